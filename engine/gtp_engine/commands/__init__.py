@@ -1,0 +1,1 @@
+"""`gtp-engine` and its subcommands."""

@@ -1,0 +1,1 @@
+"""What the outside world talks to: GTP, JSON analysis, the terminal."""

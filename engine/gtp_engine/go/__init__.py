@@ -1,0 +1,1 @@
+"""The game itself: board, rules, positions, scoring, SGF."""

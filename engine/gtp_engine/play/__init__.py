@@ -1,0 +1,1 @@
+"""A game in progress: search, clock, resigning, passing, dead stones."""
