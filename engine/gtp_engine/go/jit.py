@@ -1,0 +1,100 @@
+"""How kernels are compiled, and where the compiled code is kept.
+
+Numba's on-disk cache does not notice an edit in a *callee* that lives in another file: a cached
+caller would silently go on running the old code. The cache therefore lives in a per-user folder
+named by a hash of every source file of this package and of the versions in play, chosen before
+numba is imported. Where no such folder can be written, kernels compile anew in each process.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+STALE_AFTER_DAYS = 30
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for name in ("numba", "numpy"):
+        digest.update(version(name).encode())
+    digest.update(platform.python_version().encode())
+    root = Path(__file__).resolve().parent.parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    """Return the per-user folder that holds one cache folder a version of the code."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "gtp-engine" / "kernels"
+
+
+def _drop_stale(root: Path, keep: Path) -> None:
+    """Remove the caches of code that nobody has run for a month."""
+    oldest = time.time() - STALE_AFTER_DAYS * 86400
+    for folder in root.iterdir():
+        if folder != keep and folder.is_dir() and folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _choose_cache_folder() -> Path | None:
+    """Return a writable cache folder, made if need be; None where there is none."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    try:
+        root = _cache_root()
+        folder = root / _source_hash()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        os.utime(folder)
+        _drop_stale(root, folder)
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home folder
+        return None
+    return folder
+
+
+CACHE_FOLDER = _choose_cache_folder()
+"""Where compiled kernels are kept between processes; None when they are not kept."""
+
+if CACHE_FOLDER is not None:
+    os.environ["NUMBA_CACHE_DIR"] = str(CACHE_FOLDER)
+
+import numba  # noqa: E402  (the cache folder must be set first)
+
+JIT_ENABLED = not numba.config.DISABLE_JIT
+"""False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
+
+CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
+"""Whether an earlier process left compiled kernels to load."""
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function for use from Python and from other kernels, without the GIL."""
+    compiled: Function = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
+    return compiled
+
+
+def inline_kernel(function: Function) -> Function:
+    """Compile a small function that is always inlined into the kernels that call it."""
+    compiled: Function = numba.njit(
+        cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
+    )(function)
+    return compiled

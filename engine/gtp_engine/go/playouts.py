@@ -1,0 +1,153 @@
+"""Uniform random games, the oldest measure of a board's speed.
+
+Both players pick uniformly among the moves that are legal under simple ko and do not fill an own
+single-point eye; a game ends at two passes or after 3 N^2 moves.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.board import (
+    BOARD,
+    BoardRecord,
+    clear_board,
+    copy_board,
+    is_suicide,
+    neighbors,
+    place_stone,
+)
+from gtp_engine.go.coords import BLACK, EMPTY, WALL
+from gtp_engine.go.jit import inline_kernel, kernel
+
+
+@inline_kernel
+def next_random(state: int) -> np.uint64:
+    """Return the next state of a 64-bit xorshift generator; zero is not a state."""
+    x = np.uint64(state)
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    return x
+
+
+@inline_kernel
+def random_below(state: int, bound: int) -> int:
+    """Map a generator state to 0..bound-1 by multiplication, without a division."""
+    high = np.uint64(state) >> np.uint64(32)
+    return np.int64((high * np.uint64(bound)) >> np.uint64(32))
+
+
+@inline_kernel
+def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
+    """Whether an empty point is a single-point eye of this colour.
+
+    All four neighbours are own stones or wall, and the enemy holds at most one diagonal, none
+    at the edge.
+    """
+    for near in neighbors(board, point):
+        if board["color"][near] != color and board["color"][near] != WALL:
+            return False
+    stride = np.int64(board["stride"])
+    enemies = 0
+    at_edge = 0
+    for diagonal in (point - stride - 1, point - stride + 1, point + stride - 1, point + stride + 1):
+        if board["color"][diagonal] == 3 - color:
+            enemies += 1
+        elif board["color"][diagonal] == WALL:
+            at_edge = 1
+    return enemies + at_edge < 2
+
+
+@inline_kernel
+def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, np.uint64]:
+    """Draw a move uniformly from those allowed; 0 (pass) when there is none."""
+    remaining = np.int64(board["n_empty"])
+    while remaining > 0:
+        state = next_random(state)
+        at = random_below(state, remaining)
+        point = np.int64(board["empty"][at])
+        if (
+            point != board["ko_point"]
+            and not is_own_eye(board, point, color)
+            and not is_suicide(board, point, color)
+        ):
+            return point, state
+        # Set the refused point aside behind the ones still to be drawn from.
+        remaining -= 1
+        moved = board["empty"][remaining]
+        board["empty"][at] = moved
+        board["empty_at"][moved] = at
+        board["empty"][remaining] = point
+        board["empty_at"][point] = remaining
+    return np.int64(0), state
+
+
+@kernel
+def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[np.uint64, int]:
+    """Play the board to its end with random moves, in place.
+
+    Returns:
+        The generator's new state, and the number of moves, passes included.
+    """
+    limit = 3 * np.int64(board["width"]) * np.int64(board["height"])
+    color = to_play
+    passes = 0
+    moves = 0
+    x = np.uint64(state)
+    while passes < 2 and moves < limit:
+        point, x = _pick_move(board, color, x)
+        if point == 0:
+            passes += 1
+            board["ko_point"] = 0
+        else:
+            passes = 0
+            place_stone(board, point, color)
+        color = 3 - color
+        moves += 1
+    return x, moves
+
+
+@kernel
+def area_difference(board: BoardRecord) -> int:
+    """Return Black's stones and single-point eyes minus White's, at the end of a random game."""
+    difference = 0
+    stride = np.int64(board["stride"])
+    for row in range(board["height"]):
+        for col in range(board["width"]):
+            point = (row + 1) * stride + col + 1
+            owner = np.int64(board["color"][point])
+            if owner == EMPTY:
+                for near in neighbors(board, point):
+                    if board["color"][near] != EMPTY and board["color"][near] != WALL:
+                        owner = np.int64(board["color"][near])
+                        break
+            if owner != EMPTY:
+                difference += 1 if owner == BLACK else -1
+    return difference
+
+
+@kernel
+def _run_random_games(boards: Any, games: int, state: int) -> tuple[int, int]:
+    x = np.uint64(state)
+    moves = 0
+    black_wins = 0
+    for _ in range(games):
+        copy_board(boards[1], boards[0])
+        x, played = play_random_game(boards[1], BLACK, x)
+        moves += played
+        black_wins += 1 if area_difference(boards[1]) > 0 else 0
+    return moves, black_wins
+
+
+def run_random_games(width: int, height: int, games: int, seed: int) -> tuple[int, int]:
+    """Play random games from the empty board.
+
+    Returns:
+        The moves played in all, and the games in which Black's area is the larger.
+    """
+    boards: npt.NDArray[Any] = np.zeros(2, BOARD)
+    clear_board(boards[0], width, height)
+    moves, black_wins = _run_random_games(boards, games, np.uint64(seed | 1))
+    return int(moves), int(black_wins)

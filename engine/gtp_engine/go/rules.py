@@ -1,0 +1,258 @@
+"""Orthogonal rules of Go and the presets players know by name.
+
+The presets and their meaning are those that KataGo's `kata-set-rules` made common among clients.
+Only the standard library is imported here.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+
+class Ko(IntEnum):
+    """Which repetitions are forbidden."""
+
+    SIMPLE = 0
+    """Only taking back a single stone at once; a long cycle has no result."""
+    POSITIONAL = 1
+    """No earlier whole-board position may return."""
+    SITUATIONAL = 2
+    """No earlier position may return with the same player to move."""
+
+
+class Scoring(IntEnum):
+    """What is counted."""
+
+    AREA = 0
+    TERRITORY = 1
+
+
+class Tax(IntEnum):
+    """Which empty points of living groups do not count."""
+
+    NONE = 0
+    SEKI = 1
+    """Surrounded points in seki."""
+    ALL = 2
+    """Points in seki, and two points for every living group."""
+
+
+class HandicapBonus(IntEnum):
+    """What White gets for the handicap stones, in points."""
+
+    ZERO = 0
+    N = 1
+    N_MINUS_ONE = 2
+
+
+class RuleFlags(NamedTuple):
+    """`Rules` as plain numbers, for kernels."""
+
+    ko: int
+    scoring: int
+    tax: int
+    multi_stone_suicide: int
+    handicap_bonus: int
+    friendly_pass_ok: int
+    komi: float
+
+
+class InvalidRulesError(ValueError):
+    """The rules named or described do not exist."""
+
+
+MAX_KOMI = 400.0
+
+
+def parse_komi(text: str | float) -> float:
+    """Return a komi.
+
+    Raises:
+        ValueError: It is not a number, not finite, or beyond 400 points.
+    """
+    komi = float(text)
+    if not math.isfinite(komi) or abs(komi) > MAX_KOMI:
+        raise ValueError(f"komi {text} is not a number between -400 and 400")
+    return komi
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One set of rules."""
+
+    ko: Ko = Ko.POSITIONAL
+    scoring: Scoring = Scoring.AREA
+    tax: Tax = Tax.NONE
+    multi_stone_suicide: bool = False
+    """Whether a move may remove its own chain of two or more stones. One stone never may."""
+    button: bool = False
+    """Whether the first pass takes a button worth half a point."""
+    handicap_bonus: HandicapBonus = HandicapBonus.ZERO
+    friendly_pass_ok: bool = True
+    """Whether dead stones may be left on the board when both players pass."""
+    komi: float = 7.5
+    """Points added to White."""
+
+    @classmethod
+    def parse(cls, text: str, komi: float | None = None) -> "Rules":
+        """Return the rules of a preset's name or of a JSON object in `kata-get-rules` form.
+
+        Args:
+            text: A name such as "japanese", in any case, or a JSON object.
+            komi: The komi when the text does not set one; the preset's own when None.
+
+        Raises:
+            InvalidRulesError: No such preset, or a malformed object.
+        """
+        stripped = text.strip()
+        if stripped.startswith("{"):
+            try:
+                described = json.loads(stripped)
+            except ValueError as error:
+                raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
+            return cls.from_kata(described, komi)
+        name = re.sub(r"[ _]", "-", stripped.lower())
+        preset = PRESETS.get(_ALIASES.get(name, name))
+        if preset is None:
+            raise InvalidRulesError(
+                f"unknown rules {stripped[:40]!r}; known are {', '.join(sorted(PRESETS))}"
+            )
+        return preset if komi is None else replace(preset, komi=komi)
+
+    @classmethod
+    def from_kata(cls, described: Mapping[str, Any], komi: float | None = None) -> "Rules":
+        """Return the rules of an object as `kata-get-rules` prints it; absent keys keep defaults.
+
+        Raises:
+            InvalidRulesError: An unknown key or value.
+        """
+        rules = cls() if komi is None else cls(komi=komi)
+        for key, value in described.items():
+            rules = rules.with_option(str(key), value)
+        return rules
+
+    def with_option(self, key: str, value: Any) -> "Rules":
+        """Return the rules with one field changed, named and valued as in `kata-set-rule`.
+
+        Raises:
+            InvalidRulesError: An unknown key or value.
+        """
+        try:
+            if key == "ko":
+                return replace(self, ko=Ko[str(value).upper()])
+            if key in ("score", "scoring"):
+                return replace(self, scoring=Scoring[str(value).upper()])
+            if key == "tax":
+                return replace(self, tax=Tax[str(value).upper()])
+            if key == "whiteHandicapBonus":
+                return replace(self, handicap_bonus=_HANDICAP_BONUS_BY_NAME[str(value)])
+            if key == "komi":
+                return replace(self, komi=parse_komi(value))
+            if key in _SWITCHES:
+                return replace(self, **{_SWITCHES[key]: _parse_switch(value)})
+        except (KeyError, ValueError, TypeError):
+            raise InvalidRulesError(f"invalid value {value!r} for the rule {key!r}") from None
+        raise InvalidRulesError(f"unknown rule {key[:40]!r}")
+
+    def to_kata(self) -> dict[str, str | bool]:
+        """Return the rules as `kata-get-rules` prints them, komi left out."""
+        return {
+            "ko": self.ko.name,
+            "scoring": self.scoring.name,
+            "tax": self.tax.name,
+            "suicide": self.multi_stone_suicide,
+            "hasButton": self.button,
+            "whiteHandicapBonus": _NAME_BY_HANDICAP_BONUS[self.handicap_bonus],
+            "friendlyPassOk": self.friendly_pass_ok,
+        }
+
+    @property
+    def flags(self) -> RuleFlags:
+        """The rules as kernels take them."""
+        return RuleFlags(
+            int(self.ko),
+            int(self.scoring),
+            int(self.tax),
+            int(self.multi_stone_suicide),
+            int(self.handicap_bonus),
+            int(self.friendly_pass_ok),
+            float(self.komi),
+        )
+
+    @property
+    def preset(self) -> str | None:
+        """The name of the preset these are, whatever the komi; None for a mixture."""
+        for name, preset in PRESETS.items():
+            if replace(preset, komi=self.komi) == self:
+                return name
+        return None
+
+
+_HANDICAP_BONUS_BY_NAME = {
+    "0": HandicapBonus.ZERO,
+    "N": HandicapBonus.N,
+    "N-1": HandicapBonus.N_MINUS_ONE,
+}
+_NAME_BY_HANDICAP_BONUS = {bonus: name for name, bonus in _HANDICAP_BONUS_BY_NAME.items()}
+_SWITCHES = {
+    "suicide": "multi_stone_suicide",
+    "multiStoneSuicideLegal": "multi_stone_suicide",
+    "hasButton": "button",
+    "button": "button",
+    "friendlyPassOk": "friendly_pass_ok",
+}
+
+
+def _parse_switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "false": False}[str(value).lower()]
+
+
+_TERRITORY = Rules(
+    ko=Ko.SIMPLE, scoring=Scoring.TERRITORY, tax=Tax.SEKI, friendly_pass_ok=False, komi=6.5
+)
+_AGA = Rules(ko=Ko.SITUATIONAL, handicap_bonus=HandicapBonus.N_MINUS_ONE)
+
+PRESETS: dict[str, Rules] = {
+    "tromp-taylor": Rules(multi_stone_suicide=True, friendly_pass_ok=False),
+    "chinese": Rules(ko=Ko.SIMPLE, handicap_bonus=HandicapBonus.N),
+    "chinese-ogs": Rules(handicap_bonus=HandicapBonus.N),
+    "japanese": _TERRITORY,
+    "aga": _AGA,
+    "aga-button": replace(_AGA, button=True, komi=7.0),
+    "new-zealand": Rules(ko=Ko.SITUATIONAL, multi_stone_suicide=True, komi=7.0),
+    "stone-scoring": Rules(ko=Ko.SIMPLE, tax=Tax.ALL),
+    "ancient-territory": replace(_TERRITORY, tax=Tax.ALL),
+    "ing": Rules(multi_stone_suicide=True),
+    # Area scoring as CGOS counts it: every stone left on the board is alive.
+    "cgos": Rules(friendly_pass_ok=False),
+}
+"""Named rules. Each carries its customary komi for 19x19."""
+
+_ALIASES = {
+    "tromptaylor": "tromp-taylor",
+    "chinese-kgs": "chinese-ogs",
+    "chinesekgs": "chinese-ogs",
+    "chineseogs": "chinese-ogs",
+    "korean": "japanese",
+    "bga": "aga",
+    "french": "aga",
+    "agabutton": "aga-button",
+    "nz": "new-zealand",
+    "newzealand": "new-zealand",
+    "stonescoring": "stone-scoring",
+    "ancient-area": "stone-scoring",
+    "ancientarea": "stone-scoring",
+    "ancientterritory": "ancient-territory",
+    "goe": "ing",
+}
+
+
+def default_komi(width: int, height: int) -> float:
+    """Return the komi used where nobody set one: 7.5, and 7 on 9x9 and below."""
+    return 7.0 if max(width, height) <= 9 else 7.5
