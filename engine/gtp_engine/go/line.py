@@ -1,0 +1,574 @@
+"""A line of play: one board and one turn record a ply, and the rules that need a history.
+
+A `Line` is three parallel arrays that share the ply as index. Ply 0 is the set-up position; the
+kernel `play` reads ply and writes ply + 1. A search descends on a line of its own by writing
+further plies behind the game's, and goes back by forgetting them: nothing is ever undone.
+
+Here live superko, passes, the button, the points that territory scoring takes back per move, and
+the phases of territory games: play until both pass, then two *encores* in which dead stones are
+captured at no cost and kos are restricted so that the count is exact (the way KataGo scores
+Japanese-like rules without asking the players). Phase 0 is the game proper.
+
+Terms: a *situation* is the stones plus, under rules that care, the player to move (and in the
+encores the ko-recapture marks). Its hash only nominates a repetition; the stones decide.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.board import (
+    BOARD,
+    MAX_POINTS,
+    ZOBRIST,
+    BoardRecord,
+    clear_board,
+    copy_board,
+    count_liberties,
+    has_empty_neighbor,
+    hash_after,
+    is_capture_at,
+    is_playable,
+    is_suicide,
+    neighbors,
+    place_stone,
+    same_stones,
+)
+from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
+from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.rules import HandicapBonus, Ko, RuleFlags, Scoring
+
+# Kernels see plain integers.
+SIMPLE = int(Ko.SIMPLE)
+POSITIONAL = int(Ko.POSITIONAL)
+AREA = int(Scoring.AREA)
+TERRITORY = int(Scoring.TERRITORY)
+BONUS_ZERO = int(HandicapBonus.ZERO)
+BONUS_N = int(HandicapBonus.N)
+
+PLAYING, ENDED, NO_RESULT = 0, 1, 2
+"""What a turn's `status` says: the game goes on, is to be counted, or was a long cycle."""
+
+TurnRecord = Any
+"""A numpy record of dtype TURN."""
+
+TURN = np.dtype(
+    [
+        ("situation", np.uint64),  # hash of the situation under the rules
+        ("recapture_hash", np.uint64),  # hash of the ko-recapture marks
+        ("white_bonus", np.float32),  # points for White: button, moves taken back by territory
+        ("move", np.int16),  # the move that led here; NULL_MOVE at ply 0
+        ("mover", np.uint8),  # who made it; EMPTY at ply 0
+        ("to_play", np.uint8),
+        ("passes", np.int16),  # consecutive passes that count towards the end
+        ("status", np.uint8),  # PLAYING, ENDED or NO_RESULT
+        ("phase", np.uint8),  # 0 the game, 1 and 2 the encores
+        ("past_end", np.uint8),  # two passes were made but the encore was not entered
+        ("has_button", np.uint8),  # the button is still to be taken
+        ("pass_for_ko", np.uint8),  # the move only lifted a ko-recapture mark
+        ("ko_capture", np.uint8),  # the move captured in a ko, in an encore
+        ("white_moved", np.uint8),  # White has placed a stone
+        ("handicap", np.int16),  # stones that count as handicap
+        ("initial_black", np.int16),  # Black's stones at ply 0; -1 if White had some too
+        ("opening_black", np.int16),  # Black's moves before White's first stone
+        ("recent", np.int32),  # how many latest moves belong to this phase and kept the rules
+        ("repetition_start", np.int32),  # first ply whose situation still counts as repeated
+        ("phase_start", np.int32),  # ply at which the phase began
+        ("occupied", np.uint8, (MAX_POINTS,)),  # points that ever held a stone
+        ("recapture", np.uint8, (MAX_POINTS,)),  # encore: stones not to be taken back at once
+        ("encore_start", np.uint8, (MAX_POINTS,)),  # colours when the second encore began
+    ],
+    align=True,
+)
+
+# Row 0 of ZOBRIST belongs to no colour: its wall columns serve the two players.
+_PLAYER_HASH = np.array([0, ZOBRIST[0, 0], ZOBRIST[0, 1]], np.uint64)
+
+
+class Line(NamedTuple):
+    """Parallel arrays by ply."""
+
+    boards: npt.NDArray[Any]
+    """[capacity] of BOARD."""
+    turns: npt.NDArray[Any]
+    """[capacity] of TURN."""
+    situations: npt.NDArray[np.uint64]
+    """[capacity] the turns' situation hashes, side by side for a fast scan."""
+
+
+def new_line(capacity: int) -> Line:
+    """Return an empty line with room for this many plies."""
+    return Line(
+        np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64)
+    )
+
+
+@kernel
+def copy_turn(target: TurnRecord, source: TurnRecord, n_points: int) -> None:
+    """Copy a turn, only as far as the board uses the arrays."""
+    target["situation"] = source["situation"]
+    target["recapture_hash"] = source["recapture_hash"]
+    target["white_bonus"] = source["white_bonus"]
+    target["move"] = source["move"]
+    target["mover"] = source["mover"]
+    target["to_play"] = source["to_play"]
+    target["passes"] = source["passes"]
+    target["status"] = source["status"]
+    target["phase"] = source["phase"]
+    target["past_end"] = source["past_end"]
+    target["has_button"] = source["has_button"]
+    target["pass_for_ko"] = source["pass_for_ko"]
+    target["ko_capture"] = source["ko_capture"]
+    target["white_moved"] = source["white_moved"]
+    target["handicap"] = source["handicap"]
+    target["initial_black"] = source["initial_black"]
+    target["opening_black"] = source["opening_black"]
+    target["recent"] = source["recent"]
+    target["repetition_start"] = source["repetition_start"]
+    target["phase_start"] = source["phase_start"]
+    target["occupied"][:n_points] = source["occupied"][:n_points]
+    # Nothing reads the encore's arrays before the encore, which clears them when it begins.
+    if source["phase"] > 0:
+        target["recapture"][:n_points] = source["recapture"][:n_points]
+        target["encore_start"][:n_points] = source["encore_start"][:n_points]
+
+
+@kernel
+def copy_ply(target: Line, target_ply: int, source: Line, source_ply: int) -> None:
+    """Copy one ply of a line into another line."""
+    copy_board(target.boards[target_ply], source.boards[source_ply])
+    n_points = source.boards[source_ply]["n_points"]
+    copy_turn(target.turns[target_ply], source.turns[source_ply], n_points)
+    target.situations[target_ply] = source.situations[source_ply]
+
+
+@kernel
+def copy_line(target: Line, source: Line, n_plies: int) -> None:
+    """Copy the first plies of a line into another line."""
+    for ply in range(n_plies):
+        copy_ply(target, ply, source, ply)
+
+
+@inline_kernel
+def situation_hash(
+    board: BoardRecord, to_play: int, recapture_hash: np.uint64, phase: int, ko: int
+) -> np.uint64:
+    """Return the hash of a situation: the player to move counts unless superko is positional."""
+    if ko == POSITIONAL and phase == 0:
+        return np.uint64(board["hash"])
+    return np.uint64(board["hash"]) ^ _PLAYER_HASH[to_play] ^ np.uint64(recapture_hash)
+
+
+@kernel
+def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
+    """Make ply 0 the start of a game on the stones that its board holds."""
+    board = line.boards[0]
+    turn = line.turns[0]
+    n_points = board["n_points"]
+    n_black = 0
+    n_white = 0
+    for point in range(n_points):
+        color = board["color"][point]
+        turn["occupied"][point] = 1 if color == BLACK or color == WHITE else 0
+        if color == BLACK:
+            n_black += 1
+        elif color == WHITE:
+            n_white += 1
+    turn["recapture"][:] = 0
+    turn["encore_start"][:] = EMPTY
+    turn["recapture_hash"] = np.uint64(0)
+    turn["white_bonus"] = 0.0
+    if rules.scoring == TERRITORY:
+        # A stone on the board was a move, and each move costs its player a point; so was each
+        # stone that has been captured.
+        captured = np.int64(board["captured"][WHITE]) - np.int64(board["captured"][BLACK])
+        turn["white_bonus"] = n_black - n_white - captured
+    turn["move"] = NULL_MOVE
+    turn["mover"] = EMPTY
+    turn["to_play"] = to_play
+    turn["passes"] = 0
+    turn["status"] = PLAYING
+    turn["phase"] = 0
+    turn["past_end"] = 0
+    turn["has_button"] = has_button
+    turn["pass_for_ko"] = 0
+    turn["ko_capture"] = 0
+    turn["white_moved"] = 0
+    turn["initial_black"] = -1 if n_white > 0 else n_black
+    turn["opening_black"] = 0
+    turn["handicap"] = n_black if n_white == 0 and n_black > 1 else 0
+    turn["recent"] = 0
+    turn["repetition_start"] = 0
+    turn["phase_start"] = 0
+    turn["situation"] = situation_hash(board, to_play, np.uint64(0), 0, rules.ko)
+    line.situations[0] = turn["situation"]
+
+
+@kernel
+def handicap_bonus(turn: TurnRecord, rules: RuleFlags) -> int:
+    """Return the points White gets for the handicap stones."""
+    n = np.int64(turn["handicap"])
+    if rules.handicap_bonus == BONUS_ZERO or n == 0:
+        return np.int64(0)
+    return n if rules.handicap_bonus == BONUS_N else n - 1
+
+
+@kernel
+def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
+    """Return all points that White has besides what the board shows."""
+    return np.float64(turn["white_bonus"]) + handicap_bonus(turn, rules) + rules.komi
+
+
+# Legality ------------------------------------------------------------------------------------
+
+
+@kernel
+def _ko_capture_point(board: BoardRecord, point: int, color: int) -> int:
+    """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
+    if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
+        return 0
+    target = 0
+    for near in neighbors(board, point):
+        if board["color"][near] == color:
+            return 0
+        if board["color"][near] == 3 - color and is_capture_at(board, point, near):
+            if target != 0 or board["size"][board["head"][near]] != 1:
+                return 0
+            target = near
+    return target
+
+
+@kernel
+def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> int:
+    """Return the marked stone whose ban a move here would lift in an encore; 0 for none.
+
+    Such a move is a *pass for ko*: it leaves the stones as they are. It may name the stone itself
+    or the point from which it would be captured.
+    """
+    if turn["phase"] == 0 or point == PASS:
+        return 0
+    if (
+        board["color"][point] == 3 - color
+        and turn["recapture"][point]
+        and board["size"][board["head"][point]] == 1
+        and count_liberties(board, point, 2) == 1
+    ):
+        return point
+    target = _ko_capture_point(board, point, color)
+    if target != 0 and turn["recapture"][target]:
+        return target
+    return 0
+
+
+@kernel
+def _is_same_situation(
+    line: Line, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
+) -> bool:
+    """Whether an earlier ply of phase 0 holds these stones, with this player to move if asked."""
+    if rules.ko != POSITIONAL and line.turns[ply]["to_play"] != to_play:
+        return False
+    return same_stones(line.boards[ply], board)
+
+
+@kernel
+def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+    """Whether a playable move of the side to move would repeat an earlier situation."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    color = np.int64(turn["to_play"])
+    # A stone where none ever stood makes a position that is new, unless it vanishes at once.
+    if not turn["occupied"][point] and not is_suicide(board, point, color):
+        return False
+    after = hash_after(board, point, color)
+    if rules.ko != POSITIONAL:
+        after ^= _PLAYER_HASH[3 - color]
+    played = False
+    scratch = np.empty(1, BOARD)
+    for earlier in range(ply, np.int64(turn["repetition_start"]) - 1, -1):
+        if line.situations[earlier] == after:
+            if not played:
+                copy_board(scratch[0], board)
+                place_stone(scratch[0], point, color)
+                played = True
+            if _is_same_situation(line, earlier, scratch[0], 3 - color, rules):
+                return True
+    return False
+
+
+@kernel
+def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
+    """Whether the side to move made this very ko capture before in this encore, on this board."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+        made = line.turns[earlier]
+        if (
+            made["ko_capture"]
+            and made["move"] == point
+            and made["mover"] == turn["to_play"]
+            and line.boards[earlier - 1]["hash"] == board["hash"]
+            and same_stones(line.boards[earlier - 1], board)
+        ):
+            return True
+    return False
+
+
+@kernel
+def is_banned(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+    """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
+
+    The simple-ko ban is the board's `ko_point` and not looked at here.
+    """
+    turn = line.turns[ply]
+    if turn["phase"] > 0:
+        return _repeats_ko_capture(line, ply, point)
+    if rules.ko == SIMPLE:
+        return False
+    return repeats(line, ply, point, rules)
+
+
+@kernel
+def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+    """Whether the side to move may play here (a point on the board or PASS)."""
+    if point == PASS:
+        return True
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    color = np.int64(turn["to_play"])
+    if turn["phase"] > 0:
+        if recapture_mark(board, turn, point, color) != 0:
+            return True
+    elif point == board["ko_point"]:
+        return False
+    if not is_playable(board, point, color, rules.multi_stone_suicide):
+        return False
+    return not is_banned(line, ply, point, rules)
+
+
+@kernel
+def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
+    """Write every legal move of the side to move but the pass into found; return how many."""
+    board = line.boards[ply]
+    n = 0
+    if line.turns[ply]["phase"] == 0:
+        for i in range(board["n_empty"]):
+            point = np.int64(board["empty"][i])
+            if is_legal(line, ply, point, rules):
+                found[n] = point
+                n += 1
+        return n
+    for point in range(board["n_points"]):  # an encore's pass for ko may name a stone
+        if board["color"][point] != WALL and is_legal(line, ply, point, rules):
+            found[n] = point
+            n += 1
+    return n
+
+
+# Passes and the end ----------------------------------------------------------------------------
+
+
+@kernel
+def _passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
+    """Whether this player passed in this situation before, where that ends the phase.
+
+    So it does in the encores and under simple ko, where passes lift repetition bans.
+    """
+    turn = line.turns[ply]
+    if turn["phase"] == 0 and rules.ko != SIMPLE:
+        return False
+    board = line.boards[ply]
+    here = situation_hash(board, color, turn["recapture_hash"], turn["phase"], rules.ko)
+    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+        made = line.turns[earlier]
+        before = line.turns[earlier - 1]
+        if made["move"] != PASS or made["mover"] != color or before["has_button"]:
+            continue
+        then = situation_hash(
+            line.boards[earlier - 1], color, before["recapture_hash"], before["phase"], rules.ko
+        )
+        if then == here and same_stones(line.boards[earlier - 1], board):
+            return True
+    return False
+
+
+@kernel
+def pass_ends_phase(line: Line, ply: int, rules: RuleFlags) -> bool:
+    """Whether a pass of the side to move would end the game or its phase."""
+    turn = line.turns[ply]
+    if turn["passes"] >= 1:
+        return True
+    return _passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
+
+
+@kernel
+def pass_ends_game(line: Line, ply: int, rules: RuleFlags) -> bool:
+    """Whether a pass of the side to move would end the game for good."""
+    if rules.scoring == TERRITORY and line.turns[ply]["phase"] < 2:
+        return False
+    return pass_ends_phase(line, ply, rules)
+
+
+@kernel
+def _count_occurrences(line: Line, ply: int) -> int:
+    """Return how often the situation at ply stands on the line since repetitions count."""
+    n = 0
+    turn = line.turns[ply]
+    for earlier in range(np.int64(turn["repetition_start"]), ply + 1):
+        if (
+            line.situations[earlier] == turn["situation"]
+            and line.turns[earlier]["to_play"] == turn["to_play"]
+            and same_stones(line.boards[earlier], line.boards[ply])
+        ):
+            n += 1
+    return n
+
+
+# Playing -------------------------------------------------------------------------------------------
+
+
+@inline_kernel
+def _mark_hash(point: int) -> np.uint64:
+    return ZOBRIST[0, point]
+
+
+@kernel
+def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
+    """Update ply + 1 for a pass; return whether it ends the phase by repeating an earlier pass."""
+    turn = line.turns[ply + 1]
+    if turn["has_button"]:
+        turn["has_button"] = 0
+        turn["white_bonus"] += 0.5 if color == WHITE else -0.5
+        turn["passes"] = 0
+        turn["repetition_start"] = ply + 1
+        return False
+    if turn["phase"] > 0 or rules.ko == SIMPLE:
+        turn["repetition_start"] = ply + 1
+    turn["passes"] += 1
+    return _passed_here_before(line, ply, color, rules)
+
+
+@kernel
+def _apply_stone(line: Line, ply: int, point: int, color: int, rules: RuleFlags) -> None:
+    """Update ply + 1 for a move that is not a pass."""
+    board = line.boards[ply + 1]
+    turn = line.turns[ply + 1]
+    turn["passes"] = 0
+    mark = recapture_mark(board, turn, point, color)
+    if mark != 0:
+        turn["recapture"][mark] = 0
+        turn["recapture_hash"] ^= _mark_hash(mark)
+        turn["pass_for_ko"] = 1
+        board["ko_point"] = 0
+    else:
+        place_stone(board, point, color)
+        turn["occupied"][point] = 1
+        if turn["phase"] > 0:
+            _update_recapture_marks(board, turn, point)
+        if rules.scoring == TERRITORY and turn["phase"] < 2:
+            turn["white_bonus"] += 1.0 if color == BLACK else -1.0
+    if color == WHITE:
+        turn["white_moved"] = 1
+    elif not turn["white_moved"]:
+        turn["opening_black"] += 1
+        n = turn["initial_black"] + turn["opening_black"]
+        turn["handicap"] = n if turn["initial_black"] >= 0 and n > 1 else 0
+
+
+@kernel
+def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) -> None:
+    """Mark a stone that just captured in a ko, and drop the marks of stones that are gone."""
+    if board["ko_point"] != 0:
+        if not turn["recapture"][point]:
+            turn["recapture"][point] = 1
+            turn["recapture_hash"] ^= _mark_hash(point)
+        turn["ko_capture"] = 1
+        board["ko_point"] = 0
+    for marked in range(board["n_points"]):
+        if turn["recapture"][marked] and board["color"][marked] == EMPTY:
+            turn["recapture"][marked] = 0
+            turn["recapture_hash"] ^= _mark_hash(marked)
+
+
+@kernel
+def _enter_encore(line: Line, ply: int) -> None:
+    """Turn the end of a phase of a territory game at ply into the next phase's beginning."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    n_points = board["n_points"]
+    turn["phase"] += 1
+    turn["recent"] = 0
+    turn["passes"] = 0
+    turn["phase_start"] = ply
+    turn["repetition_start"] = ply
+    turn["recapture"][:n_points] = 0
+    turn["recapture_hash"] = np.uint64(0)
+    if turn["phase"] == 1:
+        turn["encore_start"][:n_points] = EMPTY
+    else:
+        turn["encore_start"][:n_points] = board["color"][:n_points]
+
+
+@kernel
+def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores: int) -> None:
+    """Play a move at ply and write ply + 1.
+
+    The move must be PASS, a pass for ko, or playable on the board; bans by ko and superko, turn
+    order and an ended game are tolerated, so that foreign records can be followed.
+
+    Args:
+        encores: Whether two passes of a territory game lead into its encores; otherwise they end
+            the game, to be counted by agreement.
+    """
+    # 1. Start from the present ply. Play going on after an end cuts the history in use.
+    was_over = line.turns[ply]["status"] != PLAYING or line.turns[ply]["past_end"]
+    copy_board(line.boards[ply + 1], line.boards[ply])
+    copy_turn(line.turns[ply + 1], line.turns[ply], line.boards[ply]["n_points"])
+    board = line.boards[ply + 1]
+    turn = line.turns[ply + 1]
+    if was_over and turn["recent"] > 1:
+        turn["recent"] = 1
+    turn["status"] = PLAYING
+    turn["past_end"] = 0
+    turn["pass_for_ko"] = 0
+    turn["ko_capture"] = 0
+
+    # 2. The move.
+    repeated_pass = False
+    if point == PASS:
+        repeated_pass = _apply_pass(line, ply, color, rules)
+        board["ko_point"] = 0
+    else:
+        _apply_stone(line, ply, point, color, rules)
+    turn["move"] = point
+    turn["mover"] = color
+    turn["to_play"] = 3 - color
+    turn["recent"] += 1
+
+    # 3. The end of the game or of a phase.
+    if turn["passes"] >= 2 or repeated_pass:
+        if rules.scoring == AREA or turn["phase"] >= 2:
+            turn["status"] = ENDED
+        elif encores:
+            _enter_encore(line, ply + 1)
+        else:
+            turn["past_end"] = 1
+            turn["recent"] = min(np.int64(turn["recent"]), 1)
+
+    # 4. The new situation; where passes lift bans, the third time in a cycle is no result.
+    turn["situation"] = situation_hash(
+        board, 3 - color, turn["recapture_hash"], turn["phase"], rules.ko
+    )
+    line.situations[ply + 1] = turn["situation"]
+    if (
+        point != PASS
+        and (turn["phase"] > 0 or rules.ko == SIMPLE)
+        and _count_occurrences(line, ply + 1) >= 3
+    ):
+        turn["status"] = NO_RESULT
+
+
+@kernel
+def start_board(line: Line, width: int, height: int) -> None:
+    """Make the board of ply 0 an empty one of this size."""
+    clear_board(line.boards[0], width, height)

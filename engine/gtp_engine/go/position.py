@@ -1,0 +1,344 @@
+"""A game of Go as Python sees it: a thin owner of a `Line`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go import line as lines
+from gtp_engine.go.board import MAX_AREA, BoardRecord, is_playable, place_stone
+from gtp_engine.go.coords import (
+    BLACK,
+    COLOR_NAMES,
+    EMPTY,
+    MAX_SIZE,
+    MIN_SIZE,
+    PASS,
+    WHITE,
+    format_vertex,
+    point_at,
+)
+from gtp_engine.go.line import Line, TurnRecord
+from gtp_engine.go.rules import Rules
+
+
+class IllegalMoveError(ValueError):
+    """The move may not be played."""
+
+
+class SetupError(ValueError):
+    """The position cannot be set up so."""
+
+
+class Move(NamedTuple):
+    """Who played where; the point may be PASS."""
+
+    color: int
+    point: int
+
+
+_INITIAL_CAPACITY = 64
+
+
+class Position:
+    """A game in progress: stones, history, rules.
+
+    Moves are kept ply by ply, so that `undo` is a step back and never a replay.
+    """
+
+    def __init__(
+        self,
+        width: int = 19,
+        height: int | None = None,
+        rules: Rules | None = None,
+        *,
+        encores: bool = False,
+    ) -> None:
+        """Start a game on an empty board.
+
+        Args:
+            width: Columns, 2 to 25.
+            height: Rows; as many as columns when None.
+            rules: The default rules when None.
+            encores: Whether two passes of a territory game lead into its encores, where the
+                status of stones is played out, instead of ending it.
+
+        Raises:
+            SetupError: The size is not supported.
+        """
+        height = width if height is None else height
+        if not (MIN_SIZE <= width <= MAX_SIZE and MIN_SIZE <= height <= MAX_SIZE):
+            raise SetupError(f"board size {width}x{height} is not between 2 and 25")
+        self.width = width
+        self.height = height
+        self.encores = encores
+        self._rules = rules or Rules()
+        self._flags = self._rules.flags
+        self._line = lines.new_line(_INITIAL_CAPACITY)
+        self._ply = 0
+        self.set_up()
+
+    # What it is ---------------------------------------------------------------------------------
+
+    @property
+    def line(self) -> Line:
+        """The arrays behind it; plies above `ply` are not part of the game."""
+        return self._line
+
+    @property
+    def ply(self) -> int:
+        """How many moves, passes included, were made since the set-up."""
+        return self._ply
+
+    @property
+    def board(self) -> BoardRecord:
+        """The current board, a record of dtype BOARD."""
+        return self._line.boards[self._ply]
+
+    @property
+    def turn(self) -> TurnRecord:
+        """The current turn, a record of dtype TURN."""
+        return self._line.turns[self._ply]
+
+    @property
+    def to_play(self) -> int:
+        """Who is to move."""
+        return int(self.turn["to_play"])
+
+    @to_play.setter
+    def to_play(self, color: int) -> None:
+        self.turn["to_play"] = color
+        turn = self.turn
+        turn["situation"] = lines.situation_hash(
+            self.board, color, turn["recapture_hash"], int(turn["phase"]), self._flags.ko
+        )
+        self._line.situations[self._ply] = turn["situation"]
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return self._rules
+
+    @property
+    def komi(self) -> float:
+        """Points added to White."""
+        return self._rules.komi
+
+    @komi.setter
+    def komi(self, komi: float) -> None:
+        self._rules = replace(self._rules, komi=komi)
+        self._flags = self._rules.flags
+
+    @property
+    def area(self) -> int:
+        """Number of points on the board."""
+        return self.width * self.height
+
+    @property
+    def is_over(self) -> bool:
+        """Whether both players have passed, or a long cycle left the game without result."""
+        return bool(self.turn["status"] != lines.PLAYING or self.turn["past_end"])
+
+    @property
+    def moves(self) -> list[Move]:
+        """The moves since the set-up, oldest first."""
+        turns = self._line.turns[1 : self._ply + 1]
+        return [Move(int(turn["mover"]), int(turn["move"])) for turn in turns]
+
+    @property
+    def handicap(self) -> int:
+        """How many stones count as handicap, whether set up or played before White's first."""
+        return int(self.turn["handicap"])
+
+    def color_at(self, point: int) -> int:
+        """Return EMPTY, BLACK or WHITE for a point on the board."""
+        return int(self.board["color"][point])
+
+    def grid(self, ply: int | None = None) -> npt.NDArray[np.uint8]:
+        """Return the colours as [height, width], top row first; of the current ply by default."""
+        board = self._line.boards[self._ply if ply is None else ply]
+        stride = self.width + 1
+        rows = board["color"][: (self.height + 1) * stride].reshape(self.height + 1, stride)
+        grid: npt.NDArray[np.uint8] = rows[1:, 1:].copy()
+        return grid
+
+    def points(self) -> list[int]:
+        """Return every point of the board, row by row from the top."""
+        return [
+            point_at(row, col, self.width)
+            for row in range(self.height)
+            for col in range(self.width)
+        ]
+
+    def stones(self, color: int) -> list[int]:
+        """Return the points that hold this colour."""
+        return [point for point in self.points() if self.color_at(point) == color]
+
+    def captured(self, color: int) -> int:
+        """Return how many stones of this colour have been captured."""
+        return int(self.board["captured"][color])
+
+    # Setting up ---------------------------------------------------------------------------------
+
+    def set_up(
+        self,
+        black: Iterable[int] = (),
+        white: Iterable[int] = (),
+        to_play: int = BLACK,
+    ) -> None:
+        """Start again from these stones; the rules stay.
+
+        Raises:
+            SetupError: Two stones on one point, or a chain without a liberty. The game is then
+                unchanged.
+        """
+        fresh = lines.new_line(_INITIAL_CAPACITY)
+        lines.start_board(fresh, self.width, self.height)
+        board = fresh.boards[0]
+        for color, points in ((BLACK, black), (WHITE, white)):
+            for point in points:
+                vertex = format_vertex(point, self.width, self.height)
+                if point == PASS or board["color"][point] != EMPTY:
+                    raise SetupError(f"two stones on {vertex}")
+                if place_stone(board, point, color) or board["color"][point] != color:
+                    raise SetupError(f"the stone at {vertex} leaves a chain without liberties")
+        board["ko_point"] = 0
+        lines.begin(fresh, to_play, self._flags, int(self._rules.button))
+        self._line = fresh
+        self._ply = 0
+
+    def set_rules(self, rules: Rules) -> None:
+        """Change the rules in mid-game, replaying the moves under them.
+
+        A move that the new rules forbid is kept as long as the board can hold it.
+
+        Raises:
+            SetupError: A move cannot be played under the new rules at all (suicide). The game is
+                then unchanged.
+        """
+        if replace(rules, komi=self.komi) == self._rules:
+            self.komi = rules.komi
+            return
+        changed = type(self)(self.width, self.height, rules, encores=self.encores)
+        first = self._line.boards[0]["color"]
+        black = [point for point in self.points() if first[point] == BLACK]
+        white = [point for point in self.points() if first[point] == WHITE]
+        changed.set_up(black, white, int(self._line.turns[0]["to_play"]))
+        for move in self.moves:
+            try:
+                changed.play(move.color, move.point, strict=False)
+            except IllegalMoveError as error:
+                raise SetupError(f"the game does not fit the new rules: {error}") from None
+        self._rules, self._flags = changed._rules, changed._flags
+        self._line, self._ply = changed._line, changed._ply
+
+    def copy(self) -> Self:
+        """Return an independent game in the same state."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._line = lines.new_line(self._ply + _INITIAL_CAPACITY)
+        lines.copy_line(other._line, self._line, self._ply + 1)
+        return other
+
+    # Playing ------------------------------------------------------------------------------------
+
+    def is_legal(self, color: int, point: int) -> bool:
+        """Whether this player may play here now, superko included. PASS is always legal."""
+        if color == self.to_play:
+            return bool(lines.is_legal(self._line, self._ply, point, self._flags))
+        return bool(lines.is_legal(*self._as_if_to_play(color), point, self._flags))
+
+    def legal_moves(self, color: int | None = None) -> list[int]:
+        """Return every legal move of a player (the one to move by default), PASS last."""
+        line, ply = self._as_if_to_play(self.to_play if color is None else color)
+        found = np.empty(MAX_AREA, np.int16)
+        n = lines.legal_points(line, ply, self._flags, found)
+        return [*sorted(int(point) for point in found[:n]), PASS]
+
+    def play(self, color: int, point: int, *, strict: bool = True) -> None:
+        """Make a move; either player may move, also after two passes.
+
+        Args:
+            color: BLACK or WHITE.
+            point: A point of the board or PASS.
+            strict: Refuse what ko and superko forbid. Otherwise only what the board cannot hold
+                is refused: occupied points and forbidden suicide.
+
+        Raises:
+            IllegalMoveError: The move is refused; the game is unchanged.
+        """
+        if point != PASS:
+            self._check(color, point, strict)
+        if self._ply + 1 >= len(self._line.situations):
+            self._grow()
+        lines.play(self._line, self._ply, point, color, self._flags, int(self.encores))
+        self._ply += 1
+
+    def play_all(self, moves: Sequence[tuple[int, int]], *, strict: bool = True) -> None:
+        """Make several moves, or none of them if one is illegal.
+
+        Raises:
+            IllegalMoveError: A move is refused; the game is unchanged.
+        """
+        before = self._ply
+        try:
+            for color, point in moves:
+                self.play(color, point, strict=strict)
+        except IllegalMoveError:
+            self._ply = before
+            raise
+
+    def undo(self, count: int = 1) -> None:
+        """Take back moves.
+
+        Raises:
+            IndexError: Fewer moves were made; the game is unchanged.
+        """
+        if not 0 <= count <= self._ply:
+            raise IndexError("cannot undo")
+        self._ply -= count
+
+    def repetitions(self, ply: int | None = None) -> list[int]:
+        """Return the earlier plies that hold exactly the same stones as a ply, newest first.
+
+        Plies that follow a pass repeat the stones of the ply before it and are listed too.
+        """
+        ply = self._ply if ply is None else ply
+        boards = self._line.boards
+        stones = boards[ply]["color"]
+        return [
+            earlier
+            for earlier in range(ply - 1, -1, -1)
+            if boards[earlier]["hash"] == boards[ply]["hash"]
+            and np.array_equal(boards[earlier]["color"], stones)
+        ]
+
+    # Inside -------------------------------------------------------------------------------------
+
+    def _check(self, color: int, point: int, strict: bool) -> None:
+        if strict and self.is_legal(color, point):
+            return
+        name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
+        lifts_ban = lines.recapture_mark(self.board, self.turn, point, color)
+        if not lifts_ban:
+            if self.color_at(point) != EMPTY:
+                raise IllegalMoveError(f"{name} is occupied")
+            if not is_playable(self.board, point, color, self._flags.multi_stone_suicide):
+                raise IllegalMoveError(f"{name} is suicide")
+        if strict:
+            raise IllegalMoveError(f"{name} repeats an earlier position")
+
+    def _as_if_to_play(self, color: int) -> tuple[Line, int]:
+        """Return a line and ply at which this player is to move on the current board."""
+        if color == self.to_play:
+            return self._line, self._ply
+        other = self.copy()
+        other.to_play = color
+        return other._line, other._ply
+
+    def _grow(self) -> None:
+        larger = lines.new_line(2 * len(self._line.situations))
+        lines.copy_line(larger, self._line, self._ply + 1)
+        self._line = larger
