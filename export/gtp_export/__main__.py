@@ -1,0 +1,14 @@
+"""`gtp-export`: make, convert and describe nets."""
+
+import sys
+
+from gtp_export.commands import run
+
+
+def main() -> int:
+    """Run the command line and return its exit status."""
+    return run(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The subcommands of `gtp-export`, one module each.
+
+A module named in `SUBCOMMANDS` has `add_arguments(parser)` and `run(arguments) -> int`. It
+imports only the standard library at its top, so that `--help` needs no extra and answers at once.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from gtp_engine.evaluators.contract import NetFileError
+
+SUBCOMMANDS = {
+    "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
+}
+"""Name of the subcommand, which is also its module's, to the line `--help` shows."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one subcommand; a user's mistake is one sentence on stderr and exit status 1."""
+    arguments = _parser().parse_args(argv)
+    module = importlib.import_module(f"gtp_export.commands.{arguments.command}")
+    try:
+        status: int = module.run(arguments)
+    except (NetFileError, OSError) as error:
+        print(f"gtp-export: {_sentence(error)}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        print(f"gtp-export: {_missing(error)}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("gtp-export: interrupted", file=sys.stderr)
+        return 130
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gtp-export", description="Make and convert Go nets.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in SUBCOMMANDS.items():
+        module = importlib.import_module(f"gtp_export.commands.{name}")
+        module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
+    return parser
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    extras = {"onnx": "convert", "h5py": "keras", "torch": "train"}
+    package = (error.name or "").partition(".")[0]
+    if package in extras:
+        return f"this needs {package}; `pip install 'gtp-engine[{extras[package]}]'` brings it"
+    return f"cannot import {error.name}"

@@ -1,0 +1,44 @@
+"""Make a self-describing ONNX file of another program's net."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_export.convert.conversion import Conversion
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `gtp-export convert` takes."""
+    parser.add_argument("source", type=Path, metavar="IN", help="a KataGo, Leela Zero or Keras net")
+    parser.add_argument("target", type=Path, metavar="OUT.onnx", help="the file to write")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert, and say on stderr what came of it."""
+    from gtp_export.convert.conversion import convert_file
+
+    conversion = convert_file(arguments.source, arguments.target)
+    print(summary(conversion, arguments.target), file=sys.stderr)
+    return 0
+
+
+def summary(conversion: "Conversion", target: Path) -> str:
+    """Return a small table for people."""
+    info = conversion.info
+    sizes = f"{info.board_min} to {info.board_max}"
+    if info.square_only:
+        sizes += ", square"
+    rows = {
+        "net": info.name,
+        "format": conversion.format.value,
+        "what": info.architecture,
+        "parameters": f"{info.parameters:,}",
+        "encoder": f"{info.encoder} ({info.spatial_planes} planes, {info.global_features} globals)",
+        "heads": ", ".join(info.heads),
+        "boards": sizes,
+        "written": f"{target} ({conversion.file_bytes / 1e6:.1f} MB, {info.precision})",
+        "time": f"{conversion.seconds:.1f} s",
+    }
+    return "\n".join(f"{key:<11}{value}" for key, value in rows.items())

@@ -1,0 +1,1 @@
+"""Other programs' nets made into self-describing ONNX files, without torch."""

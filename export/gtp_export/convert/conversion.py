@@ -1,0 +1,49 @@
+"""From a foreign net file to a self-describing ONNX file."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from gtp_engine.evaluators.contract import NetFileError, NetInfo, golden_to_metadata
+from gtp_export.convert.container import NetFormat, read_net_file
+from gtp_export.convert.golden import make_golden
+from gtp_export.convert.graph import Graph, write_model
+from gtp_export.convert.katago_file import read_katago
+from gtp_export.convert.katago_graph import katago_graph, katago_info
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What a conversion did."""
+
+    format: NetFormat
+    info: NetInfo
+    file_bytes: int
+    seconds: float
+
+
+def convert_file(source: Path, target: Path) -> Conversion:
+    """Convert a foreign net and write it to `target`, all of it or nothing.
+
+    Raises:
+        NetFileError: the source is no net that can be converted.
+        OSError: the target cannot be written.
+    """
+    start = time.perf_counter()
+    net_format, graph, info = load_net(source)
+    model = graph.model(info.to_metadata())
+    golden = golden_to_metadata(make_golden(model, info))
+    for key, value in golden.items():
+        model.metadata_props.add(key=key, value=value)
+    write_model(model, target)
+    elapsed = time.perf_counter() - start
+    return Conversion(net_format, info, target.stat().st_size, elapsed)
+
+
+def load_net(source: Path) -> tuple[NetFormat, Graph, NetInfo]:
+    """Read a foreign net of any format and build its graph and description."""
+    net_format, data = read_net_file(source)
+    if net_format is NetFormat.KATAGO:
+        net = read_katago(source, data)
+        return net_format, katago_graph(net), katago_info(net, source.name)
+    raise NetFileError(f"{source}: {net_format.value} nets are not supported")

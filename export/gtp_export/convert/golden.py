@@ -1,0 +1,73 @@
+"""Inputs and outputs a net carries along, so that any machine can check what it computes.
+
+The planes come from a hash of the position in the tensor, so they are the same everywhere:
+with i the index within a case, h = (i * 2654435761 + seed) mod 2^32 and then h = h xor (h >> 15)
+times 2246822519 mod 2^32, a plane's point is set where (h >> 24) < 64; plane 0 is all ones. The
+globals are ((h >> 16) mod 201 - 100) / 100.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from gtp_engine.evaluators.contract import (
+    GLOBAL_INPUT,
+    META_INPUT,
+    SPATIAL_INPUT,
+    GoldenCase,
+    NetInfo,
+)
+
+_SEED = 20_261_120
+
+
+def golden_inputs(info: NetInfo, size: int) -> dict[str, NDArray[np.uint8 | np.float32]]:
+    """Return the inputs of one case, a batch of one board of size x size."""
+    count = info.spatial_planes * size * size
+    planes = ((_hash(count, size) >> 24) < 64).astype(np.uint8)
+    planes = planes.reshape(1, info.spatial_planes, size, size)
+    planes[:, 0] = 1
+    inputs: dict[str, NDArray[np.uint8 | np.float32]] = {SPATIAL_INPUT: planes}
+    widths = ((GLOBAL_INPUT, info.global_features), (META_INPUT, info.meta_features))
+    for name, width in widths:
+        if width:
+            raw = (_hash(width, size + len(name)) >> 16) % 201
+            inputs[name] = ((raw.astype(np.float64) - 100) / 100).astype(np.float32)[None]
+    return inputs
+
+
+def _hash(count: int, seed: int) -> NDArray[np.uint64]:
+    mask = np.uint64(0xFFFFFFFF)
+    mixed = np.arange(count, dtype=np.uint64) * np.uint64(2654435761)
+    mixed = (mixed + np.uint64(_SEED + seed)) & mask
+    return ((mixed ^ (mixed >> np.uint64(15))) * np.uint64(2246822519)) & mask
+
+
+def golden_sizes(info: NetInfo) -> list[int]:
+    """Return the board sizes of the cases: 9 and 19, or whatever the net takes."""
+    return [size for size in (9, 19) if info.accepts(size, size)] or [info.board_max]
+
+
+def make_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
+    """Run the finished model on its golden inputs."""
+    cases = [golden_inputs(info, size) for size in golden_sizes(info)]
+    names = [output.name for output in model.graph.output]
+    return [
+        GoldenCase(inputs, dict(zip(names, outputs, strict=True)))
+        for inputs, outputs in zip(cases, _run(model, cases), strict=True)
+    ]
+
+
+def _run(
+    model: onnx.ModelProto, cases: Sequence[dict[str, NDArray[np.uint8 | np.float32]]]
+) -> list[list[NDArray[np.float32]]]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return [session.run(None, dict(inputs)) for inputs in cases]

@@ -1,0 +1,107 @@
+"""A small typed builder of ONNX graphs, and the writing of the finished file."""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 17
+"""Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
+IR_VERSION = 8
+
+Attribute = int | float | str | Sequence[int] | Sequence[float]
+
+
+class Graph:
+    """Collect nodes, constants, inputs and outputs; tensors are named by strings."""
+
+    def __init__(self, name: str) -> None:
+        """Start an empty graph."""
+        self._name = name
+        self._nodes: list[onnx.NodeProto] = []
+        self._initializers: list[onnx.TensorProto] = []
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._names: dict[str, int] = {}
+
+    def input(self, name: str, dtype: int, shape: Sequence[int | str]) -> str:
+        """Declare an input; strings in the shape are dynamic sizes."""
+        self._inputs.append(helper.make_tensor_value_info(name, dtype, list(shape)))
+        return name
+
+    def output(self, name: str, tensor: str, shape: Sequence[int | str]) -> None:
+        """Declare a float32 output that holds `tensor`."""
+        self._nodes.append(helper.make_node("Identity", [tensor], [name], name=f"{name}/out"))
+        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)))
+
+    def node(self, op: str, *inputs: str, name: str = "", **attributes: Attribute) -> str:
+        """Append a node with one output and return the name of that output."""
+        return self.nodes(op, *inputs, outputs=1, name=name, **attributes)[0]
+
+    def nodes(
+        self, op: str, *inputs: str, outputs: int, name: str = "", **attributes: Attribute
+    ) -> list[str]:
+        """Append a node and return the names of its outputs."""
+        base = self.fresh(name or op.lower())
+        names = [base] if outputs == 1 else [f"{base}_{index}" for index in range(outputs)]
+        self._nodes.append(helper.make_node(op, list(inputs), names, name=base, **attributes))
+        return names
+
+    def floats(self, values: Any, name: str = "const") -> str:
+        """Return a float32 constant; equal ones are stored once."""
+        return self._constant(np.ascontiguousarray(values, np.float32), name)
+
+    def ints(self, values: Any, name: str = "const") -> str:
+        """Return an int64 constant; equal ones are stored once."""
+        return self._constant(np.ascontiguousarray(values, np.int64), name)
+
+    def fresh(self, name: str) -> str:
+        """Return `name`, numbered if it is taken."""
+        count = self._names.get(name, 0)
+        self._names[name] = count + 1
+        return name if count == 0 else self.fresh(f"{name}.{count}")
+
+    def _constant(self, array: NDArray[Any], name: str) -> str:
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self.fresh(name)
+            self._initializers.append(numpy_helper.from_array(array, self._constants[key]))
+        return self._constants[key]
+
+    def model(self, metadata: Mapping[str, str]) -> onnx.ModelProto:
+        """Return the finished model, its shapes and types checked."""
+        graph = helper.make_graph(
+            self._nodes, self._name, self._inputs, self._outputs, self._initializers
+        )
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(
+            graph, opset_imports=[opset], producer_name="gtp-export", ir_version=IR_VERSION
+        )
+        helper.set_model_props(model, dict(metadata))
+        return model
+
+
+def write_model(model: onnx.ModelProto, path: Path) -> None:
+    """Write a model so that `path` holds either all of it or what it held before.
+
+    Raises:
+        OSError: the file cannot be written; nothing is left behind.
+    """
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(model.SerializeToString())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
