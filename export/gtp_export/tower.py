@@ -1,0 +1,136 @@
+"""The shape of this project's own nets: a residual tower with global pooling, free of board size.
+
+Only sizes and names live here, so that the ONNX writer and the random test net need no torch:
+
+    stem      3x3 convolution of the planes plus a linear map of the globals, norm, relu
+    blocks    3x3 convolution, norm, relu, 3x3 convolution (+ pooled bias), norm, add, relu
+    policy    1x1 convolution plus a bias from pooled features, norm, relu, 1x1 convolution;
+              the pass comes from the pooled features alone
+    value     1x1 convolution, norm, relu, pooling, dense layer, norm, relu, outputs;
+              ownership is a 1x1 convolution of the same features
+
+The board fills the tensor: there is no mask, and the zero padding marks the edge. Pooled features
+are mean, mean * (s - 14) / 10 and maximum over the board, with s the square root of its points;
+the value head pools mean, mean * (s - 14) / 10 and mean * ((s - 14)^2 / 100 - 0.1). (Both as in
+Wu 2019, "Accelerating Self-Play Learning in Go", appendix A.)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = Mapping[str, NDArray[np.float32]]
+"""Arrays by the names that `TowerShape.arrays` lists; convolutions are [out, in, 3, 3]."""
+
+NORM_EPSILON = 1e-5
+POOLS = 3
+"""Pooled features a channel."""
+SCORE_COLUMNS = ("score_mean", "score_stdev", "lead")
+SCORE_UNIT = 20.0
+"""Points that one unit of a raw score output stands for."""
+SIZE_CENTER, SIZE_SCALE = 14.0, 10.0
+VALUE_POOL_OFFSET = 0.1
+UNTRAINED_NO_RESULT_LOGIT = -5.0
+_OUTPUT_GAINS = {
+    "policy.out": 1.5,
+    "policy.pass_out": 1.0,
+    "value.out": 0.3,
+    "value.score": 0.1,
+    "value.ownership": 0.3,
+}
+
+
+@dataclass(frozen=True)
+class TowerShape:
+    """The numbers that define a tower."""
+
+    blocks: int
+    channels: int
+    """Channels of the trunk; multiples of 32 run best in int8."""
+    head_channels: int = 32
+    value_hidden: int = 64
+    planes: int = 22
+    features: int = 19
+    """Globals."""
+
+    def is_pooled(self, block: int) -> bool:
+        """Whether a block adds a bias computed from the whole board."""
+        return block % 3 == 1
+
+    def describe(self) -> str:
+        """Return the architecture in a phrase."""
+        return (
+            f"{self.blocks} post-activation residual blocks x {self.channels} channels, 3x3, "
+            f"global pooling in every third; heads of {self.head_channels} channels"
+        )
+
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of every weight and running statistic by name."""
+        c, h, v = self.channels, self.head_channels, self.value_hidden
+        shapes: dict[str, tuple[int, ...]] = {
+            "stem.conv.weight": (c, self.planes, 3, 3),
+            "stem.globals.weight": (c, self.features),
+            **_norm("stem.norm", c),
+        }
+        for block in range(self.blocks):
+            name = f"blocks.{block}"
+            shapes[f"{name}.conv1.weight"] = (c, c, 3, 3)
+            shapes |= _norm(f"{name}.norm1", c)
+            shapes[f"{name}.conv2.weight"] = (c, c, 3, 3)
+            if self.is_pooled(block):
+                shapes[f"{name}.pool.weight"] = (c, POOLS * c)
+            shapes |= _norm(f"{name}.norm2", c)
+        return shapes | {
+            "policy.gather.weight": (h, c, 1, 1),
+            **_norm("policy.gather_norm", h),
+            "policy.conv.weight": (h, c, 1, 1),
+            "policy.pool.weight": (h, POOLS * h),
+            **_norm("policy.norm", h),
+            "policy.out.weight": (1, h, 1, 1),
+            "policy.pass_hidden.weight": (h, POOLS * h),
+            **_norm("policy.pass_norm", h),
+            "policy.pass_out.weight": (1, h),
+            "policy.pass_out.bias": (1,),
+            "value.conv.weight": (h, c, 1, 1),
+            **_norm("value.norm", h),
+            "value.hidden.weight": (v, POOLS * h),
+            **_norm("value.hidden_norm", v),
+            "value.out.weight": (3, v),
+            "value.out.bias": (3,),
+            "value.score.weight": (len(SCORE_COLUMNS), v),
+            "value.score.bias": (len(SCORE_COLUMNS),),
+            "value.ownership.weight": (1, h, 1, 1),
+        }
+
+    def parameters(self) -> int:
+        """Return the number of trained weights."""
+        sizes = self.arrays().items()
+        return sum(int(np.prod(shape)) for name, shape in sizes if ".running_" not in name)
+
+
+def _norm(name: str, channels: int) -> dict[str, tuple[int, ...]]:
+    parts = ("weight", "bias", "running_mean", "running_var")
+    return {f"{name}.{part}": (channels,) for part in parts}
+
+
+def random_weights(shape: TowerShape, seed: int) -> dict[str, NDArray[np.float32]]:
+    """Return seeded weights of an untrained net whose opinions are mild.
+
+    Hidden layers keep the size of their inputs; the outputs are scaled down so that the policy is
+    near uniform and the values near zero, without two positions getting the same answer.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    weights = {}
+    for name, size in shape.arrays().items():
+        if name.endswith(("norm.weight", "norm1.weight", "norm2.weight", "running_var")):
+            array = np.ones(size)
+        elif len(size) == 1:
+            array = np.zeros(size)
+        else:
+            gain = next((gain for part, gain in _OUTPUT_GAINS.items() if part in name), 1.0)
+            array = generator.standard_normal(size) * gain / np.sqrt(np.prod(size[1:]))
+        weights[name] = array.astype(np.float32)
+    weights["value.out.bias"][2] = UNTRAINED_NO_RESULT_LOGIT
+    return weights
