@@ -1,0 +1,59 @@
+"""What a user can set when the engine starts. Only the standard library is imported here."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gtp_engine.go.rules import Rules, Scoring, default_komi
+
+DEVICES = ("auto", "cuda", "cpu")
+
+DEFAULT_SECONDS_PER_MOVE = 5.0
+"""Wall time of a move where neither a clock nor a limit was set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to play and on what; the fields are the long options of `gtp-engine` by name."""
+
+    playouts: int | None = None
+    """New playouts a move, those of a reused tree not counted; None: time decides."""
+    time: float | None = None
+    """Seconds a move; None: the clock decides, or DEFAULT_SECONDS_PER_MOVE without one."""
+    net: str | None = None
+    """A file, or the name of a net that came along; None: the default one."""
+    device: str = "auto"
+    """One of DEVICES."""
+    threads: int | None = None
+    """Search threads; None: as many as suit the device."""
+    batch: int | None = None
+    """Most positions evaluated at once; None: as many as suit the device."""
+    memory: int | None = None
+    """Megabytes that tree and cache may use together; None: chosen from what the machine has."""
+    size: tuple[int, int] = (19, 19)
+    """Width and height of the first board."""
+    rules: Rules = field(default_factory=Rules)
+    """The first rules. Their komi is the customary one: `komi` below says what the user wants."""
+    komi: float | None = None
+    """Points for White; None: what is customary for rules and size."""
+    resign: bool = True
+    """Whether the engine may resign."""
+    resign_threshold: float = -0.8
+    """Mean win-loss value, -1..1 for the engine, below which it resigns."""
+    resign_turns: int = 3
+    """Own turns in a row below the threshold before it does."""
+    ponder: bool = False
+    """Whether to search on while the opponent thinks."""
+    seed: int | None = None
+    """With one thread, two runs of the same seed play the same game; None: from the clock."""
+    log: Path | None = None
+    """File that gets a copy of the conversation and of what goes to stderr."""
+
+
+def customary_komi(rules: Rules, width: int, height: int) -> float:
+    """Return the komi where the user wants none in particular.
+
+    That of the rules' preset; area rules have 7 on boards up to 9x9.
+    """
+    if rules.scoring is Scoring.AREA and rules.komi == Rules().komi:
+        return default_komi(width, height)
+    return rules.komi
