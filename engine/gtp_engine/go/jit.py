@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -78,12 +78,17 @@ if CACHE_FOLDER is not None:
     os.environ["NUMBA_CACHE_DIR"] = str(CACHE_FOLDER)
 
 import numba  # noqa: E402  (the cache folder must be set first)
+import numpy as np  # noqa: E402
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
 CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 """Whether an earlier process left compiled kernels to load."""
+
+
+int64 = cast("Callable[[Any], int]", np.int64)
+"""What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
 
 
 def kernel(function: Function) -> Function:
@@ -94,7 +99,7 @@ def kernel(function: Function) -> Function:
 
 def inline_kernel(function: Function) -> Function:
     """Compile a small function that is always inlined into the kernels that call it."""
-    compiled: Function = numba.njit(
-        cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
-    )(function)
+    compiled: Function = numba.njit(cache=CACHE_FOLDER is not None, nogil=True, forceinline=True)(
+        function
+    )
     return compiled

@@ -99,9 +99,7 @@ class Line(NamedTuple):
 
 def new_line(capacity: int) -> Line:
     """Return an empty line with room for this many plies."""
-    return Line(
-        np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64)
-    )
+    return Line(np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64))
 
 
 @kernel
@@ -170,7 +168,7 @@ def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
     n_white = 0
     for point in range(n_points):
         color = board["color"][point]
-        turn["occupied"][point] = 1 if color == BLACK or color == WHITE else 0
+        turn["occupied"][point] = 1 if color in (BLACK, WHITE) else 0
         if color == BLACK:
             n_black += 1
         elif color == WHITE:
@@ -271,14 +269,22 @@ def _is_same_situation(
     return same_stones(line.boards[ply], board)
 
 
+@inline_kernel
+def may_repeat(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> bool:
+    """Whether a playable move can make a position that was there before.
+
+    A stone where none ever stood makes a new one, unless it vanishes at once.
+    """
+    return bool(turn["occupied"][point]) or is_suicide(board, point, color)
+
+
 @kernel
 def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move of the side to move would repeat an earlier situation."""
     board = line.boards[ply]
     turn = line.turns[ply]
     color = np.int64(turn["to_play"])
-    # A stone where none ever stood makes a position that is new, unless it vanishes at once.
-    if not turn["occupied"][point] and not is_suicide(board, point, color):
+    if not may_repeat(board, turn, point, color):
         return False
     after = hash_after(board, point, color)
     if rules.ko != POSITIONAL:
@@ -350,11 +356,22 @@ def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
 def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
     """Write every legal move of the side to move but the pass into found; return how many."""
     board = line.boards[ply]
+    turn = line.turns[ply]
     n = 0
-    if line.turns[ply]["phase"] == 0:
+    if turn["phase"] == 0:
+        # What `is_legal` says, with its checks in line: this runs for every leaf of a search.
+        color = np.int64(turn["to_play"])
         for i in range(board["n_empty"]):
             point = np.int64(board["empty"][i])
-            if is_legal(line, ply, point, rules):
+            if (
+                point != board["ko_point"]
+                and is_playable(board, point, color, rules.multi_stone_suicide)
+                and (
+                    rules.ko == SIMPLE
+                    or not may_repeat(board, turn, point, color)
+                    or not repeats(line, ply, point, rules)
+                )
+            ):
                 found[n] = point
                 n += 1
         return n
@@ -424,7 +441,7 @@ def _count_occurrences(line: Line, ply: int) -> int:
     return n
 
 
-# Playing -------------------------------------------------------------------------------------------
+# Playing --------------------------------------------------------------------------------------
 
 
 @inline_kernel

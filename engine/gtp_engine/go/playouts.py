@@ -52,7 +52,12 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     stride = np.int64(board["stride"])
     enemies = 0
     at_edge = 0
-    for diagonal in (point - stride - 1, point - stride + 1, point + stride - 1, point + stride + 1):
+    for diagonal in (
+        point - stride - 1,
+        point - stride + 1,
+        point + stride - 1,
+        point + stride + 1,
+    ):
         if board["color"][diagonal] == 3 - color:
             enemies += 1
         elif board["color"][diagonal] == WALL:

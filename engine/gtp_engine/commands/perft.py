@@ -1,0 +1,80 @@
+"""`gtp-engine perft`: count move sequences on an empty board, to prove the board right."""
+
+import argparse
+import re
+
+from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.go.rules import InvalidRulesError, Rules
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = (
+        "Count the move sequences of each length on an empty board. Passes are moves, and "
+        "nothing is counted below two consecutive passes."
+    )
+    parser.add_argument(
+        "--size",
+        type=parse_size,
+        default=(9, 9),
+        metavar="N[xM]",
+        help="columns and rows, 2 to 25 (default: 9)",
+    )
+    parser.add_argument(
+        "--depth",
+        type=_parse_depth,
+        default=3,
+        metavar="D",
+        help="longest sequences to count (default: 3)",
+    )
+    parser.add_argument(
+        "--rules",
+        type=_parse_rules,
+        default="tromp-taylor",
+        metavar="NAME",
+        help="rules by name; their ko and suicide rules matter here (default: tromp-taylor)",
+    )
+    parser.add_argument(
+        "--no-passes", dest="with_passes", action="store_false", help="do not count passes"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line `depth count` for each depth as soon as it is known; return exit status 0."""
+    from gtp_engine.go.perft import perft
+
+    width, height = args.size
+    counts = perft(width, height, args.rules, args.depth, with_passes=args.with_passes)
+    for depth, count in enumerate(counts):
+        print(depth, count, flush=True)
+    return 0
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Return the columns and rows that "N" or "NxM" names.
+
+    Raises:
+        argparse.ArgumentTypeError: The text is no board size from 2 to 25.
+    """
+    match = re.fullmatch(r"(\d{1,3})(?:[xX:](\d{1,3}))?", text.strip(), re.ASCII)
+    if match:
+        width = int(match[1])
+        height = int(match[2] or width)
+        if MIN_SIZE <= width <= MAX_SIZE and MIN_SIZE <= height <= MAX_SIZE:
+            return width, height
+    raise argparse.ArgumentTypeError(
+        f"{text[:40]!r} is not a board size N or NxM between {MIN_SIZE} and {MAX_SIZE}"
+    )
+
+
+def _parse_depth(text: str) -> int:
+    if re.fullmatch(r"\d{1,3}", text.strip(), re.ASCII):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a depth between 0 and 999")
+
+
+def _parse_rules(text: str) -> Rules:
+    try:
+        return Rules.parse(text)
+    except InvalidRulesError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,174 @@
+"""Perft: counting move sequences, which proves a board right where published counts agree.
+
+Passes count as moves, and nothing is counted below two consecutive passes; those two passes are
+the only end, so that a long cycle under simple ko goes on being counted. Moves are found by
+`line.legal_points` and made by `line.play`, the very kernels that a game and a search use; only
+the last move of a sequence is counted without being made.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go import line as lines
+from gtp_engine.go.board import copy_board, is_suicide, place_stone
+from gtp_engine.go.coords import EMPTY, PASS, WHITE
+from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.line import Line
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import RuleFlags, Rules
+
+_MOVES_A_CALL = 1_000_000
+"""Moves made before a kernel comes back to Python, so that Ctrl-C is heard within a second."""
+
+
+@kernel
+def _moves(
+    line: Line, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
+) -> int:
+    """Write the moves of the side to move into found; return how many, none after two passes."""
+    if line.turns[ply]["passes"] >= 2:
+        return 0
+    n = lines.legal_points(line, ply, rules, found)
+    if with_passes:
+        found[n] = PASS
+        n += 1
+    return n
+
+
+@kernel
+def _count_some(
+    line: Line,
+    found: npt.NDArray[np.int16],
+    untried: npt.NDArray[np.int64],
+    first_ply: int,
+    ply: int,
+    last_ply: int,
+    rules: RuleFlags,
+    with_passes: int,
+    budget: int,
+) -> tuple[int, int]:
+    """Go on with a count until it is complete or the budget of moves made is spent.
+
+    The explicit stack is the line itself with, for each ply, the moves found there and how many
+    of them are still to be tried (-1 before they are looked for). At the last ply the moves are
+    counted without being made.
+
+    Returns:
+        The sequences counted by this call, and the ply to go on from, which lies before the
+        first one when the count is complete.
+    """
+    total = 0
+    while ply >= first_ply and budget > 0:
+        if untried[ply] < 0:
+            untried[ply] = _moves(line, ply, rules, with_passes, found[ply])
+        if ply == last_ply:
+            total += untried[ply]
+            untried[ply] = 0
+        if untried[ply] == 0:
+            ply -= 1
+            continue
+        untried[ply] -= 1
+        move = int64(found[ply, untried[ply]])
+        lines.play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, 0)
+        ply += 1
+        untried[ply] = -1
+        budget -= 1
+    return total, ply
+
+
+def count_sequences(position: Position, depth: int, *, with_passes: bool = True) -> int:
+    """Return the number of move sequences of a length that start from a position.
+
+    Args:
+        position: Where to start; it is not changed. Superko knows its history.
+        depth: Moves in a sequence; 0 gives 1.
+        with_passes: Whether a pass is a move.
+    """
+    if depth <= 0:
+        return 1
+    first_ply = position.ply
+    n_plies = first_ply + depth
+    line = lines.new_line(n_plies)
+    lines.copy_line(line, position.line, first_ply + 1)
+    found = np.zeros((n_plies, position.area + 1), np.int16)
+    untried = np.full(n_plies, -1, np.int64)
+    total, ply = 0, first_ply
+    while ply >= first_ply:
+        counted, ply = _count_some(
+            line,
+            found,
+            untried,
+            first_ply,
+            ply,
+            n_plies - 1,
+            position.rules.flags,
+            int(with_passes),
+            _MOVES_A_CALL,
+        )
+        total += int(counted)
+    return total
+
+
+def perft(
+    width: int, height: int, rules: Rules, depth: int, *, with_passes: bool = True
+) -> Iterator[int]:
+    """Yield the number of move sequences from the empty board of each length from 0 to depth.
+
+    Raises:
+        SetupError: The size is not supported.
+    """
+    position = Position(width, height, rules)
+    for length in range(depth + 1):
+        yield count_sequences(position, length, with_passes=with_passes)
+
+
+@kernel
+def _count_placements(line: Line, points: npt.NDArray[np.int64]) -> int:
+    """Count the ways to leave each point empty or put a stone there, every chain with liberties.
+
+    Taking a stone away from such a position never takes a liberty from another chain, so it is
+    enough to try the points one after the other and to give up at the first stone that captures
+    or is captured. Ply i of the line holds the stones on the first i points.
+    """
+    n_points = len(points)
+    colors = np.zeros(n_points, np.int64)
+    total = 0
+    depth = 0
+    while depth >= 0:
+        if depth == n_points:
+            total += 1
+            depth -= 1
+            continue
+        color = colors[depth]
+        if color > WHITE:
+            depth -= 1
+            continue
+        colors[depth] = color + 1
+        board = line.boards[depth]
+        point = points[depth]
+        captured = 0
+        if color != EMPTY and is_suicide(board, point, color):
+            continue
+        copy_board(line.boards[depth + 1], board)
+        if color != EMPTY:
+            captured = place_stone(line.boards[depth + 1], point, color)
+        if captured == 0:
+            depth += 1
+            if depth < n_points:
+                colors[depth] = EMPTY
+    return total
+
+
+def count_legal_positions(width: int, height: int) -> int:
+    """Return the number of positions in which every chain has a liberty, by trying them all.
+
+    Raises:
+        SetupError: The size is not supported.
+    """
+    position = Position(width, height)
+    points = np.array(position.points(), np.int64)
+    line = lines.new_line(len(points) + 1)
+    lines.copy_line(line, position.line, 1)
+    return int(_count_placements(line, points))
