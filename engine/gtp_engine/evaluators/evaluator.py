@@ -1,0 +1,55 @@
+"""What a search asks of whatever judges positions."""
+
+from typing import Protocol
+
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+
+class Evaluator(Protocol):
+    """Turns positions into policy, value, score and ownership. Safe to use from many threads."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+
+    @property
+    def has_ownership(self) -> bool:
+        """Whether it fills in ownership."""
+
+    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+        """Return a batch for boards of this size.
+
+        Raises:
+            NetFileError: The net does not take this size.
+        """
+
+    def encode(
+        self,
+        batch: LeafBatch,
+        slot: int,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Fill a slot's inputs and legal moves from the position at a ply.
+
+        Args:
+            batch: The batch.
+            slot: Which of its slots.
+            line: The game and the path to the position.
+            ply: The position.
+            rules: The rules.
+            symmetry: 0..7, under which a net is shown the position.
+            optimism: Share of an optimistic policy to mix in, where there is one.
+        """
+
+    def evaluate(self, batch: LeafBatch, n: int) -> None:
+        """Fill in the results of the first n slots; may block while others' batches run.
+
+        Raises:
+            NetFileError: The net failed.
+        """

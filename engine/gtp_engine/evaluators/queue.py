@@ -1,0 +1,149 @@
+"""One queue in front of a net, for any number of searches and threads.
+
+Threads hand in batches of encoded positions and wait for the outputs. As many runs as the queue
+has lanes are under way at once; a thread that finds a lane free runs at once, on its own batch
+alone if nobody waits, so that a single search pays no hand-over. When all lanes are busy, what
+waits is merged: the thread that gets the next lane takes every waiting batch of its board size
+with it, up to the largest batch. Nobody else has to do the work: there are no threads here.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.onnx_runtime import FloatArray, RawOutputs
+
+Run = Callable[[npt.NDArray[np.uint8], FloatArray], RawOutputs]
+
+
+class _Request:
+    """A batch that waits for its outputs."""
+
+    __slots__ = ("error", "features", "outputs", "spatial", "taken")
+
+    def __init__(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> None:
+        self.spatial = spatial
+        self.features = features
+        self.outputs: RawOutputs | None = None
+        self.error: Exception | None = None
+        self.taken = False
+
+
+class EvaluationQueue:
+    """Merges batches from many threads into runs of one net."""
+
+    def __init__(self, run: Run, lanes: int, max_batch: int) -> None:
+        """Serve a net.
+
+        Args:
+            run: Evaluates [B, C, H, W] planes and [B, G] globals; called from several threads.
+            lanes: Runs under way at once; on a CPU, the cores.
+            max_batch: Largest merged batch. A single larger request is run as it is.
+        """
+        self._run = run
+        self._max_batch = max_batch
+        self._free_lanes = lanes
+        self._waiting: deque[_Request] = deque()
+        self._changed = threading.Condition()
+        self.runs = 0
+        """Runs so far."""
+        self.evaluations = 0
+        """Positions evaluated so far."""
+
+    @property
+    def mean_batch(self) -> float:
+        """Positions a run, on average."""
+        return self.evaluations / self.runs if self.runs else 0.0
+
+    def evaluate(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        """Return the outputs of a batch, which may share a run with others of its board size.
+
+        Args:
+            spatial: [B, C, H, W] planes.
+            features: [B, G] globals.
+
+        Raises:
+            NetFileError: The run failed; every request of the run gets the error.
+        """
+        mine = _Request(spatial, features)
+        with self._changed:
+            self._waiting.append(mine)
+            while not mine.taken and self._free_lanes == 0:
+                self._changed.wait()
+            group = [] if mine.taken else self._take_group(mine)
+        if group:
+            self._run_group(group)
+        with self._changed:
+            while mine.outputs is None and mine.error is None:
+                self._changed.wait()
+        if mine.error is not None:
+            raise mine.error
+        assert mine.outputs is not None
+        return mine.outputs
+
+    def _take_group(self, mine: _Request) -> list[_Request]:
+        """Take a lane, and with it what waits for the same board size."""
+        self._free_lanes -= 1
+        group = [mine]
+        total = len(mine.spatial)
+        shape = mine.spatial.shape[1:]
+        for request in self._waiting:
+            fits = total + len(request.spatial) <= self._max_batch
+            if request is not mine and request.spatial.shape[1:] == shape and fits:
+                group.append(request)
+                total += len(request.spatial)
+        for request in group:
+            request.taken = True
+            self._waiting.remove(request)
+        self.runs += 1
+        self.evaluations += total
+        return group
+
+    def _run_group(self, group: list[_Request]) -> None:
+        """Run a group on the lane taken for it, hand out the outputs and free the lane."""
+        outputs: list[RawOutputs] = []
+        error: Exception | None = None
+        try:
+            outputs = self._outputs_of(group)
+        except Exception as failure:
+            error = failure
+        with self._changed:
+            for i, request in enumerate(group):
+                if error is None:
+                    request.outputs = outputs[i]
+                else:
+                    request.error = error
+            self._free_lanes += 1
+            self._changed.notify_all()
+
+    def _outputs_of(self, group: list[_Request]) -> list[RawOutputs]:
+        if len(group) == 1:
+            return [self._run(group[0].spatial, group[0].features)]
+        merged = self._run(
+            np.concatenate([request.spatial for request in group]),
+            np.concatenate([request.features for request in group]),
+        )
+        outputs = []
+        start = 0
+        for request in group:
+            end = start + len(request.spatial)
+            outputs.append(_rows(merged, start, end))
+            start = end
+        return outputs
+
+
+def _rows(outputs: RawOutputs, start: int, end: int) -> RawOutputs:
+    def part(array: Any) -> Any:
+        return None if array is None else array[start:end]
+
+    return RawOutputs(
+        part(outputs.policy),
+        part(outputs.policy_optimistic),
+        part(outputs.value),
+        part(outputs.score),
+        part(outputs.ownership),
+    )

@@ -1,0 +1,45 @@
+"""Where handicap stones go. Only the standard library is imported here."""
+
+from gtp_engine.go.coords import point_at
+
+
+class HandicapError(ValueError):
+    """No such handicap on this board."""
+
+
+def _lines(size: int) -> tuple[int, int]:
+    """Return the handicap line's distance from the edge, and the middle line."""
+    return (3 if size > 12 else 2), size // 2
+
+
+def largest_fixed(width: int, height: int) -> int:
+    """Return how many fixed handicap stones a board has places for (GTP 2, section 4.1.1)."""
+    smallest = min(width, height)
+    if smallest < 7:
+        return 0
+    middle = width % 2 == 1 and height % 2 == 1 and smallest > 7
+    return 9 if middle else 4
+
+
+def fixed_handicap_points(width: int, height: int, count: int) -> list[int]:
+    """Return the places of fixed handicap stones, as GTP 2 prescribes them.
+
+    Raises:
+        HandicapError: No such number of stones on this board.
+    """
+    most = largest_fixed(width, height)
+    if not 2 <= count <= most:
+        raise HandicapError(
+            f"{count} fixed handicap stones do not go on a {width}x{height} board"
+        )
+    (near_col, mid_col), (near_row, mid_row) = _lines(width), _lines(height)
+    far_col, far_row = width - 1 - near_col, height - 1 - near_row
+    corners = [(far_row, near_col), (near_row, far_col), (near_row, near_col), (far_row, far_col)]
+    sides = [(mid_row, near_col), (mid_row, far_col), (far_row, mid_col), (near_row, mid_col)]
+    center = [(mid_row, mid_col)]
+    if count <= 4:
+        places = corners[:count]
+    else:
+        n_sides = (count - 4) // 2 * 2
+        places = corners + sides[:n_sides] + (center if count % 2 else [])
+    return [point_at(row, col, width) for row, col in places]

@@ -1,0 +1,68 @@
+"""What a search found, as plain data. Perspective: the side to move at the root."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """One move at the root."""
+
+    point: int
+    """The move; PASS is 0."""
+    visits: int
+    """Playouts that went through it, those of a reused tree included."""
+    winrate: float
+    """0..1, a draw counting half."""
+    score_lead: float
+    """Expected points ahead."""
+    score_stdev: float
+    """Standard deviation of the final score, points."""
+    utility: float
+    """What the search maximised: value and score, -1..1 and a little beyond."""
+    prior: float
+    """The net's policy, 0..1, over legal moves."""
+    lcb: float
+    """Lower confidence bound of the winrate."""
+    order: int
+    """0 for the best move, as the engine would choose."""
+    pv: tuple[int, ...] = ()
+    """Principal variation, this move first."""
+    pv_visits: tuple[int, ...] = ()
+    """Visits along the principal variation."""
+    ownership: npt.NDArray[Any] | None = None
+    """[height, width] float32, -1..1, or None when not asked for."""
+    is_symmetry_of: int | None = None
+    """A better ranked move whose result is that of this one mirrored; None for a move of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The state of a search at one moment."""
+
+    to_play: int
+    width: int
+    height: int
+    visits: int
+    """Visits of the root, reused ones included."""
+    playouts: int
+    """Playouts of this search alone."""
+    nodes: int
+    """Nodes in the tree."""
+    elapsed: float
+    """Seconds since the search began."""
+    winrate: float
+    score_lead: float
+    score_stdev: float
+    utility: float
+    raw_winrate: float
+    """The net's own winrate at the root, before any search."""
+    raw_score_lead: float
+    is_final: bool = False
+    """True for the last report of a search."""
+    moves: tuple[MoveReport, ...] = field(default=())
+    """Best first."""
+    ownership: npt.NDArray[Any] | None = None
+    """[height, width] float32, -1..1, or None when not asked for."""

@@ -1,0 +1,52 @@
+"""When a search ends, and what it reports on the way."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_engine.search.analysis import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The first limit that is reached ends the search; at least the root is always evaluated."""
+
+    playouts: int | None = None
+    """New playouts, visits of a reused tree not counted."""
+    visits: int | None = None
+    """Visits of the root, those of a reused tree counted."""
+    seconds: float | None = None
+    """Wall time from the start of the search, beyond which no playout starts."""
+    soft_seconds: float | None = None
+    """Wall time after which the search ends once the choice is no longer in doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvoidRule:
+    """Restrict the moves of one player in the first plies below the root."""
+
+    color: int
+    points: frozenset[int]
+    """Moves; PASS may be among them."""
+    depth: int
+    """How many plies deep the rule holds; 1 is the root's moves."""
+    allow: bool = False
+    """True: nothing but these; False: none of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """What a caller wants to hear during a search."""
+
+    interval: float = 1.0
+    """Seconds between reports."""
+    callback: Callable[["Analysis"], None] | None = None
+    """Called from the searching thread, for each report and for the final one."""
+    max_moves: int | None = None
+    min_moves: int = 0
+    ownership: bool = False
+    moves_ownership: bool = False
+    pv_length: int = 15
+    """Longest principal variation."""
+    avoid: tuple[AvoidRule, ...] = ()

@@ -1,0 +1,120 @@
+"""The numbers that steer a search. Only the standard library is imported here.
+
+Utilities are for the side to move at a node: the win-loss value in [-1, 1] plus a small reward
+for points. Ranges in brackets are what `kata-set-param` accepts.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParams:
+    """Parameters of one search."""
+
+    cpuct: float = 1.0
+    """Exploration constant at few visits [0, 10]."""
+    cpuct_growth: float = 1.0
+    """How much the constant grows with the parent's visits [0, 10]; see `puct.exploration`."""
+    fpu_reduction: float = 0.2
+    """How far below its parent an unvisited child is rated, at full visited policy [0, 2]."""
+    root_fpu_reduction: float = 0.1
+    """The same at the root [0, 2]."""
+    virtual_loss: float = 1.0
+    """Losses that a descent in flight counts as on every edge of its path [0, 10]."""
+    score_utility: float = 0.1
+    """Weight of the expected score around zero [0, 1]."""
+    dynamic_score_utility: float = 0.3
+    """Weight of the expected score around the root's present score [0, 1]."""
+    score_scale: float = 1.0
+    """Points, in units of the square root of the board's area, that earn half the weight."""
+    root_policy_temperature: float = 1.0
+    """The root's priors are raised to 1 / this and renormalised [0.01, 10]."""
+    root_noise_weight: float = 0.0
+    """Share of the root's priors that is Dirichlet noise [0, 1]; for self-play."""
+    root_noise_total: float = 10.83
+    """Sum of the Dirichlet parameters over the legal moves (0.03 x 361)."""
+    policy_optimism: float = 1.0
+    """Share of the optimistic policy inside the tree, where the net has one [0, 1]."""
+    root_policy_optimism: float = 0.2
+    """The same at the root [0, 1]."""
+    lcb_stdevs: float = 4.0
+    """Standard errors below the mean at which the choice of the move compares [0, 10]."""
+    lcb_min_visit_share: float = 0.15
+    """Only moves with this share of the most visited move's visits may win by LCB [0, 1]."""
+    random_symmetry: bool = True
+    """Show the net each leaf under a random symmetry; the identity otherwise."""
+    use_cache: bool = True
+    """Look evaluations up in the cache."""
+
+    def with_option(self, name: str, text: str) -> "SearchParams":
+        """Return a copy with one field set from text.
+
+        Raises:
+            ValueError: No such field, or a value outside its range.
+        """
+        if name not in RANGES:
+            raise ValueError(f"unknown parameter {name[:40]!r}")
+        low, high = RANGES[name]
+        if isinstance(getattr(self, name), bool):
+            if text.lower() not in ("true", "false"):
+                raise ValueError(f"{name} is true or false, not {text[:20]!r}")
+            return replace(self, **{name: text.lower() == "true"})
+        value = float(text)
+        if not low <= value <= high:
+            raise ValueError(f"{name} lies between {low:g} and {high:g}")
+        return replace(self, **{name: value})
+
+    @property
+    def numbers(self) -> "PuctNumbers":
+        """What the selection kernel needs."""
+        return PuctNumbers(
+            float(self.cpuct),
+            float(self.cpuct_growth),
+            float(self.fpu_reduction),
+            float(self.root_fpu_reduction),
+            float(self.virtual_loss),
+        )
+
+
+class PuctNumbers(NamedTuple):
+    """The part of `SearchParams` that kernels take; meanings there."""
+
+    cpuct: float
+    cpuct_growth: float
+    fpu_reduction: float
+    root_fpu_reduction: float
+    virtual_loss: float
+
+
+class ScoreUtility(NamedTuple):
+    """How points count towards utility in one search."""
+
+    static_weight: float
+    dynamic_weight: float
+    scale: float
+    """Points that earn half a weight."""
+    center_white: float
+    """White's expected lead, in points, around which the dynamic part is measured."""
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "cpuct": (0, 10),
+    "cpuct_growth": (0, 10),
+    "fpu_reduction": (0, 2),
+    "root_fpu_reduction": (0, 2),
+    "virtual_loss": (0, 10),
+    "score_utility": (0, 1),
+    "dynamic_score_utility": (0, 1),
+    "score_scale": (0.01, 100),
+    "root_policy_temperature": (0.01, 10),
+    "root_noise_weight": (0, 1),
+    "root_noise_total": (0.01, 1000),
+    "policy_optimism": (0, 1),
+    "root_policy_optimism": (0, 1),
+    "lcb_stdevs": (0, 10),
+    "lcb_min_visit_share": (0, 1),
+    "random_symmetry": (0, 1),
+    "use_cache": (0, 1),
+}
+"""Lowest and highest value of every parameter that may be set."""

@@ -1,0 +1,393 @@
+"""Search one position with any number of threads on one tree.
+
+One playout:
+    descend     follow PUCT from the root to a new leaf           (puct.descend)
+    replay      play the path's moves on the worker's line         (leaf.replay)
+    evaluate    encode the position and ask the net                (evaluators)
+    expand      give the leaf its edges, sorted by prior           (tree.set_edges)
+    backup      add the evaluation to every node of the path       (puct.backup)
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.position import Position
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.choice import Child, ranked, visited_children
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.params import ScoreUtility, SearchParams
+from gtp_engine.search.reporting import analyze_tree
+from gtp_engine.search.tree import (
+    EXPANDED,
+    TERMINAL,
+    Tree,
+    add_node,
+    copy_subtree,
+    drop_edges,
+    find_child,
+    grown,
+    new_tree,
+    node_bytes,
+)
+from gtp_engine.search.worker import Worker
+
+FIRST_NODES = 2048
+CHILD_ROOM_PER_NODE = 1024
+"""Room kept free in the pool of children for each descent; see `tree.has_room`."""
+EDGE_BYTES = 6
+CHILD_BYTES = 8
+CHECK_SECONDS = 0.05
+"""How often a search looks whether its choice is still in doubt."""
+
+PointMask = npt.NDArray[np.uint8]
+
+
+class Search:
+    """A tree, its workers, and the position at its root.
+
+    Not for use from several threads at once, except `stop`.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        params: SearchParams | None = None,
+        *,
+        threads: int = 1,
+        batch: int = 1,
+        memory_mb: int = 1024,
+        seed: int = 0,
+    ) -> None:
+        """Prepare a search.
+
+        Args:
+            evaluator: Judges positions.
+            params: The defaults when None.
+            threads: Workers on the tree.
+            batch: Leaves that each worker evaluates at once.
+            memory_mb: Room for the tree, in MiB; a full tree ends the search.
+            seed: Fixes the symmetries drawn, and with one thread the whole search.
+        """
+        self.evaluator = evaluator
+        self.params = params or SearchParams()
+        self.lock = threading.Condition()
+        self.memory_bytes = memory_mb << 20
+        self.collisions = 0
+        """Descents that ended at a leaf in flight, since the search was made."""
+        self._noise = np.random.Generator(np.random.PCG64(seed))
+        self._workers = [Worker(self, batch, seed * 1000 + i) for i in range(threads)]
+        self._batch = batch
+        self._stop = threading.Event()
+        self._position: Position | None = None
+        self._clear()
+
+    # The root -----------------------------------------------------------------------------------
+
+    def set_position(
+        self,
+        position: Position,
+        forbidden: Iterable[int] = (),
+        avoid: tuple[AvoidRule, ...] = (),
+    ) -> None:
+        """Make a position the root, keeping what the tree knows about it.
+
+        Args:
+            position: Copied; it may change afterwards.
+            forbidden: Moves that are not considered at the root.
+            avoid: Restrictions of either player near the root; the tree is then built anew.
+        """
+        restricted = frozenset(forbidden)
+        fresh = avoid or self._avoid or self.params.root_noise_weight > 0
+        root = -1 if fresh else self._find_root(position, restricted)
+        if root < 0:
+            self._clear()
+        elif root > 0:
+            self._keep_subtree(root)
+        self._avoid = avoid
+        self._position = position.copy()
+        self._forbidden = restricted
+        self._forbidden_mask = _point_mask(restricted)
+        if self.tree.state[0] == EXPANDED and restricted:
+            drop_edges(self.tree, 0, self._forbidden_mask)
+        if self.tree.used[0] == 0:
+            self._clear()
+            add_node(self.tree, position.to_play)
+
+    def _find_root(self, position: Position, forbidden: frozenset[int]) -> int:
+        """Return the node of a position that continues the present one; -1 if there is none."""
+        old = self._position
+        if old is None or self.tree.used[0] == 0 or not _same_game(old, position):
+            return -1
+        old_moves, moves = old.moves, position.moves
+        if moves[: len(old_moves)] != old_moves:
+            return -1
+        if len(moves) == len(old_moves):
+            # Moves left out before would be missing from the tree now.
+            return 0 if self._forbidden <= forbidden else -1
+        node = 0
+        color = old.to_play
+        for move in moves[len(old_moves) :]:
+            if move.color != color or self.tree.state[node] != EXPANDED:
+                return -1
+            node = int(find_child(self.tree, node, move.point))
+            if node < 0:
+                return -1
+            color = 3 - color
+        return node if self.tree.state[node] == EXPANDED else -1
+
+    def _keep_subtree(self, root: int) -> None:
+        area = self.tree.ownership.shape[1]
+        sizes = (len(self.tree.state), len(self.tree.edge_move), len(self.tree.child_node))
+        kept = new_tree(*sizes, area)
+        copy_subtree(kept, self.tree, root)
+        self.tree = kept
+
+    def _clear(self) -> None:
+        """Forget the tree."""
+        area = 0
+        if self._position is not None and self.evaluator.has_ownership:
+            area = self._position.area
+        self.tree: Tree = new_tree(FIRST_NODES, FIRST_NODES * 64, 1 << 16, area)
+        self._avoid: tuple[AvoidRule, ...] = ()
+        self._forbidden: frozenset[int] = frozenset()
+
+    def clear(self) -> None:
+        """Forget the tree and the position."""
+        self._position = None
+        self._clear()
+
+    # Running ------------------------------------------------------------------------------------
+
+    def run(self, limits: Limits, report: ReportRequest | None = None) -> Analysis:
+        """Search until a limit is reached or `stop` is called.
+
+        Args:
+            limits: When to end; without any limit, only `stop` ends it.
+            report: Who wants to hear about it on the way, and what.
+
+        Returns:
+            What was found; the same goes to the report's callback, marked as final.
+
+        Raises:
+            NetFileError: The net failed.
+        """
+        assert self._position is not None, "set_position comes first"
+        self._begin(limits, report or ReportRequest())
+        if self.tree.state[0] != EXPANDED:
+            self._workers[0].evaluate_root()
+            self._playouts = 1
+        self.score = self._centered_score_utility()
+        helpers = [
+            threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
+            for worker in self._workers[1:]
+        ]
+        for helper in helpers:
+            helper.start()
+        self._run_helper(self._workers[0], leads=True)
+        self._over = True
+        for helper in helpers:
+            helper.join()
+        self._stop.clear()
+        if self._error is not None:
+            self.clear()
+            raise self._error
+        final = self.analysis(self._report, is_final=True)
+        if self._report.callback is not None:
+            self._report.callback(final)
+        return final
+
+    def stop(self) -> None:
+        """End the running search soon, from any thread."""
+        self._stop.set()
+
+    def forget_stop(self) -> None:
+        """Take back a `stop` that came when nothing was running."""
+        self._stop.clear()
+
+    def _begin(self, limits: Limits, report: ReportRequest) -> None:
+        assert self._position is not None
+        self._limits = limits
+        self._report = report
+        self._started = time.monotonic()
+        self._next_report = self._started + report.interval
+        self._next_check = self._started + (limits.soft_seconds or 0.0)
+        self._playouts = 0
+        self._over = False
+        self._error: Exception | None = None
+        self.numbers = self.params.numbers
+        area = self._position.area if self.evaluator.has_ownership else 0
+        if self.tree.ownership.shape[1] != area:
+            self._clear()
+            add_node(self.tree, self._position.to_play)
+        for worker in self._workers:
+            worker.begin(self._position)
+
+    def _run_helper(self, worker: Worker, *, leads: bool = False) -> None:
+        try:
+            if not leads:
+                worker.run()
+            while leads and self.goes_on():
+                worker.step()
+                self._attend()
+        except Exception as error:
+            self._error = error
+            self._over = True
+
+    def _attend(self) -> None:
+        """Report and look at the clock, between two steps of the leading worker."""
+        now = time.monotonic()
+        if self._report.callback is not None and now >= self._next_report:
+            self._next_report = now + self._report.interval
+            self._report.callback(self.analysis(self._report))
+        limits = self._limits
+        if limits.soft_seconds is not None and now >= self._next_check:
+            self._next_check = now + CHECK_SECONDS
+            with self.lock:
+                if self._choice_is_clear():
+                    self._over = True
+
+    def _choice_is_clear(self) -> bool:
+        """Whether the most visited move is also the one that would be played."""
+        best = ranked(self.children(), self.params)
+        return not best or best[0].visits == max(child.visits for child in best)
+
+    # What workers ask -----------------------------------------------------------------------------
+
+    def goes_on(self) -> bool:
+        """Whether another playout may start."""
+        if self._over or self._stop.is_set():
+            return False
+        limits = self._limits
+        if limits.playouts is not None and self._playouts >= limits.playouts:
+            return False
+        if limits.visits is not None:
+            in_flight = int(self.tree.visits[0] + self.tree.pending[0])
+            if in_flight >= limits.visits:
+                return False
+        seconds = limits.seconds
+        return seconds is None or time.monotonic() < self._started + seconds
+
+    def claim_playout(self) -> bool:
+        """Count a playout that is about to start; False if none may. The lock is held."""
+        if not self.goes_on():
+            return False
+        self._playouts += 1
+        return True
+
+    def return_playout(self) -> None:
+        """Take back a playout that found its leaf in flight. The lock is held."""
+        self._playouts -= 1
+        self.collisions += 1
+
+    def make_room(self, leaves: int) -> None:
+        """Make sure that so many leaves fit into the tree, or end the search. The lock is held."""
+        tree = self.tree
+        assert self._position is not None
+        nodes, edges, children = (int(n) for n in tree.used)
+        need = (
+            nodes + leaves,
+            edges + leaves * (self._position.area + 1),
+            children + leaves * CHILD_ROOM_PER_NODE,
+        )
+        have = (len(tree.state), len(tree.edge_move), len(tree.child_node))
+        if all(n <= h for n, h in zip(need, have, strict=True)):
+            return
+        larger = [h if n <= h else max(2 * h, n) for n, h in zip(need, have, strict=True)]
+        if self._tree_bytes(*larger) > self.memory_bytes:
+            self._over = True
+            larger = [max(n, h) for n, h in zip(need, have, strict=True)]
+        self.tree = grown(tree, larger[0], larger[1], larger[2])
+
+    def _tree_bytes(self, nodes: int, edges: int, children: int) -> int:
+        area = self.tree.ownership.shape[1]
+        return nodes * node_bytes(area) + edges * EDGE_BYTES + children * CHILD_BYTES
+
+    def forbidden_at(self, depth: int, to_play: int) -> PointMask | None:
+        """Return which moves may not be tried at a node; None for no restriction.
+
+        Args:
+            depth: 0 at the root.
+            to_play: Who moves there.
+        """
+        mask = self._forbidden_mask if depth == 0 and self._forbidden else None
+        for rule in self._avoid:
+            if rule.color == to_play and depth < rule.depth:
+                mask = np.zeros(MAX_POINTS, np.uint8) if mask is None else mask.copy()
+                listed = _point_mask(rule.points)
+                mask |= (1 - listed) if rule.allow else listed
+        return mask
+
+    def adjust_root_priors(self, batch: LeafBatch) -> None:
+        """Apply the root's policy temperature and noise to slot 0."""
+        params = self.params
+        n = int(batch.n_moves[0])
+        priors = batch.priors[0, :n]
+        if params.root_policy_temperature != 1.0:
+            priors[:] = priors ** (1.0 / params.root_policy_temperature)
+        if params.root_noise_weight > 0.0:
+            noise = self._noise.dirichlet(np.full(n, params.root_noise_total / n))
+            weight = params.root_noise_weight
+            priors[:] = (1.0 - weight) * priors + weight * noise
+        total = float(priors.sum())
+        if total > 0.0:
+            priors /= total
+
+    # What was found -------------------------------------------------------------------------------
+
+    def children(self) -> list[Child]:
+        """Return the root's visited children."""
+        return visited_children(self.tree, 0, self.score, self.params)
+
+    def analysis(self, report: ReportRequest, *, is_final: bool = False) -> Analysis:
+        """Return the present state of the search."""
+        assert self._position is not None
+        with self.lock:
+            return analyze_tree(
+                self.tree,
+                self._position,
+                self.score,
+                self.params,
+                report,
+                playouts=self._playouts,
+                elapsed=time.monotonic() - self._started,
+                is_final=is_final,
+            )
+
+    def is_decided(self) -> bool:
+        """Whether the root is the end of a game and cannot be searched."""
+        return bool(self.tree.state[0] == TERMINAL)
+
+    def _centered_score_utility(self) -> ScoreUtility:
+        assert self._position is not None
+        tree = self.tree
+        lead = float(tree.lead_sum[0]) / max(1, int(tree.visits[0]))
+        params = self.params
+        return ScoreUtility(
+            float(params.score_utility),
+            float(params.dynamic_score_utility),
+            float(params.score_scale * 2.0 * self._position.area**0.5),
+            lead if tree.to_play[0] == 2 else -lead,
+        )
+
+
+def _point_mask(points: Iterable[int]) -> PointMask:
+    mask = np.zeros(MAX_POINTS, np.uint8)
+    for point in points:
+        mask[point] = 1
+    return mask
+
+
+def _same_game(a: Position, b: Position) -> bool:
+    """Whether two positions began with the same stones under the same rules."""
+    return (
+        (a.width, a.height, a.rules, a.encores) == (b.width, b.height, b.rules, b.encores)
+        and a.line.turns[0]["to_play"] == b.line.turns[0]["to_play"]
+        and bool(np.array_equal(a.line.boards[0]["color"], b.line.boards[0]["color"]))
+    )
