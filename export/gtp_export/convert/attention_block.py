@@ -15,32 +15,33 @@ LONGEST_SIDE = 25
 def add_attention_block(stream: Stream, block: AttentionBlock) -> None:
     """Append the block. Query heads that share a key head are treated as more query tokens."""
     graph = stream.graph
+    kv_heads, group = block.kv_heads, block.heads // block.kv_heads
     normed = rms_norm(graph, stream.tokens(), block.norm)
-    group = block.heads // block.kv_heads
-    # [B, S, kv heads, group, width], and a group of one for keys and values.
-    query = _split_heads(graph, normed, _query(block), [block.kv_heads, group, block.qk_dim])
-    key = _split_heads(graph, normed, _key(block), [block.kv_heads, 1, block.qk_dim])
-    value = _split_heads(graph, normed, block.value, [block.kv_heads, block.v_dim])
+    query = _split_heads(graph, normed, _query(block), [kv_heads, group, block.qk_dim])
+    key = _split_heads(graph, normed, _key(block), [kv_heads, 1, block.qk_dim])
+    value = _split_heads(graph, normed, block.value, [kv_heads, 1, block.v_dim])
     if block.rope is not None:
         cosine, sine = _rotation(graph, stream.board, _frequencies(block))
         query = _rotate(graph, query, cosine, sine)
         key = _rotate(graph, key, cosine, sine)
     # [B, kv heads, group * S, width] x [B, kv heads, width, S]
-    query = graph.node("Transpose", query, perm=[0, 2, 3, 1, 4])
-    query = graph.node("Reshape", query, graph.ints([0, block.kv_heads, -1, block.qk_dim]))
-    key = graph.node("Transpose", key, perm=[0, 2, 3, 4, 1])
-    key = graph.node("Reshape", key, graph.ints([0, block.kv_heads, block.qk_dim, -1]))
-    value = graph.node("Transpose", value, perm=[0, 2, 1, 3])
+    query = graph.node("Reshape", query, graph.ints([0, kv_heads, -1, block.qk_dim]))
+    key = graph.node("Reshape", key, graph.ints([0, kv_heads, -1, block.qk_dim]))
+    value = graph.node("Reshape", value, graph.ints([0, kv_heads, -1, block.v_dim]))
+    key = graph.node("Transpose", key, perm=[0, 1, 3, 2])
     weights = graph.node("Softmax", graph.node("MatMul", query, key), axis=-1)
     mixed = graph.node("MatMul", weights, value)
-    mixed = graph.node("Reshape", mixed, graph.ints([0, block.kv_heads * group, -1, block.v_dim]))
+    # Back to [B, S, heads * width].
+    mixed = graph.node("Reshape", mixed, graph.ints([0, block.heads, -1, block.v_dim]))
     mixed = graph.node("Transpose", mixed, perm=[0, 2, 1, 3])
     mixed = graph.node("Reshape", mixed, graph.ints([0, 0, block.heads * block.v_dim]))
     stream.add_tokens(dense(graph, mixed, block.out))
 
 
 def _split_heads(graph: Graph, tokens: str, mul: MatMul, shape: list[int]) -> str:
-    return graph.node("Reshape", dense(graph, tokens, mul), graph.ints([0, 0, *shape]))
+    """Append a matrix product and order its result [B, kv heads, group, S, width]."""
+    split = graph.node("Reshape", dense(graph, tokens, mul), graph.ints([0, 0, *shape]))
+    return graph.node("Transpose", split, perm=[0, 2, 3, 1, 4])
 
 
 def _query(block: AttentionBlock) -> MatMul:
@@ -83,7 +84,7 @@ def _frequencies(block: AttentionBlock) -> NDArray[np.float64]:
 
 
 def _rotation(graph: Graph, board: BoardSize, steps: NDArray[np.float64]) -> tuple[str, str]:
-    """Return cosine and sine of every point's angles, [S, kv heads or 1, 1, pairs].
+    """Return cosine and sine of every point's angles, [kv heads or 1, 1, S, pairs].
 
     Tables along each axis are constants; the sum of two angles turns into products, which is
     far cheaper than computing cosines anew for every evaluation.
@@ -95,26 +96,25 @@ def _rotation(graph: Graph, board: BoardSize, steps: NDArray[np.float64]) -> tup
 
 def _make_rotation(graph: Graph, board: BoardSize, steps: NDArray[np.float64]) -> tuple[str, str]:
     heads, pairs, _ = steps.shape
-    angles = np.arange(LONGEST_SIDE)[:, None, None, None] * steps[None]
-    tables = {}
-    for axis, (side, shape) in enumerate((("width", [1, -1]), ("height", [-1, 1]))):
-        for name, function in (("cos", np.cos), ("sin", np.sin)):
-            table = graph.floats(function(angles[..., axis]), "rope/table")
-            length = board.width if side == "width" else board.height
-            cut = graph.node("Slice", table, graph.ints([0]), length, graph.ints([0]))
-            tables[name, axis] = graph.node("Reshape", cut, graph.ints([*shape, heads, 1, pairs]))
-    flat = graph.ints([-1, heads, 1, pairs])
-    cosine = graph.node(
-        "Sub",
-        graph.node("Mul", tables["cos", 0], tables["cos", 1]),
-        graph.node("Mul", tables["sin", 0], tables["sin", 1]),
-    )
-    sine = graph.node(
-        "Add",
-        graph.node("Mul", tables["sin", 0], tables["cos", 1]),
-        graph.node("Mul", tables["cos", 0], tables["sin", 1]),
-    )
+    cos_x, sin_x = _axis_tables(graph, steps[..., 0], board.width, [heads, 1, -1, pairs])
+    cos_y, sin_y = _axis_tables(graph, steps[..., 1], board.height, [heads, -1, 1, pairs])
+    flat = graph.ints([heads, 1, -1, pairs])
+    cosine = graph.node("Sub", graph.node("Mul", cos_x, cos_y), graph.node("Mul", sin_x, sin_y))
+    sine = graph.node("Add", graph.node("Mul", sin_x, cos_y), graph.node("Mul", cos_x, sin_y))
     return graph.node("Reshape", cosine, flat), graph.node("Reshape", sine, flat)
+
+
+def _axis_tables(
+    graph: Graph, steps: NDArray[np.float64], length: str, shape: list[int]
+) -> list[str]:
+    """Return cosine and sine of 0, 1, ... `length` - 1 times steps [heads, pairs]."""
+    angles = np.arange(LONGEST_SIDE)[None, :, None] * steps[:, None, :]
+    tables = []
+    for values in (np.cos(angles), np.sin(angles)):
+        table = graph.floats(values, "rope/table")
+        cut = graph.node("Slice", table, graph.ints([0]), length, graph.ints([1]))
+        tables.append(graph.node("Reshape", cut, graph.ints(shape)))
+    return tables
 
 
 def _rotate(graph: Graph, tensor: str, cosine: str, sine: str) -> str:
