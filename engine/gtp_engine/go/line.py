@@ -324,7 +324,8 @@ def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
 def is_banned(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
 
-    The simple-ko ban is the board's `ko_point` and not looked at here.
+    The simple-ko ban is the board's `ko_point`, against the opponent of the last mover, and not
+    looked at here.
     """
     turn = line.turns[ply]
     if turn["phase"] > 0:
@@ -345,7 +346,7 @@ def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     if turn["phase"] > 0:
         if recapture_mark(board, turn, point, color) != 0:
             return True
-    elif point == board["ko_point"]:
+    elif point == board["ko_point"] and turn["mover"] != color:
         return False
     if not is_playable(board, point, color, rules.multi_stone_suicide):
         return False
@@ -361,10 +362,11 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
     if turn["phase"] == 0:
         # What `is_legal` says, with its checks in line: this runs for every leaf of a search.
         color = np.int64(turn["to_play"])
+        ko_point = np.int64(board["ko_point"]) if turn["mover"] != color else np.int64(0)
         for i in range(board["n_empty"]):
             point = np.int64(board["empty"][i])
             if (
-                point != board["ko_point"]
+                point != ko_point
                 and is_playable(board, point, color, rules.multi_stone_suicide)
                 and (
                     rules.ko == SIMPLE

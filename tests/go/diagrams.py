@@ -1,0 +1,39 @@
+"""Boards as text: `X` Black, `O` White, `.` empty, rows from the top, blanks ignored."""
+
+from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_at
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+
+_SYMBOLS = {".": EMPTY, "X": BLACK, "O": WHITE}
+_LETTERS = {color: letter for letter, color in _SYMBOLS.items()}
+
+
+def rows_of(diagram: str) -> list[str]:
+    """Return the rows of a diagram without blanks."""
+    rows = ["".join(line.split()) for line in diagram.strip().splitlines()]
+    assert len({len(row) for row in rows}) == 1, "rows of different lengths"
+    return rows
+
+
+def position_of(
+    diagram: str, rules: Rules | None = None, to_play: int = BLACK, encores: bool = False
+) -> Position:
+    """Return a game that starts from the stones of a diagram."""
+    rows = rows_of(diagram)
+    position = Position(len(rows[0]), len(rows), rules, encores=encores)
+    points: dict[int, list[int]] = {EMPTY: [], BLACK: [], WHITE: []}
+    for row, text in enumerate(rows):
+        for col, symbol in enumerate(text):
+            points[_SYMBOLS[symbol]].append(point_at(row, col, position.width))
+    position.set_up(points[BLACK], points[WHITE], to_play)
+    return position
+
+
+def diagram_of(position: Position) -> str:
+    """Return the stones of a game as a diagram without blanks."""
+    return "\n".join("".join(_LETTERS[int(color)] for color in row) for row in position.grid())
+
+
+def plain(diagram: str) -> str:
+    """Return a diagram without blanks, to compare with `diagram_of`."""
+    return "\n".join(rows_of(diagram))
