@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go import line as lines
-from gtp_engine.go.board import copy_board, is_suicide, place_stone
-from gtp_engine.go.coords import EMPTY, PASS, WHITE
+from gtp_engine.go.coords import PASS
 from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
@@ -122,53 +121,3 @@ def perft(
     position = Position(width, height, rules)
     for length in range(depth + 1):
         yield count_sequences(position, length, with_passes=with_passes)
-
-
-@kernel
-def _count_placements(line: Line, points: npt.NDArray[np.int64]) -> int:
-    """Count the ways to leave each point empty or put a stone there, every chain with liberties.
-
-    Taking a stone away from such a position never takes a liberty from another chain, so it is
-    enough to try the points one after the other and to give up at the first stone that captures
-    or is captured. Ply i of the line holds the stones on the first i points.
-    """
-    n_points = len(points)
-    colors = np.zeros(n_points, np.int64)
-    total = 0
-    depth = 0
-    while depth >= 0:
-        if depth == n_points:
-            total += 1
-            depth -= 1
-            continue
-        color = colors[depth]
-        if color > WHITE:
-            depth -= 1
-            continue
-        colors[depth] = color + 1
-        board = line.boards[depth]
-        point = points[depth]
-        captured = 0
-        if color != EMPTY and is_suicide(board, point, color):
-            continue
-        copy_board(line.boards[depth + 1], board)
-        if color != EMPTY:
-            captured = place_stone(line.boards[depth + 1], point, color)
-        if captured == 0:
-            depth += 1
-            if depth < n_points:
-                colors[depth] = EMPTY
-    return total
-
-
-def count_legal_positions(width: int, height: int) -> int:
-    """Return the number of positions in which every chain has a liberty, by trying them all.
-
-    Raises:
-        SetupError: The size is not supported.
-    """
-    position = Position(width, height)
-    points = np.array(position.points(), np.int64)
-    line = lines.new_line(len(points) + 1)
-    lines.copy_line(line, position.line, 1)
-    return int(_count_placements(line, points))
