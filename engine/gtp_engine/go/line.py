@@ -388,7 +388,7 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
 
 
 @kernel
-def _passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
+def passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     """Whether this player passed in this situation before, where that ends the phase.
 
     So it does in the encores and under simple ko, where passes lift repetition bans.
@@ -417,7 +417,7 @@ def pass_ends_phase(line: Line, ply: int, rules: RuleFlags) -> bool:
     turn = line.turns[ply]
     if turn["passes"] >= 1:
         return True
-    return _passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
+    return passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
 
 
 @kernel
@@ -464,7 +464,7 @@ def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     if turn["phase"] > 0 or rules.ko == SIMPLE:
         turn["repetition_start"] = ply + 1
     turn["passes"] += 1
-    return _passed_here_before(line, ply, color, rules)
+    return passed_here_before(line, ply, color, rules)
 
 
 @kernel

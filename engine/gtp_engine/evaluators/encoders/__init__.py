@@ -1,0 +1,1 @@
+"""How positions become the inputs of nets: one module an encoder, found by the name nets use."""

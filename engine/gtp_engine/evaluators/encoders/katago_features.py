@@ -1,0 +1,365 @@
+"""The groups of planes and globals that KataGo's encoders share.
+
+Everything is in terms of the player to move ("own") and the opponent. Kernels write ones into
+planes that are zero so far. `planes` is [C, H*W]; `targets` [points] gives the column of a point
+under the symmetry in use, so that symmetry costs nothing.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.board import BoardRecord, collect_liberties, same_stones
+from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
+from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.ladders import WORDS, Reader, find_ladders
+from gtp_engine.go.line import (
+    Line,
+    TurnRecord,
+    is_playable,
+    may_repeat,
+    pass_ends_game,
+    passed_here_before,
+    repeats,
+    white_komi,
+)
+from gtp_engine.go.rules import Ko, RuleFlags, Scoring, Tax
+
+SIMPLE = int(Ko.SIMPLE)
+POSITIONAL = int(Ko.POSITIONAL)
+SITUATIONAL = int(Ko.SITUATIONAL)
+AREA = int(Scoring.AREA)
+TERRITORY = int(Scoring.TERRITORY)
+TAX_NONE = int(Tax.NONE)
+TAX_ALL = int(Tax.ALL)
+ENDED = 1
+
+N_HISTORY = 5
+
+Planes = npt.NDArray[np.uint8]
+Features = npt.NDArray[np.float32]
+Targets = npt.NDArray[np.int16]
+
+
+class Options(NamedTuple):
+    """What an encoder is told besides the position and the rules."""
+
+    draw_wins: float = 0.5
+    """How many wins a draw is worth to White, 0 to 1."""
+    playout_doubling: float = 0.0
+    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3."""
+    suicide_alive: int = 0
+    """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
+    conservative_pass: int = 0
+    """Whether to hide that a pass would end the game, for the root of a search."""
+    passing_hacks: int = 0
+    """Whether to hide it where the game would end without a win."""
+    max_history: int = N_HISTORY
+    """How many latest moves may be shown."""
+
+
+DEFAULT_OPTIONS = Options()
+
+
+@inline_kernel
+def mark_chain(
+    board: BoardRecord, head: int, targets: Targets, plane: npt.NDArray[np.uint8]
+) -> None:
+    """Set the points of a chain in a plane."""
+    stone = np.int64(head)
+    while True:
+        plane[targets[stone]] = 1
+        stone = np.int64(board["next"][stone])
+        if stone == head:
+            return
+
+
+@kernel
+def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Planes) -> None:
+    """Fill planes 0 to 2: the board, own stones, the opponent's."""
+    planes[0, :] = 1
+    for point in range(board["n_points"]):
+        color = board["color"][point]
+        if color == to_play:
+            planes[1, targets[point]] = 1
+        elif color == 3 - to_play:
+            planes[2, targets[point]] = 1
+
+
+@kernel
+def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None:
+    """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
+    found = np.empty(4, np.int16)
+    for point in range(board["n_points"]):
+        color = board["color"][point]
+        # Three liberties make at most twelve contacts.
+        if (color == BLACK or color == WHITE) and board["head"][point] == point:
+            if board["pseudo"][point] <= 12:
+                n = collect_liberties(board, point, 4, found)
+                if n < 4:
+                    mark_chain(board, point, targets, planes[2 + n])
+
+
+@kernel
+def mark_bans(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    targets: Targets,
+    bans: npt.NDArray[np.uint8],
+    recaptures: npt.NDArray[np.uint8],
+) -> None:
+    """Fill the plane of moves that ko or superko forbids, and of stones barred from recapture."""
+    turn = line.turns[ply]
+    board = line.boards[ply]
+    if turn["phase"] > 0:
+        _mark_encore_bans(line, ply, targets, bans)
+        for point in range(board["n_points"]):
+            if turn["recapture"][point]:
+                recaptures[targets[point]] = 1
+        return
+    if board["ko_point"] != 0:
+        bans[targets[board["ko_point"]]] = 1
+    if rules.ko == SIMPLE:
+        return
+    color = np.int64(turn["to_play"])
+    for i in range(board["n_empty"]):
+        point = np.int64(board["empty"][i])
+        if (
+            may_repeat(board, turn, point, color)
+            and point != board["ko_point"]
+            and is_playable(board, point, color, rules.multi_stone_suicide)
+            and repeats(line, ply, point, rules)
+        ):
+            bans[targets[point]] = 1
+
+
+@kernel
+def _mark_encore_bans(
+    line: Line, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]
+) -> None:
+    """Mark the ko captures that this player made before in this encore on these stones."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+        made = line.turns[earlier]
+        if (
+            made["ko_capture"]
+            and made["mover"] == turn["to_play"]
+            and line.boards[earlier - 1]["hash"] == board["hash"]
+            and same_stones(line.boards[earlier - 1], board)
+        ):
+            bans[targets[made["move"]]] = 1
+
+
+# History -----------------------------------------------------------------------------------------
+
+
+@kernel
+def hides_pass(line: Line, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
+    """Whether the net should not see that a pass would end the game.
+
+    So it is at a root that plays on conservatively, where dead stones may be left on the board
+    and a pass is friendly, and, with passing hacks, where the end would be no win.
+    """
+    if not pass_ends_game(line, ply, rules):
+        return False
+    if options.conservative_pass or (options.passing_hacks and no_win):
+        return True
+    return suppresses_end(line, ply, rules)
+
+
+@kernel
+def suppresses_end(line: Line, ply: int, rules: RuleFlags) -> bool:
+    """Whether two passes may leave dead stones, so that the second one settles nothing."""
+    turn = line.turns[ply]
+    return bool(
+        rules.friendly_pass_ok
+        and rules.scoring == AREA
+        and turn["passes"] == 1
+        and not passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
+    )
+
+
+@inline_kernel
+def is_over(turn: TurnRecord) -> bool:
+    """Whether the game, or the part of it that is played without encores, has ended."""
+    return turn["status"] != 0 or turn["past_end"] != 0
+
+
+@kernel
+def mark_history(
+    line: Line,
+    ply: int,
+    limit: int,
+    targets: Targets,
+    planes: Planes,
+    first_plane: int,
+    features: Features,
+) -> int:
+    """Fill the planes of the latest moves and globals 0 to 4, which are set for passes instead.
+
+    The chain of moves stops where a player moved twice in a row.
+
+    Returns:
+        How many moves are shown.
+    """
+    expected = 3 - np.int64(line.turns[ply]["to_play"])
+    for i in range(limit):
+        turn = line.turns[ply - i]
+        if turn["mover"] != expected:
+            return i
+        move = np.int64(turn["move"])
+        if move == PASS:
+            features[i] = 1.0
+        elif move != NULL_MOVE:
+            planes[first_plane + i, targets[move]] = 1
+        expected = 3 - expected
+    return limit
+
+
+# Ladders -----------------------------------------------------------------------------------------
+
+
+@kernel
+def _mark_bits(
+    words: npt.NDArray[np.uint64], targets: Targets, plane: npt.NDArray[np.uint8]
+) -> None:
+    for i in range(WORDS):
+        word = words[i]
+        point = 64 * i
+        while word != np.uint64(0):
+            if word & np.uint64(0xFF) == np.uint64(0):
+                word >>= np.uint64(8)
+                point += 8
+                continue
+            if word & np.uint64(1):
+                plane[targets[point]] = 1
+            word >>= np.uint64(1)
+            point += 1
+
+
+@kernel
+def mark_ladders(
+    line: Line, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
+) -> None:
+    """Fill planes 14 to 17: ladders now, one and two turns ago, and moves that work now.
+
+    Args:
+        shown: How many latest moves are shown; without them the newer board is repeated.
+    """
+    enemy = 3 - np.int64(line.turns[ply]["to_play"])
+    slot = find_ladders(reader, line.boards[ply])
+    _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
+    _mark_bits(reader.memory[slot]["working"][enemy], targets, planes[17])
+    if shown == 0:
+        planes[15] = planes[14]
+        planes[16] = planes[14]
+        return
+    slot = find_ladders(reader, line.boards[ply - 1])
+    _mark_bits(reader.memory[slot]["chains"], targets, planes[15])
+    if shown == 1:
+        planes[16] = planes[15]
+        return
+    slot = find_ladders(reader, line.boards[ply - 2])
+    _mark_bits(reader.memory[slot]["chains"], targets, planes[16])
+
+
+# Areas -------------------------------------------------------------------------------------------
+
+
+@kernel
+def mark_owners(
+    board: BoardRecord,
+    to_play: int,
+    area: npt.NDArray[np.uint8],
+    targets: Targets,
+    planes: Planes,
+) -> int:
+    """Fill planes 18 and 19 from an area; return own points minus the opponent's."""
+    difference = 0
+    for point in range(board["n_points"]):
+        if board["color"][point] != WALL and area[point] != EMPTY:
+            if area[point] == to_play:
+                planes[18, targets[point]] = 1
+                difference += 1
+            else:
+                planes[19, targets[point]] = 1
+                difference -= 1
+    return difference
+
+
+@kernel
+def mark_encore_start(
+    board: BoardRecord,
+    turn: TurnRecord,
+    own_plane: npt.NDArray[np.uint8],
+    other_plane: npt.NDArray[np.uint8],
+    targets: Targets,
+) -> None:
+    """Fill the planes of stones that stood when the second encore began."""
+    if turn["phase"] < 2:
+        return
+    for point in range(board["n_points"]):
+        color = turn["encore_start"][point]
+        if color == turn["to_play"]:
+            own_plane[targets[point]] = 1
+        elif color == 3 - turn["to_play"]:
+            other_plane[targets[point]] = 1
+
+
+# Globals -----------------------------------------------------------------------------------------
+
+
+@kernel
+def own_komi(turn: TurnRecord, rules: RuleFlags, draw_wins: float) -> float:
+    """Return all points beyond the board for the player to move.
+
+    Where the result can be a draw, what a draw is worth shifts it by up to half a point.
+    """
+    komi = white_komi(turn, rules)
+    # The half point of a button that nobody has taken will go to one or the other.
+    final = komi + 0.5 if turn["has_button"] else komi
+    if final == np.floor(final):
+        komi += draw_wins - 0.5
+    return komi if turn["to_play"] == WHITE else -komi
+
+
+@inline_kernel
+def clip(value: float, bound: float) -> float:
+    """Return the value, at most `bound` away from zero."""
+    return min(max(value, -bound), bound)
+
+
+@kernel
+def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
+    """Fill globals 6 to 9: the ko rule (two), suicide, territory scoring."""
+    if rules.ko == POSITIONAL:
+        features[6] = 1.0
+        features[7] = 0.5
+    elif rules.ko == SITUATIONAL:
+        features[6] = 1.0
+        features[7] = -0.5
+    features[8] = 1.0 if rules.multi_stone_suicide else 0.0
+    features[9] = 1.0 if rules.scoring == TERRITORY else 0.0
+
+
+@kernel
+def komi_wave(area: int, komi: float) -> float:
+    """Return how far a komi is from one that allows a draw: a triangle wave, -0.5 to 0.5.
+
+    A draw is possible where komi has the parity of the board's area. The wave has period 2, is
+    zero there and rises to its peak half a point above, because there the draws are won.
+    """
+    parity = area % 2
+    above = komi - (np.floor((komi - parity) / 2.0) * 2.0 + parity)
+    if above < 0.5:
+        return above
+    if above < 1.5:
+        return 1.0 - above
+    return above - 2.0
+
+
+Encoder = Any
+"""A kernel with the signature of `katago_v7.encode`."""

@@ -1,0 +1,175 @@
+"""KataGo's input features, version 7: 22 planes and 19 globals, for nets of version 8 and later.
+
+All board sizes, all rules. Planes, in terms of the player to move:
+
+     0 board                       9-13 the last five moves
+     1 own stones                 14-16 laddered chains now, one and two turns ago
+     2 the opponent's             17    moves that ladder an opponent's chain
+     3-5 1, 2, 3 liberties        18-19 own and opponent's area
+     6 ko and superko bans        20-21 own and opponent's stones when the second encore began
+     7 stones not to be recaptured   8 unused
+
+Globals:
+
+     0-4 the last five moves were passes   12-13 first, second encore
+     5 own komi / 20                       14    a pass ends the phase
+     6-7 ko rule                           15-16 playout doubling advantage: any, half of it
+     8 suicide                             17    the button is to be taken
+     9 territory scoring                   18    komi wave
+    10-11 tax in seki, on all groups
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.encoders.katago_features import (
+    AREA,
+    N_HISTORY,
+    TAX_ALL,
+    TAX_NONE,
+    TERRITORY,
+    Features,
+    Options,
+    Planes,
+    Targets,
+    clip,
+    hides_pass,
+    is_over,
+    komi_wave,
+    mark_bans,
+    mark_encore_start,
+    mark_history,
+    mark_ladders,
+    mark_liberties,
+    mark_owners,
+    mark_stones,
+    own_komi,
+    write_ko_and_scoring,
+)
+from gtp_engine.go.board import MAX_POINTS, BoardRecord
+from gtp_engine.go.coords import EMPTY, WHITE
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.life import mark_area, mark_independent_life
+from gtp_engine.go.line import Line, TurnRecord, pass_ends_phase
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 22
+N_FEATURES = 19
+KOMI_MARGIN = 20.0
+"""How far beyond the board's area komi is told apart."""
+
+
+@kernel
+def _find_area(
+    board: BoardRecord,
+    turn: TurnRecord,
+    rules: RuleFlags,
+    suicide_legal: int,
+    area: npt.NDArray[np.uint8],
+) -> int:
+    """Write the area that would count if the game ended here; return White's tax in points.
+
+    The tax is negative if White has more independent areas to pay for.
+    """
+    if rules.scoring == AREA and rules.tax == TAX_NONE:
+        mark_area(board, 1, 1, 1, suicide_legal, area)
+        return 0
+    keep_territories = rules.tax == TAX_NONE
+    keep_stones = rules.scoring == AREA
+    groups = mark_independent_life(board, keep_territories, keep_stones, suicide_legal, area)
+    if rules.scoring == TERRITORY:
+        for point in range(board["n_points"]):
+            stone = board["color"][point]
+            if area[point] == EMPTY and stone == turn["encore_start"][point]:
+                area[point] = stone
+    return -2 * groups if rules.tax == TAX_ALL else 0
+
+
+@kernel
+def _mark_area(
+    line: Line, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
+) -> bool:
+    """Fill planes 18 and 19; return whether the game, ending here, would be no win.
+
+    Under territory scoring only the second encore shows areas.
+    """
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    if rules.scoring == TERRITORY and turn["phase"] < 2:
+        return False
+    area = np.empty(MAX_POINTS, np.uint8)
+    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    white_tax = _find_area(board, turn, rules, suicide_legal, area)
+    to_play = np.int64(turn["to_play"])
+    points = mark_owners(board, to_play, area, targets, planes)
+    points += white_tax if to_play == WHITE else -white_tax
+    return points + own_komi(turn, rules, options.draw_wins) <= 0.0
+
+
+@kernel
+def _write_features(
+    line: Line, ply: int, rules: RuleFlags, options: Options, hides: int, features: Features
+) -> None:
+    """Fill all globals but the passes."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    points = np.int64(board["width"]) * np.int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
+    features[5] = komi / 20.0
+    write_ko_and_scoring(rules, features)
+    features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
+    features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
+    features[12] = 1.0 if turn["phase"] > 0 else 0.0
+    features[13] = 1.0 if turn["phase"] > 1 else 0.0
+    features[14] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
+    if options.playout_doubling != 0.0:
+        features[15] = 1.0
+        features[16] = 0.5 * options.playout_doubling
+    features[17] = 1.0 if turn["has_button"] else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[18] = komi_wave(points, komi)
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: npt.NDArray[np.uint8],
+    features: Features,
+) -> None:
+    """Fill the inputs of one position.
+
+    Args:
+        line: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        options: What else the net is told.
+        reader: Working memory of this thread; remembers the ladders of recent positions.
+        targets: [points] the row of `symmetry.point_table` for the symmetry to show.
+        spatial: [22, H, W] result, C-contiguous.
+        features: [19] result.
+    """
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    to_play = np.int64(turn["to_play"])
+    planes = spatial.reshape(N_PLANES, np.int64(board["width"]) * np.int64(board["height"]))
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, to_play, targets, planes)
+    mark_liberties(board, targets, planes)
+    mark_bans(line, ply, rules, targets, planes[6], planes[7])
+    no_win = _mark_area(line, ply, rules, options, targets, planes)
+
+    hides = hides_pass(line, ply, rules, options, no_win)
+    limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
+    limit = min(limit, options.max_history, np.int64(turn["recent"]))
+    shown = mark_history(line, ply, limit, targets, planes, 9, features)
+    mark_ladders(line, ply, shown, reader, targets, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], targets)
+    _write_features(line, ply, rules, options, hides, features)
