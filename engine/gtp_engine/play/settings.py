@@ -50,10 +50,12 @@ class Settings:
 
 
 def customary_komi(rules: Rules, width: int, height: int) -> float:
-    """Return the komi where the user wants none in particular.
+    """Return the komi where the user wants none in particular; that of `rules` does not matter.
 
-    That of the rules' preset; area rules have 7 on boards up to 9x9.
+    It is the one of the rules' preset, where 7.5 becomes 7 on boards up to 9x9.
     """
-    if rules.scoring is Scoring.AREA and rules.komi == Rules().komi:
-        return default_komi(width, height)
-    return rules.komi
+    if rules.preset is not None:
+        komi = Rules.parse(rules.preset).komi
+    else:
+        komi = Rules.parse("japanese" if rules.scoring is Scoring.TERRITORY else "chinese").komi
+    return default_komi(width, height) if komi == Rules().komi else komi

@@ -1,0 +1,60 @@
+"""Command lines that are wrong get one sentence on stderr and exit status 2."""
+
+import argparse
+import sys
+from typing import NoReturn
+
+from gtp_engine.commands.table import USAGE_ERROR
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is a single line, and which takes no abbreviations."""
+
+    def __init__(self, command: str, description: str, epilog: str = "") -> None:
+        """Begin a command's options.
+
+        Args:
+            command: The command's name.
+            description: What it does.
+            epilog: Examples, shown as they are.
+        """
+        super().__init__(
+            prog=f"gtp-engine {command}",
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Complain and leave."""
+        sys.stderr.write(f"{self.prog}: {message}\n")
+        sys.exit(USAGE_ERROR)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Return the width and height of "9" or "9x13".
+
+    Raises:
+        ValueError: It is neither, or no size from 2 to 25.
+    """
+    from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+
+    words = text.lower().split("x")
+    if len(words) > 2 or not all(word.isascii() and word.isdigit() for word in words):
+        raise ValueError(f"{text[:20]!r} is no board size like 9 or 9x13")
+    width, height = int(words[0]), int(words[-1])
+    if not all(MIN_SIZE <= size <= MAX_SIZE for size in (width, height)):
+        raise ValueError(f"board size {text[:20]} is not between {MIN_SIZE} and {MAX_SIZE}")
+    return width, height
+
+
+def parse_count(text: str) -> int:
+    """Return a whole number of 1 or more.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
+        raise ValueError(f"{text[:20]!r} is not a whole number of 1 or more")
+    return int(text)

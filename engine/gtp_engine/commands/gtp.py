@@ -1,0 +1,68 @@
+"""`gtp-engine gtp`: the engine on stdin and stdout."""
+
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from gtp_engine.commands.arguments import Parser
+from gtp_engine.commands.options import OptionError, add_options, read_settings
+from gtp_engine.play.settings import Settings
+
+if TYPE_CHECKING:
+    from gtp_engine.play.engine import Engine
+
+_EXAMPLES = """examples:
+  gtp-engine                              about five seconds a move
+  gtp-engine --playouts 400               as strong everywhere, as fast as the machine
+  gtp-engine --rules japanese --time 10
+  gtp-engine --config my.toml             with lines like  playouts = 400  or  no-resign = true
+"""
+
+_CLOSING_SECONDS = 0.2
+"""How long the engine may take to wind up before the process ends."""
+
+
+def run(arguments: list[str]) -> int:
+    """Speak GTP until the client leaves; return the exit status."""
+    parser = Parser("gtp", "Speak GTP, version 2, on stdin and stdout.", _EXAMPLES)
+    add_options(parser)
+    parsed = parser.parse_args(arguments)
+    try:
+        settings = read_settings(parsed)
+    except OptionError as error:
+        parser.error(str(error))
+    # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _converse(settings)
+
+
+def _converse(settings: Settings) -> int:
+    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.frontends.gtp.server import Server
+    from gtp_engine.frontends.gtp.stdio import Inbox, Output, claim_stdout
+
+    try:
+        output = Output(claim_stdout())
+    except OSError:
+        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
+        return 1
+    inbox = Inbox(descriptor=0)
+    inbox.start()
+    journal = Journal(settings.log)
+    from gtp_engine.play.engine import Engine
+
+    engine = Engine(settings, journal.say)
+    Server(engine, inbox, output, journal).run()
+    _leave(engine)
+    return 0
+
+
+def _leave(engine: "Engine") -> None:
+    """End the process, whatever its threads are doing."""
+    closing = threading.Thread(target=engine.close, daemon=True)
+    closing.start()
+    closing.join(_CLOSING_SECONDS)
+    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
+    os._exit(0)

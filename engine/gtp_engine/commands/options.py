@@ -1,0 +1,182 @@
+"""The engine's options, on the command line and in a TOML file alike.
+
+Every option is an entry of OPTIONS; its name is the TOML key (with `-` or `_`), and the field of
+`Settings` that it sets. What the command line says goes before what the file says.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.commands.arguments import Parser, parse_count, parse_size
+from gtp_engine.go.rules import Rules, parse_komi
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
+
+
+class OptionError(ValueError):
+    """An option's value that makes no sense; the message is for the user."""
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds <= 1e6:
+        raise ValueError(f"{text} is not a number of seconds above 0")
+    return seconds
+
+
+def _threshold(text: str) -> float:
+    threshold = float(text)
+    if not -1 <= threshold <= 1:
+        raise ValueError(f"{text} is not between -1 and 1")
+    return threshold
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise ValueError(f"{text[:20]!r} is not a whole number of 0 or more")
+    return int(text)
+
+
+def _device(text: str) -> str:
+    if text not in DEVICES:
+        raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing to set."""
+
+    name: str
+    """As on the command line, without the dashes."""
+    metavar: str
+    """What stands for the value in the help; empty for a switch that takes none."""
+    help: str
+    parse: Callable[[str], Any]
+    """Turns text into the value, or raises ValueError."""
+    group: str
+
+    @property
+    def key(self) -> str:
+        """The option's name as Python spells it."""
+        return self.name.replace("-", "_")
+
+
+_THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "the machine"
+
+OPTIONS = (
+    Option("playouts", "N", "new playouts a move", parse_count, _THINKING),
+    Option(
+        "time",
+        "SECONDS",
+        f"seconds a move (without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g})",
+        _seconds,
+        _THINKING,
+    ),
+    Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
+    Option("seed", "N", "with one thread: play the same game each time", _seed, _THINKING),
+    Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
+    Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
+    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
+    Option(
+        "resign-threshold",
+        "VALUE",
+        "resign below this mean result, -1 to 1 (-0.8)",
+        _threshold,
+        _RESIGNING,
+    ),
+    Option("resign-turns", "N", "after so many own turns below it (3)", parse_count, _RESIGNING),
+    Option("no-resign", "", "never resign", bool, _RESIGNING),
+    Option("net", "FILE|NAME", "the net: a file, or one that came along", str, _MACHINE),
+    Option("device", "DEVICE", "auto, cuda or cpu (auto)", _device, _MACHINE),
+    Option("threads", "N", "search threads", parse_count, _MACHINE),
+    Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
+    Option("memory", "MB", "most memory for the search", parse_count, _MACHINE),
+    Option("log", "FILE", "append a copy of the conversation to a file", Path, _MACHINE),
+)
+"""All options that set a field of `Settings`."""
+
+
+def add_options(parser: Parser) -> None:
+    """Give a parser the engine's options and `--config`."""
+    groups: dict[str, Any] = {}
+    for option in OPTIONS:
+        group = groups.get(option.group) or parser.add_argument_group(option.group)
+        groups[option.group] = group
+        flag = f"--{option.name}"
+        if option.metavar:
+            group.add_argument(flag, dest=option.key, metavar=option.metavar, help=option.help)
+        else:
+            group.add_argument(
+                flag, dest=option.key, action="store_const", const="true", help=option.help
+            )
+    groups[_MACHINE].add_argument(
+        "--config", metavar="FILE.toml", help="take options from a file, e.g. playouts = 400"
+    )
+
+
+def read_settings(parsed: argparse.Namespace) -> Settings:
+    """Return the settings of a command line, and of the file it names.
+
+    Raises:
+        OptionError: A value makes no sense, or the file cannot be used; in one sentence.
+    """
+    values: dict[str, Any] = {}
+    if parsed.config is not None:
+        values = _read_file(Path(parsed.config))
+    for option in OPTIONS:
+        text = getattr(parsed, option.key)
+        if text is not None:
+            values[option.key] = _parse(option, text, f"--{option.name}")
+    if values.pop("no_resign", False):
+        values["resign"] = False
+    return Settings(**values)
+
+
+def _parse(option: Option, text: str, where: str) -> Any:
+    try:
+        return option.parse(text)
+    except (ValueError, OverflowError) as error:
+        raise OptionError(f"{where}: {error}") from None
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except OSError as error:
+        raise OptionError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise OptionError(f"{path}: not a TOML file: {error}") from None
+    return _file_values(path, document)
+
+
+def _file_values(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    by_key = {option.key: option for option in OPTIONS}
+    values = {}
+    for key, value in document.items():
+        option = by_key.get(key.replace("-", "_"))
+        if option is None:
+            raise OptionError(f"{path}: unknown key {key!r}")
+        where = f"{path}: {key}"
+        if not option.metavar:
+            if not isinstance(value, bool):
+                raise OptionError(f"{where} must be true or false")
+            values[option.key] = value
+        else:
+            values[option.key] = _parse(option, _file_text(value, where), where)
+    return values
+
+
+def _file_text(value: Any, where: str) -> str:
+    """Return a TOML value as it would stand on the command line."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise OptionError(f"{where} must be a number or a string")
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return str(int(value))
+    return str(value)

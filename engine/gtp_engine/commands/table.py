@@ -1,0 +1,62 @@
+"""The commands of `gtp-engine` by name. A command's module is imported once it is chosen."""
+
+import sys
+from importlib import import_module
+from typing import NamedTuple
+
+from gtp_engine import __version__
+
+
+class CommandEntry(NamedTuple):
+    """Where a command is."""
+
+    module: str
+    """Has a function `run` that takes the arguments and returns the exit status."""
+    summary: str
+
+
+COMMANDS = {
+    "gtp": CommandEntry("gtp_engine.commands.gtp", "speak GTP on stdin and stdout (the default)"),
+    "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
+    "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),
+    "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
+    "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
+}
+
+USAGE_ERROR = 2
+"""Exit status after a mistake in the arguments."""
+
+_HELP = f"""usage: gtp-engine [COMMAND] [OPTION]...
+
+A Go engine. Without a command it speaks GTP, so that `gtp-engine` or `gtp-engine --playouts 400`
+is what to enter in GoGui, Sabaki and other programs.
+
+commands:
+{chr(10).join(f"  {name:10} {entry.summary}" for name, entry in COMMANDS.items())}
+
+`gtp-engine COMMAND --help` lists a command's options; those of gtp can stand without the command.
+`gtp-engine --version` prints the version.
+"""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command that the first argument names, gtp without one; return the exit status."""
+    first = arguments[0] if arguments else ""
+    if first in COMMANDS:
+        return _run(first, arguments[1:])
+    if first in ("--help", "-h", "help"):
+        print(_HELP, end="")
+        return 0
+    if first == "--version":
+        print(f"gtp-engine {__version__}")
+        return 0
+    if first and not first.startswith("-"):
+        known = ", ".join(COMMANDS)
+        print(f"gtp-engine: there is no command {first!r}; known are {known}", file=sys.stderr)
+        return USAGE_ERROR
+    return _run("gtp", arguments)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    status: int = import_module(COMMANDS[name].module).run(arguments)
+    return status

@@ -1,0 +1,335 @@
+"""The commands of GTP version 2, and close relatives that many clients use."""
+
+from typing import TYPE_CHECKING
+
+from gtp_engine import __version__
+from gtp_engine.frontends.gtp.diagram import draw_board
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
+from gtp_engine.go.rules import parse_komi
+from gtp_engine.play.clock import ClockError, gtp_time_system
+from gtp_engine.play.handicap import largest_fixed
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Position
+    from gtp_engine.play.decision import Decision
+
+commands = Registry()
+
+# What the engine is -----------------------------------------------------------------------------
+
+
+@commands.command("protocol_version")
+def protocol_version(session: Session, arguments: Arguments) -> str:
+    """Say which version of GTP this is."""
+    return "2"
+
+
+@commands.command("name")
+def name(session: Session, arguments: Arguments) -> str:
+    """Give the engine's name."""
+    return "gtp-engine"
+
+
+@commands.command("version")
+def version(session: Session, arguments: Arguments) -> str:
+    """Give the engine's version."""
+    return __version__
+
+
+@commands.command("known_command")
+def known_command(session: Session, arguments: Arguments) -> str:
+    """Say whether a command exists."""
+    return "true" if arguments.word(0, "a command") in session.commands else "false"
+
+
+@commands.command("list_commands")
+def list_commands(session: Session, arguments: Arguments) -> str:
+    """List all commands."""
+    return "\n".join(session.commands)
+
+
+@commands.command("quit")
+def leave(session: Session, arguments: Arguments) -> str:
+    """End the conversation."""
+    session.is_over = True
+    return ""
+
+
+# Setting up -------------------------------------------------------------------------------------
+
+
+@commands.command("boardsize", "rectangular_boardsize")
+def boardsize(session: Session, arguments: Arguments) -> str:
+    """Begin a new game on a square or, with two numbers, a rectangular board."""
+    width = arguments.integer(0, "the board size")
+    height = arguments.integer(1, "the board's height") if len(arguments) > 1 else width
+    if not (MIN_SIZE <= width <= MAX_SIZE and MIN_SIZE <= height <= MAX_SIZE):
+        raise GtpError("unacceptable size")
+    session.board_engine().new_game(width, height)
+    return ""
+
+
+@commands.command("clear_board")
+def clear_board(session: Session, arguments: Arguments) -> str:
+    """Begin a new game on a board of the same size."""
+    position = session.position
+    session.board_engine().new_game(position.width, position.height)
+    return ""
+
+
+@commands.command("komi")
+def komi(session: Session, arguments: Arguments) -> str:
+    """Set the points that White gets, for this and all later games."""
+    try:
+        points = parse_komi(arguments.word(0, "the komi"))
+    except ValueError:
+        raise GtpError("syntax error: the komi must be a number from -400 to 400") from None
+    session.board_engine().komi = points
+    return ""
+
+
+@commands.command("get_komi")
+def get_komi(session: Session, arguments: Arguments) -> str:
+    """Give the points that White gets."""
+    return f"{session.board_engine().komi:g}"
+
+
+@commands.command("fixed_handicap")
+def fixed_handicap(session: Session, arguments: Arguments) -> str:
+    """Place handicap stones on the customary points and give them."""
+    return _place_handicap(session, arguments, is_fixed=True)
+
+
+@commands.command("place_free_handicap")
+def place_free_handicap(session: Session, arguments: Arguments) -> str:
+    """Place handicap stones where the engine likes and give them."""
+    return _place_handicap(session, arguments, is_fixed=False)
+
+
+def _place_handicap(session: Session, arguments: Arguments, is_fixed: bool) -> str:
+    n_stones = arguments.integer(0, "the number of stones")
+    require_empty_board(session.position)
+    has_places = n_stones <= largest_fixed(session.position.width, session.position.height)
+    engine = session.board_engine() if is_fixed or has_places else session.net_engine()
+    place = engine.fixed_handicap if is_fixed else engine.place_free_handicap
+    try:
+        points = place(n_stones)
+    except ValueError as error:
+        raise GtpError(_after("invalid number of stones", error)) from None
+    return " ".join(session.vertex(point) for point in points)
+
+
+@commands.command("set_free_handicap")
+def set_free_handicap(session: Session, arguments: Arguments) -> str:
+    """Place handicap stones on the points given, however many."""
+    position = session.position
+    require_empty_board(position)
+    try:
+        points = [session.parse_vertex(word) for word in arguments.words]
+    except GtpError as error:
+        raise GtpError(f"bad vertex list: {error}") from None
+    if not points or PASS in points or len(set(points)) < len(points):
+        raise GtpError("bad vertex list")
+    try:
+        session.board_engine().set_free_handicap(points)
+    except ValueError as error:
+        raise GtpError(_after("bad vertex list", error)) from None
+    return ""
+
+
+def require_empty_board(position: "Position") -> None:
+    """Raise GtpError unless there are neither stones nor moves."""
+    if position.ply or any(position.color_at(point) != EMPTY for point in position.points()):
+        raise GtpError("board not empty")
+
+
+def _after(standard_words: str, error: Exception) -> str:
+    """Return an error's message behind the words that clients look for."""
+    message = str(error)
+    return message if message.startswith(standard_words) else f"{standard_words}: {message}"
+
+
+# Playing ----------------------------------------------------------------------------------------
+
+
+@commands.command("play")
+def play(session: Session, arguments: Arguments) -> str:
+    """Play a move of either player."""
+    color = arguments.color(0)
+    point = session.parse_vertex(arguments.word(1, "a vertex"))
+    play_moves(session, [(color, point)])
+    return ""
+
+
+def play_moves(session: Session, moves: list[tuple[int, int]]) -> None:
+    """Play several moves, or none of them if one is refused.
+
+    Raises:
+        GtpError: A move is illegal.
+    """
+    engine = session.board_engine()
+    from gtp_engine.go.position import IllegalMoveError
+
+    try:
+        if len(moves) == 1:
+            engine.play(*moves[0])
+        else:
+            engine.play_sequence(moves)
+    except IllegalMoveError as error:
+        raise GtpError(f"illegal move: {error}") from None
+
+
+@commands.command("genmove")
+def genmove(session: Session, arguments: Arguments) -> str:
+    """Choose a move and play it."""
+    return _generate(session, arguments, is_played=True)
+
+
+@commands.command("reg_genmove")
+def reg_genmove(session: Session, arguments: Arguments) -> str:
+    """Choose a move without playing it."""
+    return _generate(session, arguments, is_played=False)
+
+
+def _generate(session: Session, arguments: Arguments, is_played: bool) -> str:
+    color = arguments.color(0)
+    engine = session.net_engine()
+    with session.searching():
+        decision = engine.genmove(color, commit=is_played)
+    return answer_move(session, decision)
+
+
+def answer_move(session: Session, decision: "Decision") -> str:
+    """Return the reply for a move that was chosen: a vertex or `resign`."""
+    session.last_reason = decision.reason
+    return "resign" if decision.point is None else session.vertex(decision.point)
+
+
+@commands.command("undo")
+def undo(session: Session, arguments: Arguments) -> str:
+    """Take back one move."""
+    _undo(session, 1)
+    return ""
+
+
+@commands.command("gg-undo")
+def gg_undo(session: Session, arguments: Arguments) -> str:
+    """Take back several moves, one by default."""
+    _undo(session, arguments.integer(0, "the number of moves") if len(arguments) else 1)
+    return ""
+
+
+def _undo(session: Session, count: int) -> None:
+    if not 0 <= count <= session.position.ply:
+        raise GtpError("cannot undo")
+    session.board_engine().undo(count)
+
+
+# Time -------------------------------------------------------------------------------------------
+
+
+@commands.command("time_settings")
+def time_settings(session: Session, arguments: Arguments) -> str:
+    """Set main time and Canadian overtime, in seconds; overtime without stones is no limit."""
+    main = arguments.number(0, "the main time")
+    overtime = arguments.number(1, "the overtime")
+    set_clock(session, main, overtime, arguments.integer(2, "the number of stones"))
+    return ""
+
+
+def set_clock(
+    session: Session, main: float, overtime: float, stones: int, *, is_byoyomi: bool = False
+) -> None:
+    """Set how time is counted, as in `time_settings`.
+
+    Args:
+        session: The conversation.
+        main: Seconds of main time.
+        overtime: Seconds of each overtime period.
+        stones: Moves in each period; 0 with a period means no limit at all.
+        is_byoyomi: Whether `time_left` will count periods where it otherwise counts stones.
+
+    Raises:
+        GtpError: The numbers make no sense.
+    """
+    try:
+        session.engine.clock.set_system(gtp_time_system(main, overtime, stones))
+    except ClockError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    session.is_byoyomi = is_byoyomi
+
+
+@commands.command("time_left")
+def time_left(session: Session, arguments: Arguments) -> str:
+    """Say how much time a player has left, and for how many stones in overtime."""
+    color = arguments.color(0)
+    seconds = arguments.number(1, "the time")
+    stones = arguments.integer(2, "the number of stones")
+    if session.is_byoyomi:  # whatever the number of periods, one move is due in this one
+        stones = min(stones, 1)
+    try:
+        session.engine.clock.set_left(color, seconds, stones)
+    except ClockError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    return ""
+
+
+# The end ----------------------------------------------------------------------------------------
+
+
+@commands.command("final_score")
+def final_score(session: Session, arguments: Arguments) -> str:
+    """Count the game, dead stones removed."""
+    return format_score(session.net_engine().final_score())
+
+
+def format_score(score_white: float) -> str:
+    """Return a result as GTP writes it: "W+3.5", "B+12.0" or "0"."""
+    if score_white == 0:
+        return "0"
+    margin = abs(score_white)
+    digits = f"{margin:.1f}" if (2 * margin).is_integer() else f"{margin:.2f}"
+    return f"{'W' if score_white > 0 else 'B'}+{digits}"
+
+
+_STATUSES = ("dead", "alive", "seki", "white_territory", "black_territory")
+
+
+@commands.command("final_status_list")
+def final_status_list(session: Session, arguments: Arguments) -> str:
+    """List the points of a status; those of stones chain by chain, a line for each."""
+    status = arguments.word(0, "a status")
+    if status not in _STATUSES:
+        raise GtpError(f"syntax error: the status must be one of {', '.join(_STATUSES)}")
+    points: list[int] = getattr(session.net_engine().final_status(), status)
+    return "\n".join(
+        " ".join(session.vertex(point) for point in chain)
+        for chain in _by_chain(session.position, points)
+    )
+
+
+def _by_chain(position: "Position", points: list[int]) -> list[list[int]]:
+    """Divide points into connected groups of one colour, in reading order."""
+    stride = position.width + 1
+    left = dict.fromkeys(sorted(points))
+    chains = []
+    while left:
+        first = next(iter(left))
+        del left[first]
+        chain = [first]
+        for point in chain:  # grows while it is walked
+            for neighbor in (point - stride, point - 1, point + 1, point + stride):
+                if neighbor in left and position.color_at(neighbor) == position.color_at(first):
+                    del left[neighbor]
+                    chain.append(neighbor)
+        chains.append(sorted(chain))
+    return chains
+
+
+@commands.command("showboard")
+def showboard(session: Session, arguments: Arguments) -> str:
+    """Draw the board."""
+    return "\n" + draw_board(session.position)

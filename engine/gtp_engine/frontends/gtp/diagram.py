@@ -1,0 +1,64 @@
+"""A board as text."""
+
+from typing import TYPE_CHECKING
+
+from gtp_engine.go.coords import (
+    BLACK,
+    COLOR_NAMES,
+    COLUMN_LETTERS,
+    WHITE,
+    format_vertex,
+    point_at,
+)
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Position
+
+_STONES = {BLACK: "X", WHITE: "O"}
+
+
+def draw_board(position: "Position") -> str:
+    """Return the board with coordinates, the last move in brackets, and what else is the case."""
+    width, height = position.width, position.height
+    letters = "  ".join(COLUMN_LETTERS[:width])
+    edge = f"    {letters}"
+    lines = [edge]
+    last = position.moves[-1].point if position.ply else None
+    for row in range(height):
+        cells = "".join(_cell(position, row, col, last) for col in range(width))
+        lines.append(f"{height - row:2} {cells} {height - row}")
+    lines.append(edge)
+    return "\n".join([*lines, *_remarks(position)])
+
+
+def _cell(position: "Position", row: int, col: int, last: int | None) -> str:
+    point = point_at(row, col, position.width)
+    color = position.color_at(point)
+    if color not in _STONES:
+        is_star = row in _star_lines(position.height) and col in _star_lines(position.width)
+        return " + " if is_star else " . "
+    return f"({_STONES[color]})" if point == last else f" {_STONES[color]} "
+
+
+def _star_lines(size: int) -> tuple[int, ...]:
+    """Return the rows or columns, from 0, on which a board of this size has star points."""
+    if size < 7:
+        return ()
+    edge = 3 if size > 12 else 2
+    return (edge, size // 2, size - 1 - edge) if size % 2 else (edge, size - 1 - edge)
+
+
+def _remarks(position: "Position") -> list[str]:
+    rules = position.rules
+    lines = [
+        f"{COLOR_NAMES[position.to_play].capitalize()} (X black, O white) to play,"
+        f" {position.ply} moves made",
+    ]
+    if position.ply:
+        last = position.moves[-1]
+        where = format_vertex(last.point, position.width, position.height)
+        lines.append(f"Last move: {COLOR_NAMES[last.color]} {where}")
+    lines.append(f"Captured: {position.captured(BLACK)} black, {position.captured(WHITE)} white")
+    name = rules.preset or ", ".join(f"{key} {value}" for key, value in rules.to_kata().items())
+    lines.append(f"Rules: {name}, komi {position.komi:g}")
+    return lines

@@ -1,0 +1,46 @@
+"""What the engine tells people besides its replies: stderr, and the log file if there is one."""
+
+import contextlib
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TextIO
+
+
+class Journal:
+    """Says things on stderr and keeps a copy of the conversation. It never raises."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the log; if it cannot be written, say so and go on without."""
+        self._lock = threading.Lock()
+        self._file: TextIO | None = None
+        if path is not None:
+            try:
+                self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
+            except OSError as error:
+                self.say(f"the log {path} cannot be written: {error.strerror}")
+
+    def say(self, text: str) -> None:
+        """Tell people something."""
+        # Perhaps nobody listens any more.
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            print(f"gtp-engine: {text}", file=sys.stderr, flush=True)
+        self.note("!", text)
+
+    def note(self, mark: str, text: str) -> None:
+        """Write to the log alone.
+
+        Args:
+            mark: `>` for a request, `<` for a reply, `!` for a message.
+            text: What was said, in one line or several.
+        """
+        with self._lock:
+            if self._file is None:
+                return
+            stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+            try:
+                for line in text.rstrip("\n").split("\n"):
+                    self._file.write(f"{stamp} {mark} {line}\n")
+            except (OSError, ValueError):
+                self._file = None

@@ -1,0 +1,176 @@
+"""KataGo's extensions."""
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
+from gtp_engine.frontends.gtp.gogui import set_up_stones
+from gtp_engine.frontends.gtp.info_lines import kata_line, shown_moves
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.raw_evaluation import format_raw_evaluation
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.go.coords import BLACK
+from gtp_engine.go.rules import InvalidRulesError, Rules
+
+if TYPE_CHECKING:
+    from gtp_engine.search.analysis import Analysis
+
+commands = Registry()
+
+# Rules ------------------------------------------------------------------------------------------
+
+
+@commands.command("kata-get-rules")
+def get_rules(session: Session, arguments: Arguments) -> str:
+    """Give the rules as a JSON object."""
+    return json.dumps(session.board_engine().rules.to_kata(), separators=(",", ":"))
+
+
+@commands.command("kata-set-rules")
+def set_rules(session: Session, arguments: Arguments) -> str:
+    """Set the rules: a preset's name or a JSON object."""
+    arguments.word(0, "the rules")
+    change_rules(session, arguments.rest)
+    return ""
+
+
+def change_rules(session: Session, text: str) -> None:
+    """Set the rules of a preset's name or a JSON object, in mid-game too.
+
+    Raises:
+        GtpError: There are no such rules, or the game does not fit them.
+    """
+    engine = session.board_engine()
+    try:
+        rules = Rules.parse(text, komi=engine.komi)
+        names_komi = Rules.parse(text, komi=0.0) == Rules.parse(text, komi=1.0)
+    except InvalidRulesError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    _adopt(session, rules, names_komi)
+
+
+@commands.command("kata-set-rule")
+def set_rule(session: Session, arguments: Arguments) -> str:
+    """Change one of the rules."""
+    key = arguments.word(0, "the rule's name")
+    value = arguments.word(1, "the rule's value")
+    try:
+        rules = session.board_engine().rules.with_option(key, value)
+    except InvalidRulesError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    _adopt(session, rules, key == "komi")
+    return ""
+
+
+def _adopt(session: Session, rules: Rules, names_komi: bool) -> None:
+    engine = session.board_engine()
+    from gtp_engine.go.position import SetupError
+
+    try:
+        engine.rules = rules
+    except SetupError as error:
+        raise GtpError(str(error)) from None
+    if names_komi:
+        engine.komi = rules.komi
+
+
+# Position and engine ----------------------------------------------------------------------------
+
+
+@commands.command("set_position")
+def set_position(session: Session, arguments: Arguments) -> str:
+    """Begin a game from stones given as colors and vertices, Black to move."""
+    set_up_stones(session, session.parse_moves(arguments), BLACK)
+    return ""
+
+
+@commands.command("stop")
+def stop(session: Session, arguments: Arguments) -> str:
+    """End an analysis: that this line came has done so."""
+    return ""
+
+
+@commands.command("kata-list-params")
+def list_params(session: Session, arguments: Arguments) -> str:
+    """List the parameters that `kata-get-param` knows."""
+    return " ".join(_PARAMETERS)
+
+
+@commands.command("kata-get-param")
+def get_param(session: Session, arguments: Arguments) -> str:
+    """Give a parameter: a limit of the search for a move; 0 where there is none."""
+    settings = session.engine.settings
+    if _parameter(arguments) == "maxPlayouts":
+        return str(settings.playouts or 0)
+    return f"{settings.time or 0:g}"
+
+
+@commands.command("kata-set-param")
+def set_param(session: Session, arguments: Arguments) -> str:
+    """Change a parameter from now on; 0 takes a limit away."""
+    settings = session.engine.settings
+    if _parameter(arguments) == "maxPlayouts":
+        playouts = arguments.integer(1, "maxPlayouts")
+        if playouts < 0:
+            raise GtpError("syntax error: maxPlayouts must be 0 or more")
+        session.engine.settings = replace(settings, playouts=playouts or None)
+    else:
+        seconds = arguments.number(1, "maxTime", minimum=0)
+        session.engine.settings = replace(settings, time=seconds or None)
+    return ""
+
+
+_PARAMETERS = ("maxPlayouts", "maxTime")
+
+
+def _parameter(arguments: Arguments) -> str:
+    name = arguments.word(0, "a parameter's name")
+    if name not in _PARAMETERS:
+        raise GtpError(f"unknown parameter {name[:40]!r}; known are {', '.join(_PARAMETERS)}")
+    return name
+
+
+# Analysis ---------------------------------------------------------------------------------------
+
+
+@commands.command("kata-analyze")
+def kata_analyze(session: Session, arguments: Arguments) -> str:
+    """Analyse until the client sends another line."""
+    return run_analysis(session, arguments, _form)
+
+
+@commands.command("kata-genmove_analyze")
+def kata_genmove_analyze(session: Session, arguments: Arguments) -> str:
+    """Choose and play a move, reporting on the way."""
+    return run_genmove(session, arguments, _form)
+
+
+def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
+    return kata_line(
+        analysis,
+        shown_moves(analysis, request.min_moves, request.max_moves),
+        root_info=request.root_info,
+        pv_visits=request.pv_visits,
+    )
+
+
+@commands.command("kata-raw-nn")
+def raw_nn(session: Session, arguments: Arguments) -> str:
+    """Give the net's own opinion: `SYMMETRY [OPTIMISM]`, the symmetry 0 to 7 or `all`."""
+    word = arguments.word(0, "a symmetry")
+    if word.lower() == "all":
+        symmetries = list(range(8))
+    else:
+        symmetries = [arguments.integer(0, "the symmetry")]
+        if symmetries[0] not in range(8):
+            raise GtpError("syntax error: the symmetry must be 0 to 7 or all")
+    optimism = arguments.number(1, "the optimism", minimum=0) if len(arguments) > 1 else None
+    if optimism is not None and optimism > 1:
+        raise GtpError("syntax error: the optimism must be 0 to 1")
+    engine = session.net_engine()
+    return "\n".join(
+        format_raw_evaluation(symmetry, engine.raw_evaluation(symmetry, optimism))
+        for symmetry in symmetries
+    )

@@ -1,0 +1,82 @@
+"""The conversation's loop: requests are carried out in the order in which they came."""
+
+import traceback
+from typing import TYPE_CHECKING
+
+from gtp_engine.frontends.gtp import core, gogui, gomill, kata, kgs, leela, records
+from gtp_engine.frontends.gtp.journal import Journal
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+
+if TYPE_CHECKING:
+    from gtp_engine.play.engine import Engine
+
+COMMANDS = Registry(module.commands for module in (core, records, kata, leela, gogui, kgs, gomill))
+"""Every command, of all dialects."""
+
+_LOAD_AFTER = 0.1
+"""Seconds of silence after which the engine loads although nothing asked for it.
+
+Loading takes the interpreter's attention, so the first questions are answered before it begins.
+"""
+
+
+class Server:
+    """Talks to one client until it leaves."""
+
+    def __init__(self, engine: "Engine", inbox: Inbox, output: Output, journal: Journal) -> None:
+        self._inbox = inbox
+        self._output = output
+        self._journal = journal
+        self._session = Session(engine, COMMANDS, inbox, output, journal)
+
+    def run(self) -> None:
+        """Answer requests until `quit`, the end of input or of the client."""
+        patience: float | None = _LOAD_AFTER
+        while not (self._session.is_over or self._output.is_closed):
+            try:
+                self._answer(self._inbox.next(patience))
+            except EOFError:
+                return
+            except TimeoutError:
+                self._session.load()
+                patience = None
+
+    def _answer(self, line: Line) -> None:
+        request = line.request
+        self._journal.note(">", f"{request.id} {request.name} {request.rest}".strip())
+        self._session.begin(line)
+        try:
+            handler = COMMANDS.find(request.name)
+            if handler is None:
+                raise GtpError("unknown command")
+            text, success = handler(self._session, Arguments(request.rest)), True
+        except GtpError as error:
+            text, success = str(error), False
+        except Exception as error:
+            text, success = self._explain(error), False
+        self._send(text, success)
+
+    def _explain(self, error: Exception) -> str:
+        """Return one line about a failure; if it should not happen, stderr has the details."""
+        from gtp_engine.evaluators.contract import NetFileError
+        from gtp_engine.play.engine import EngineUnavailableError
+
+        summary = " ".join(str(error).split()).replace("#", "")
+        if isinstance(error, EngineUnavailableError | NetFileError):
+            return summary
+        self._journal.say(traceback.format_exc())
+        return f"internal error: {type(error).__name__}: {summary}"
+
+    def _send(self, text: str, success: bool) -> None:
+        reply = self._session.reply
+        if not reply.has_begun:
+            self._output.write(format_reply(success, reply.id, text))
+        elif success:
+            reply.finish(text)
+        else:  # too late for an error: the client has already read a success
+            self._journal.say(text)
+            reply.finish("")
+        self._journal.note("<" if success else "?", text)

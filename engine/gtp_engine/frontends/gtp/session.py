@@ -1,0 +1,197 @@
+"""A conversation's state: the engine behind it, the reply being written, what the user has set."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted, format_head
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+from gtp_engine.go.coords import MAX_SIZE, format_vertex, parse_vertex
+
+if TYPE_CHECKING:
+    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.go.position import Position
+    from gtp_engine.play.engine import Engine
+
+_SAY_AFTER = 0.5
+"""Seconds of waiting after which stderr says what for."""
+_LOOK_EVERY = 0.05
+
+
+class Reply:
+    """The reply to one request, sent whole at the end or line by line."""
+
+    def __init__(self, request_id: str, output: Output) -> None:
+        self.id = request_id
+        self._output = output
+        self.has_begun = False
+        """Whether the client has seen its beginning, so that it can no longer be an error."""
+
+    def begin(self) -> None:
+        """Send the head of a successful reply whose lines come as they are found."""
+        if not self.has_begun:
+            self.has_begun = True
+            self._output.write(format_head(True, self.id) + "\n")
+
+    def line(self, text: str) -> None:
+        """Send a line of the reply now."""
+        self._output.write(text + "\n")
+
+    def finish(self, text: str) -> None:
+        """Send the last line, if there is one, and the empty line that ends a reply."""
+        self._output.write(f"{text}\n\n" if text else "\n")
+
+
+class Session:
+    """What the commands' handlers work with."""
+
+    def __init__(
+        self,
+        engine: "Engine",
+        commands: Registry,
+        inbox: Inbox,
+        output: Output,
+        journal: "Journal",
+    ) -> None:
+        self._engine = engine
+        self.commands = commands
+        self.journal = journal
+        self._inbox = inbox
+        self._output = output
+        self._line: Line | None = None
+        self._is_loading = False
+        self._has_board = False
+        self._has_net = False
+        self.is_over = False
+        """Whether the conversation ends after the present reply."""
+        self.last_reason = ""
+        """Why the latest generated move was chosen, for people."""
+        self.is_byoyomi = False
+        """Whether `time_left` counts periods of Japanese byoyomi where it has stones otherwise."""
+        self.reply = Reply("", output)
+
+    def begin(self, line: Line) -> None:
+        """Turn to a new request."""
+        self._line = line
+        self.reply = Reply(line.request.id, self._output)
+
+    # The engine ---------------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> "Engine":
+        """The engine as it is, perhaps still loading: for what needs no board."""
+        return self._engine
+
+    def load(self) -> None:
+        """Let the engine load in the background, if it does not do so yet."""
+        if not self._is_loading:
+            self._is_loading = True
+            self._engine.load()
+
+    def board_engine(self) -> "Engine":
+        """Return the engine once it has a board.
+
+        Raises:
+            Interrupted: The client has left meanwhile.
+        """
+        if not self._has_board:
+            self._wait(lambda: self._engine.position)
+            self._has_board = True
+        return self._engine
+
+    def net_engine(self) -> "Engine":
+        """Return the engine once it can search.
+
+        Raises:
+            EngineUnavailableError: The net cannot be used.
+            Interrupted: The client has left meanwhile.
+        """
+        self.board_engine()
+        if not self._has_net:
+            self._wait(self._engine.wait_ready)
+            self._has_net = True
+        return self._engine
+
+    def _wait(self, wait: Callable[[], object]) -> None:
+        self.load()
+        ready = threading.Event()
+        failures: list[Exception] = []
+
+        def wait_in_background() -> None:
+            try:
+                wait()
+            except Exception as error:
+                failures.append(error)
+            ready.set()
+
+        threading.Thread(target=wait_in_background, name="gtp-waiter", daemon=True).start()
+        began = time.monotonic()
+        is_said = False
+        while not ready.wait(_LOOK_EVERY):
+            if self._inbox.is_client_leaving:
+                raise Interrupted
+            if not is_said and time.monotonic() - began > _SAY_AFTER:
+                self.journal.say(f"please wait: {self._engine.progress}")
+                is_said = True
+        if failures:
+            raise failures[0]
+
+    @contextmanager
+    def searching(self, *, any_line_stops: bool = False) -> Iterator[None]:
+        """Let the search of the present request be stopped while this context lasts.
+
+        Args:
+            any_line_stops: Whether whatever line the client sends ends it, as for an analysis.
+        """
+        assert self._line is not None
+        number = self._line.number
+        try:
+            with self._inbox.watching(number, self._engine.stop, any_line=any_line_stops):
+                yield
+                if any_line_stops:  # an analysis that ended by itself stays open, and quiet
+                    self._inbox.wait_for_line_after(number)
+        finally:
+            # The last stop may have come too late, and is not meant for the next search.
+            self._engine.search.forget_stop()
+
+    # The game -----------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> "Position":
+        """The game being played."""
+        return self.board_engine().position
+
+    def parse_vertex(self, word: str) -> int:
+        """Return the move that a word names on the present board.
+
+        Raises:
+            GtpError: It names none: a syntax error if it never could, else an illegal move.
+        """
+        position = self.position
+        try:
+            return parse_vertex(word, position.width, position.height)
+        except ValueError as error:
+            try:
+                parse_vertex(word, MAX_SIZE, MAX_SIZE)
+            except ValueError:
+                raise GtpError(f"syntax error: invalid vertex {word[:20]!r}") from None
+            raise GtpError(f"illegal move: {error}") from None
+
+    def parse_moves(self, arguments: Arguments) -> list[tuple[int, int]]:
+        """Return the moves of `color vertex color vertex ...`.
+
+        Raises:
+            GtpError: A word is missing, no colour or no vertex.
+        """
+        return [
+            (arguments.color(index), self.parse_vertex(arguments.word(index + 1, "a vertex")))
+            for index in range(0, len(arguments), 2)
+        ]
+
+    def vertex(self, move: int) -> str:
+        """Return the name of a move on the present board."""
+        position = self.position
+        return format_vertex(move, position.width, position.height)

@@ -1,0 +1,212 @@
+"""The pipes to the client: a stdout that carries nothing but GTP, and lines as they arrive."""
+
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gtp_engine.frontends.gtp.protocol import Request, clean_line, is_interrupt, parse_request
+
+PATIENCE = 0.25
+"""Seconds of silence after which `quit` or the end of input means: stop what you are doing.
+
+Without a pause they are the end of a script that was piped in, whose commands are all carried out.
+"""
+
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that are read; the rest of a longer one is dropped."""
+
+_LONGEST_QUEUE = 10_000
+_STOP_AGAIN_AFTER = 0.02
+
+
+def claim_stdout() -> int:
+    """Return a file descriptor for GTP, and point stdout at stderr from now on.
+
+    Libraries that print, in Python or in C, can then not disturb the conversation.
+
+    Raises:
+        OSError: Stdout is closed.
+    """
+    conversation = os.dup(1)
+    try:
+        os.fstat(2)
+    except OSError:  # nobody listens on stderr: what goes there must not end up in another file
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 2)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return conversation
+
+
+class Output:
+    """Writes to the client; several threads may."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._lock = threading.Lock()
+        self.is_closed = False
+        """Whether the client has stopped listening."""
+
+    def write(self, text: str) -> None:
+        """Send text at once. Once the client is gone, do nothing."""
+        data = memoryview(text.encode("utf-8", "replace"))
+        with self._lock:
+            try:
+                while data and not self.is_closed:
+                    data = data[os.write(self._descriptor, data) :]
+            except OSError:
+                self.is_closed = True
+
+
+class Line(NamedTuple):
+    """A request and when it came."""
+
+    number: int
+    """Counts all lines, empty ones too."""
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    number: int
+    any_line: bool
+    stop: Callable[[], None]
+
+
+class Inbox:
+    """Reads lines in a thread of its own, so that they are noticed while a command runs.
+
+    Searches are stopped from here: an analysis by any later line, even an empty one; every
+    search by GoGui's `# interrupt` or by a client that is leaving.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._changed = threading.Condition()
+        self._lines: deque[Line] = deque()
+        self._arrived = 0
+        self._cut = 0  # searches begun by lines before this one are to end
+        self._last_arrival = time.monotonic()
+        self._watch: _Watch | None = None
+        self._is_ended = False
+        self.is_client_leaving = False
+        """Whether the client wants to be gone at once, whatever is still to do."""
+
+    def start(self) -> None:
+        """Begin to read."""
+        threading.Thread(target=self._read, name="gtp-reader", daemon=True).start()
+        threading.Thread(target=self._keep_stopping, name="gtp-stopper", daemon=True).start()
+
+    def next(self, timeout: float | None = None) -> Line:
+        """Return the next request, waiting for it.
+
+        Args:
+            timeout: Seconds to wait at most.
+
+        Raises:
+            TimeoutError: None came in time.
+            EOFError: None will come.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._lines or self._is_ended, timeout):
+                raise TimeoutError
+            if not self._lines:
+                raise EOFError
+            line = self._lines.popleft()
+            self._changed.notify_all()
+            return line
+
+    @contextmanager
+    def watching(self, number: int, stop: Callable[[], None], *, any_line: bool) -> Iterator[None]:
+        """Call `stop` while this context lasts, again and again, once the search is to end.
+
+        Args:
+            number: Number of the line that began the search.
+            stop: Ends the search if it is running; harmless, and quick, if it is not.
+            any_line: Whether any later line ends the search.
+        """
+        with self._changed:
+            self._watch = _Watch(number, any_line, stop)
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._watch = None
+
+    def wait_for_line_after(self, number: int) -> None:
+        """Wait until a later line than that one, be it empty, or the end of input has come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._arrived > number)
+
+    # The reading thread -------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        pending = bytearray()
+        while True:
+            try:
+                chunk = os.read(self._descriptor, 1 << 16)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                break
+            *whole, rest = chunk.split(b"\n")
+            for part in whole:
+                self._accept(bytes(pending + part)[:LONGEST_LINE])
+                pending.clear()
+            pending += rest[: LONGEST_LINE - len(pending)]
+        if pending:
+            self._accept(bytes(pending))
+        self._end()
+
+    def _accept(self, raw: bytes) -> None:
+        text = clean_line(raw)
+        request = parse_request(text)
+        now = time.monotonic()
+        with self._changed:
+            self._arrived += 1
+            if is_interrupt(text):
+                self._cut = self._arrived
+            if request is not None:
+                if request.name == "quit":
+                    self._leave(now)
+                self._lines.append(Line(self._arrived, request))
+            self._last_arrival = now
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: len(self._lines) < _LONGEST_QUEUE)
+
+    def _end(self) -> None:
+        with self._changed:
+            self._arrived += 1
+            self._is_ended = True
+            self._leave(time.monotonic())
+            self._changed.notify_all()
+
+    def _leave(self, now: float) -> None:
+        if now - self._last_arrival > PATIENCE:
+            self._cut = self._arrived
+            self.is_client_leaving = True
+
+    # The stopping thread ------------------------------------------------------------------------
+
+    def _is_stop_due(self) -> bool:
+        watch = self._watch
+        if watch is None:
+            return False
+        return self._cut > watch.number or (watch.any_line and self._arrived > watch.number)
+
+    def _keep_stopping(self) -> None:
+        while True:
+            # Held while stopping, so that a stop never reaches a search begun later. Repeated,
+            # because the search that is to stop may not have begun yet.
+            with self._changed:
+                self._changed.wait_for(self._is_stop_due)
+                assert self._watch is not None
+                self._watch.stop()
+            time.sleep(_STOP_AGAIN_AFTER)
