@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from gtp_export.convert.katago_file import inputs_of_version, score_outputs_of_version
 
 ORDINARY = "ordinary_block"

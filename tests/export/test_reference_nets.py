@@ -193,6 +193,61 @@ def test_katago_nets_agree_with_katago(reference_data: Path, tmp_path: Path) -> 
     assert checked > 0
 
 
+def leela_zero_map(symmetry: int) -> np.ndarray:
+    """Return where each point goes: swap x, y (bit 2), mirror x (bit 1), mirror y (bit 0)."""
+    y, x = np.divmod(np.arange(361), 19)
+    if symmetry & 4:
+        x, y = y, x
+    if symmetry & 2:
+        x = 18 - x
+    if symmetry & 1:
+        y = 18 - y
+    return y * 19 + x
+
+
+def run_leela_zero(net: Net, planes: np.ndarray) -> tuple[np.ndarray, float]:
+    """Run planes [18, 361] counted from the bottom; return logits counted so, and the value."""
+    board = planes.reshape(1, 18, 19, 19)[:, :, ::-1]
+    outputs = net.run({"spatial_in": np.ascontiguousarray(board)})
+    policy = outputs["policy"][0]
+    moves = policy[:361].reshape(19, 19)[::-1].ravel()
+    return np.append(moves, policy[361]), float(outputs["value"][0, 0])
+
+
+def check_leela_zero_row(net: Net, row: dict[str, Any]) -> None:
+    planes = unpack_planes(row["input"]["planes"], 19, 19).reshape(18, 361)
+    logits, value = run_leela_zero(net, planes)
+    np.testing.assert_allclose(logits, row["raw"]["policy"], atol=RAW_LOGITS)
+    blacks = "format 2" in net.info.source
+    sign = -1 if blacks and row["to_play"] == "W" else 1
+    assert value == pytest.approx(sign * np.tanh(row["raw"]["value"]), abs=PROBABILITY)
+    for result in row["results"]:
+        average = result["symmetry"] == "average"
+        symmetries = range(8) if average else [result["symmetry"]]
+        policy, winrate = np.zeros(362), 0.0
+        for symmetry in symmetries:
+            mapped = leela_zero_map(symmetry)
+            logits, value = run_leela_zero(net, planes[:, mapped])
+            probabilities = softmax(logits)
+            policy[mapped] += probabilities[:361] / len(symmetries)
+            policy[361] += probabilities[361] / len(symmetries)
+            winrate += (1 + value) / 2 / len(symmetries)
+        # Rows of the reference count from the top.
+        expected = np.array(result["policy"])[::-1].ravel()
+        np.testing.assert_allclose(policy[:361], expected, atol=PROBABILITY)
+        assert policy[361] == pytest.approx(result["policy_pass"], abs=PROBABILITY)
+        assert winrate == pytest.approx(result["winrate"], abs=PROBABILITY)
+
+
+def test_leela_zero_nets_agree_with_leela_zero(reference_data: Path, tmp_path: Path) -> None:
+    for source in tiny_nets(reference_data, "lz-*.gz"):
+        target = tmp_path / (source.name + ".onnx")
+        convert_file(source, target)
+        net = Net(target)
+        for row in rows_of(reference_of(source)):
+            check_leela_zero_row(net, row)
+
+
 def test_teacher_converts(reference_data: Path, tmp_path: Path) -> None:
     (source,) = (reference_data / "nets").glob("g170-b6c96*.bin.gz")
     target = tmp_path / "teacher.onnx"

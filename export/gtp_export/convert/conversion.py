@@ -10,6 +10,8 @@ from gtp_export.convert.golden import make_golden
 from gtp_export.convert.graph import Graph, write_model
 from gtp_export.convert.katago_file import read_katago
 from gtp_export.convert.katago_graph import katago_graph, katago_info
+from gtp_export.convert.leela_zero_file import read_leela_zero
+from gtp_export.convert.leela_zero_graph import leela_zero_graph, leela_zero_info
 
 
 @dataclass(frozen=True)
@@ -46,4 +48,16 @@ def load_net(source: Path) -> tuple[NetFormat, Graph, NetInfo]:
     if net_format is NetFormat.KATAGO:
         net = read_katago(source, data)
         return net_format, katago_graph(net), katago_info(net, source.name)
+    if net_format is NetFormat.LEELA_ZERO:
+        leela = read_leela_zero(source, data)
+        info = leela_zero_info(leela, _plain_name(source), source.name)
+        return net_format, leela_zero_graph(leela), info
     raise NetFileError(f"{source}: {net_format.value} nets are not supported")
+
+
+def _plain_name(source: Path) -> str:
+    """Return a file's name without the endings nets have, for nets that have no name inside."""
+    name = source.name
+    for ending in (".gz", ".txt", ".h5"):
+        name = name.removesuffix(ending)
+    return name or source.name

@@ -11,6 +11,13 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from gtp_engine.evaluators.contract import (
+    GLOBAL_INPUT,
+    META_INPUT,
+    OUTPUT_NAMES,
+    SPATIAL_INPUT,
+)
+
 OPSET = 17
 """Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
 IR_VERSION = 8
@@ -29,7 +36,8 @@ class Graph:
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self._names: dict[str, int] = {}
+        # A foreign net may call its layers what the contract calls its inputs and outputs.
+        self._names = dict.fromkeys((*OUTPUT_NAMES, SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT), 1)
 
     def input(self, name: str, dtype: int, shape: Sequence[int | str]) -> str:
         """Declare an input; strings in the shape are dynamic sizes."""

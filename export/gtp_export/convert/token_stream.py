@@ -22,6 +22,7 @@ _TOKEN = re.compile(rb"[ \t\n\r\v\f]*([^ \t\n\r\v\f]{1,200})(?=[ \t\n\r\v\f]|$)"
 _NOT_SPACE = re.compile(rb"[^ \t\n\r\v\f]")
 _BINARY_MARK = b"@BIN@"
 _TEXT_WINDOW = 1 << 20
+_LONGEST_NUMBER = 64
 
 
 class TokenStream:
@@ -125,7 +126,10 @@ class TokenStream:
         done = 0
         while done < count:
             tokens = self._text_tokens(what, count - done)
-            values[done : done + len(tokens)] = self._parse_floats(what, tokens)
+            try:
+                values[done : done + len(tokens)] = parse_numbers(tokens)
+            except ValueError:
+                self.fail(f"{what} has weights that are not numbers")
             done += len(tokens)
         return values
 
@@ -146,11 +150,10 @@ class TokenStream:
             self.fail(f"{what} is {wanted - len(tokens)} numbers short; the file is truncated")
         return tokens[:wanted]
 
-    def _parse_floats(self, what: str, tokens: list[bytes]) -> FloatArray:
-        try:
-            if any(len(token) > 64 for token in tokens):
-                raise ValueError
-            with np.errstate(over="ignore"):
-                return np.array(tokens, dtype="S64").astype(np.float64).astype(np.float32)
-        except ValueError:
-            self.fail(f"{what} has weights that are not numbers")
+
+def parse_numbers(tokens: list[bytes]) -> FloatArray:
+    """Return the numbers that these tokens spell; raise ValueError if one spells none."""
+    if any(len(token) > _LONGEST_NUMBER for token in tokens):
+        raise ValueError("a number is longer than any number needs to be")
+    with np.errstate(over="ignore"):
+        return np.array(tokens, f"S{_LONGEST_NUMBER}").astype(np.float64).astype(np.float32)
