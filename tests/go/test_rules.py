@@ -1,0 +1,100 @@
+"""Rules by name, by object, by option; refusals."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gtp_engine.go.rules import (
+    PRESETS,
+    HandicapBonus,
+    InvalidRulesError,
+    Ko,
+    Rules,
+    Scoring,
+    Tax,
+    default_komi,
+    parse_komi,
+)
+
+TABLE = [
+    # name, ko, scoring, tax, suicide, button, bonus, friendly pass, komi
+    ("tromp-taylor", "POSITIONAL", "AREA", "NONE", True, False, "0", False, 7.5),
+    ("chinese", "SIMPLE", "AREA", "NONE", False, False, "N", True, 7.5),
+    ("chinese-ogs", "POSITIONAL", "AREA", "NONE", False, False, "N", True, 7.5),
+    ("chinese-kgs", "POSITIONAL", "AREA", "NONE", False, False, "N", True, 7.5),
+    ("japanese", "SIMPLE", "TERRITORY", "SEKI", False, False, "0", False, 6.5),
+    ("korean", "SIMPLE", "TERRITORY", "SEKI", False, False, "0", False, 6.5),
+    ("aga", "SITUATIONAL", "AREA", "NONE", False, False, "N-1", True, 7.5),
+    ("bga", "SITUATIONAL", "AREA", "NONE", False, False, "N-1", True, 7.5),
+    ("french", "SITUATIONAL", "AREA", "NONE", False, False, "N-1", True, 7.5),
+    ("aga-button", "SITUATIONAL", "AREA", "NONE", False, True, "N-1", True, 7.0),
+    ("new-zealand", "SITUATIONAL", "AREA", "NONE", True, False, "0", True, 7.0),
+    ("stone-scoring", "SIMPLE", "AREA", "ALL", False, False, "0", True, 7.5),
+    ("ancient-territory", "SIMPLE", "TERRITORY", "ALL", False, False, "0", False, 6.5),
+    ("goe", "POSITIONAL", "AREA", "NONE", True, False, "0", True, 7.5),
+]
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry[0])
+def test_presets(entry: tuple[str, str, str, str, bool, bool, str, bool, float]) -> None:
+    name, ko, scoring, tax, suicide, button, bonus, friendly, komi = entry
+    rules = Rules.parse(name)
+    assert rules.to_kata() == {
+        "ko": ko,
+        "scoring": scoring,
+        "tax": tax,
+        "suicide": suicide,
+        "hasButton": button,
+        "whiteHandicapBonus": bonus,
+        "friendlyPassOk": friendly,
+    }
+    assert rules.komi == komi
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_go_round(name: str) -> None:
+    rules = PRESETS[name]
+    assert replace(rules, komi=0.5).preset == name
+    for spelling in (name, name.upper(), name.replace("-", "_"), f"  {name.replace('-', ' ')} "):
+        assert Rules.parse(spelling) == rules
+    assert Rules.parse(name, komi=3.5).komi == 3.5
+    assert Rules.parse(json.dumps(rules.to_kata()), komi=rules.komi) == rules
+    assert Rules.from_kata(rules.to_kata(), komi=rules.komi) == rules
+
+
+def test_a_json_object_with_spaces() -> None:
+    rules = Rules.parse('{ "ko": "SITUATIONAL", "scoring" : "TERRITORY", "tax":"ALL", "komi": 5 }')
+    assert rules == Rules(ko=Ko.SITUATIONAL, scoring=Scoring.TERRITORY, tax=Tax.ALL, komi=5.0)
+    assert rules.preset is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "go", "[]", "null", "{", "{}x", '{"what": 1}', '{"ko": "NONE"}', '{"ko": null}'),
+        *('{"suicide": "maybe"}', '{"komi": "nan"}', '{"komi": 1e9}', '{"whiteHandicapBonus": 3}'),
+    ],
+)
+def test_unknown_rules_are_refused(text: str) -> None:
+    with pytest.raises(InvalidRulesError) as raised:
+        Rules.parse(text)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "abc", "", "400.5", "-1000"])
+def test_wrong_komi_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        parse_komi(text)
+
+
+def test_komi() -> None:
+    assert parse_komi("-0.5") == -0.5 and parse_komi(400) == 400.0
+    assert default_komi(9, 9) == 7.0 == default_komi(5, 9)
+    assert default_komi(10, 9) == 7.5 == default_komi(19, 19)
+
+
+def test_flags_are_plain_numbers() -> None:
+    flags = Rules.parse("aga-button").flags
+    assert flags == (2, 0, 0, 0, int(HandicapBonus.N_MINUS_ONE), 1, 7.0)
+    assert all(type(value) in (int, float) for value in flags)
