@@ -47,7 +47,10 @@ class Evaluator(Protocol):
             optimism: Share of an optimistic policy to mix in, where there is one.
         """
 
-    def evaluate(self, batch: LeafBatch, n: int) -> None:
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return workers and leaves a worker for one search, where the user left them open."""
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots; may block while others' batches run.
 
         Raises:

@@ -83,6 +83,10 @@ class FakeEvaluator:
         """Prepare a slot for the position at a ply; symmetry and optimism change nothing."""
         _encode(batch, slot, line, ply, rules)
 
-    def evaluate(self, batch: LeafBatch, n: int) -> None:
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return workers and leaves a worker: one of each where the user left them open."""
+        return threads or 1, batch or 1
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots."""
         _evaluate(batch, n)

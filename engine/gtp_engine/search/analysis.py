@@ -35,7 +35,7 @@ class MoveReport:
     ownership: npt.NDArray[Any] | None = None
     """[height, width] float32, -1..1, or None when not asked for."""
     is_symmetry_of: int | None = None
-    """A better ranked move whose result is that of this one mirrored; None for a move of its own."""
+    """A better ranked move whose result is that of this one mirrored; None else."""
 
 
 @dataclass(frozen=True, slots=True)

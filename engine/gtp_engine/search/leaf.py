@@ -113,7 +113,7 @@ def repeat_leaf(
 
 @kernel
 def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
-    """Remove forbidden moves from a slot's legal moves; the pass stays if nothing else does.
+    """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
 
     Args:
         batch: The batch.
@@ -121,15 +121,22 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
         forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
     """
     kept = 0
+    total = np.float32(0.0)
     for i in range(batch.n_moves[slot]):
         move = np.int64(batch.moves[slot, i])
         if not forbidden[move]:
             batch.moves[slot, kept] = move
+            batch.priors[slot, kept] = batch.priors[slot, i]
+            total += batch.priors[slot, kept]
             kept += 1
     if kept == 0:
         batch.moves[slot, 0] = PASS
+        batch.priors[slot, 0] = 1.0
+        total = np.float32(1.0)
         kept = 1
     batch.n_moves[slot] = kept
+    for i in range(kept):
+        batch.priors[slot, i] = batch.priors[slot, i] / total if total > 0.0 else 1.0 / kept
 
 
 @kernel

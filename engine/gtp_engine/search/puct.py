@@ -133,7 +133,7 @@ def descend(
     length = 1
     while True:
         state = tree.state[node]
-        if state == NEW or state == TERMINAL or length > MAX_DEPTH:
+        if state in (NEW, TERMINAL) or length > MAX_DEPTH:
             break
         k = select_child(tree, node, length == 1, numbers, score)
         is_new = k == tree.n_children[node]

@@ -55,7 +55,7 @@ def analyze_tree(
             _move_report(tree, position, child, order, report)
             for order, child in enumerate(shown)
         ),
-        ownership=_ownership(tree, 0, position, 1.0) if report.ownership else None,
+        ownership=ownership_below(tree, 0, position) if report.ownership else None,
     )
 
 
@@ -77,20 +77,30 @@ def _move_report(
         order=order,
         pv=(child.move, *moves),
         pv_visits=(child.visits, *visits),
-        ownership=(
-            _ownership(tree, child.node, position, -1.0) if report.moves_ownership else None
-        ),
+        ownership=_child_ownership(tree, child, position) if report.moves_ownership else None,
     )
 
 
-def _ownership(
-    tree: Tree, node: int, position: Position, sign: float
+def ownership_below(
+    tree: Tree, node: int, position: Position
 ) -> npt.NDArray[np.float32] | None:
-    """Return the mean ownership below a node as [height, width]; None if the net has none."""
+    """Return the mean ownership below a node, for its player to move.
+
+    Returns:
+        [height, width], -1..1, or None if the net has no such head.
+    """
     area = tree.ownership.shape[1]
     if area == 0:
         return None
     sums = np.zeros(area)
     if mean_ownership(tree, node, sums) == 0:
         return None
-    return (sign * sums).reshape(position.height, position.width).astype(np.float32)
+    return sums.reshape(position.height, position.width).astype(np.float32)
+
+
+def _child_ownership(
+    tree: Tree, child: Child, position: Position
+) -> npt.NDArray[np.float32] | None:
+    """Return the mean ownership below a child, for the player to move at its parent."""
+    ownership = ownership_below(tree, child.node, position)
+    return None if ownership is None else -ownership

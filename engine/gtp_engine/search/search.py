@@ -23,10 +23,9 @@ from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child, ranked, visited_children
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import ScoreUtility, SearchParams
-from gtp_engine.search.reporting import analyze_tree
+from gtp_engine.search.reporting import analyze_tree, ownership_below
 from gtp_engine.search.tree import (
     EXPANDED,
-    TERMINAL,
     Tree,
     add_node,
     copy_subtree,
@@ -73,7 +72,7 @@ class Search:
             threads: Workers on the tree.
             batch: Leaves that each worker evaluates at once.
             memory_mb: Room for the tree, in MiB; a full tree ends the search.
-            seed: Fixes the symmetries drawn, and with one thread the whole search.
+                seed: Fixes the symmetries drawn, and with one thread the whole search.
         """
         self.evaluator = evaluator
         self.params = params or SearchParams()
@@ -82,7 +81,7 @@ class Search:
         self.collisions = 0
         """Descents that ended at a leaf in flight, since the search was made."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
-        self._workers = [Worker(self, batch, seed * 1000 + i) for i in range(threads)]
+        self._workers = [Worker(self, batch, seed) for _ in range(threads)]
         self._batch = batch
         self._stop = threading.Event()
         self._position: Position | None = None
@@ -309,6 +308,11 @@ class Search:
         area = self.tree.ownership.shape[1]
         return nodes * node_bytes(area) + edges * EDGE_BYTES + children * CHILD_BYTES
 
+    @property
+    def is_restricted(self) -> bool:
+        """Whether some moves may not be tried somewhere."""
+        return bool(self._forbidden or self._avoid)
+
     def forbidden_at(self, depth: int, to_play: int) -> PointMask | None:
         """Return which moves may not be tried at a node; None for no restriction.
 
@@ -360,9 +364,20 @@ class Search:
                 is_final=is_final,
             )
 
-    def is_decided(self) -> bool:
-        """Whether the root is the end of a game and cannot be searched."""
-        return bool(self.tree.state[0] == TERMINAL)
+    @property
+    def to_play(self) -> int:
+        """Who is to move at the root."""
+        return int(self.tree.to_play[0])
+
+    def root_moves(self) -> list[int]:
+        """Return the moves considered at the root, by descending prior."""
+        start = int(self.tree.edge_start[0])
+        return [int(move) for move in self.tree.edge_move[start : start + self.tree.n_edges[0]]]
+
+    def ownership(self) -> npt.NDArray[np.float32] | None:
+        """Return the ownership expected at the root, for the player to move; None without."""
+        assert self._position is not None
+        return ownership_below(self.tree, 0, self._position)
 
     def _centered_score_utility(self) -> ScoreUtility:
         assert self._position is not None

@@ -4,7 +4,6 @@ Only descents and back-ups hold the tree's lock; replaying moves, encoding and e
 outside it, on arrays that belong to the worker.
 """
 
-import random
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 WAIT_FOR_OTHERS_SECONDS = 0.02
 """Longest sleep of a worker that found nothing but leaves in flight; any back-up ends it."""
 
+_GOLDEN_RATIO = 0x9E3779B97F4A7C15
+
 MAX_REPEATS = 32
 """Known leaves backed up in one hold of the lock."""
 
@@ -37,7 +38,7 @@ class Worker:
     def __init__(self, search: "Search", slots: int, seed: int) -> None:
         self._search = search
         self._slots = slots
-        self._random = random.Random(seed)
+        self._seed = seed
         self._paths = np.zeros((slots, MAX_DEPTH + 1), np.int32)
         self._edges = np.zeros((slots, MAX_DEPTH + 1), np.int64)
         self._lengths = [0] * slots
@@ -64,8 +65,8 @@ class Worker:
         self._lengths[0] = 1
         self._paths[0, 0] = 0
         search.tree.pending[0] += 1
-        self._encode(0, 0, self._root_ply, search.params.root_policy_optimism)
-        search.evaluator.evaluate(self._batch, 1)
+        self._encode(0, self._root_ply, search.params.root_policy_optimism)
+        self._judge([self._root_ply])
         search.adjust_root_priors(self._batch)
         with search.lock:
             search.make_room(1)
@@ -110,48 +111,52 @@ class Worker:
     def _evaluate(self, n: int) -> None:
         """Evaluate the gathered leaves and back them up."""
         search = self._search
-        tree = search.tree
-        ended = []
-        opened = []
+        opened: list[int] = []
         for i in range(n):
-            length = self._lengths[i]
-            path, edges = self._paths[i], self._edges[i]
-            root_ply = self._root_ply
-            over = replay(self._line, root_ply, tree, path, edges, length, self._rules) == OVER
-            if over:
-                with search.lock:
-                    ply = root_ply + length - 1
-                    finish_game(
-                        search.tree, self._line, ply, path, edges, length, self._rules
-                    )
-                ended.append(i)
-                continue
-            slot = len(opened)
-            self._encode(slot, length - 1, root_ply + length - 1, search.params.policy_optimism)
-            opened.append(i)
+            if not self._finish_if_over(i):
+                ply = self._root_ply + self._lengths[i] - 1
+                self._encode(len(opened), ply, search.params.policy_optimism)
+                opened.append(i)
         if opened:
-            search.evaluator.evaluate(self._batch, len(opened))
+            self._judge([self._root_ply + self._lengths[i] - 1 for i in opened])
         with search.lock:
             for slot, i in enumerate(opened):
                 search.make_room(1)
-                finish_leaf(
-                    search.tree,
-                    self._batch,
-                    slot,
-                    self._paths[i],
-                    self._edges[i],
-                    self._lengths[i],
-                )
+                path, edges, length = self._paths[i], self._edges[i], self._lengths[i]
+                finish_leaf(search.tree, self._batch, slot, path, edges, length)
             search.lock.notify_all()
 
-    def _encode(self, slot: int, depth: int, ply: int, optimism: float) -> None:
+    def _finish_if_over(self, i: int) -> bool:
+        """Play a path's moves on the line; count and back it up if they end the game."""
         search = self._search
+        path, edges, length = self._paths[i], self._edges[i], self._lengths[i]
+        line, rules = self._line, self._rules
+        if replay(line, self._root_ply, search.tree, path, edges, length, rules) != OVER:
+            return False
+        with search.lock:
+            ply = self._root_ply + length - 1
+            finish_game(search.tree, line, ply, path, edges, length, rules)
+        return True
+
+    def _encode(self, slot: int, ply: int, optimism: float) -> None:
+        """Encode the position at a ply, under a symmetry drawn from its stones and the seed."""
         symmetry = 0
-        if search.params.random_symmetry:
-            symmetry = self._random.randrange(self._symmetries)
-        search.evaluator.encode(
+        if self._search.params.random_symmetry:
+            drawn = (int(self._line.boards[ply]["hash"]) ^ self._seed) * _GOLDEN_RATIO
+            symmetry = (drawn >> 40) % self._symmetries
+        self._search.evaluator.encode(
             self._batch, slot, self._line, ply, self._rules, symmetry, optimism
         )
-        forbidden = search.forbidden_at(depth, int(self._line.turns[ply]["to_play"]))
-        if forbidden is not None:
-            drop_moves(self._batch, slot, forbidden)
+
+    def _judge(self, plies: list[int]) -> None:
+        """Evaluate the first slots, which hold these plies, and drop what is not to be tried."""
+        search = self._search
+        use_cache = search.params.use_cache
+        search.evaluator.evaluate(self._batch, len(plies), use_cache=use_cache)
+        if not search.is_restricted:
+            return
+        for slot, ply in enumerate(plies):
+            to_play = int(self._line.turns[ply]["to_play"])
+            forbidden = search.forbidden_at(ply - self._root_ply, to_play)
+            if forbidden is not None:
+                drop_moves(self._batch, slot, forbidden)

@@ -1,0 +1,256 @@
+"""A net as an evaluator: encode, look up, evaluate through the queue, interpret, remember."""
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
+from gtp_engine.evaluators.contract import ENCODERS, NetFileError
+from gtp_engine.evaluators.encoders.katago_features import Options
+from gtp_engine.evaluators.encoders.katago_v7 import encode
+from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
+from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.onnx_runtime import OnnxNet, RawOutputs
+from gtp_engine.evaluators.outcome import (
+    finish_slot,
+    knows_no_result,
+    output_arrays,
+    output_layout,
+    prior_by_action,
+)
+from gtp_engine.evaluators.queue import EvaluationQueue
+from gtp_engine.go.ladders import Reader, new_reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.symmetry import action_table, point_table, symmetries
+
+CACHE_MB = 128
+"""Room for remembered evaluations of one board size."""
+
+CPU_BATCH = 1
+GPU_BATCH = 32
+GPU_WORKERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RawEvaluation:
+    """What a net says about one position, for the player to move."""
+
+    to_play: int
+    symmetry: int | None
+    """0..7, or None for the mean over all."""
+    win: float
+    loss: float
+    no_result: float
+    lead: float
+    stdev: float
+    policy: npt.NDArray[np.float32]
+    """[A + 1] probabilities, NaN where a move is illegal, the pass last."""
+    ownership: npt.NDArray[np.float32] | None
+    """[H, W]."""
+
+
+class NetEvaluator:
+    """Evaluates positions with one net on one device, for any number of threads."""
+
+    def __init__(self, net: OnnxNet, lanes: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
+        """Serve a net.
+
+        Args:
+            net: An open net whose encoder is known.
+            lanes: Runs under way at once.
+            max_batch: Largest batch that requests are merged into.
+            cache_mb: Room for remembered evaluations; 0 keeps none.
+
+        Raises:
+            NetFileError: There is no encoder for this net.
+        """
+        if net.info.encoder != "katago_v7":
+            raise NetFileError(f"{net.path}: no encoder for {net.info.encoder!r} is built in yet")
+        self.net = net
+        self.queue = EvaluationQueue(net.run, lanes, max_batch)
+        self.cache_hits = 0
+        self._layout = output_layout(net.info)
+        self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
+        self._cache_bytes = cache_mb << 20
+        self._caches: dict[tuple[int, int], EvaluationCache] = {}
+        self._guard = threading.Lock()
+        self._own = threading.local()
+
+    @property
+    def name(self) -> str:
+        """The net's name and device."""
+        return f"{self.net.info.name} on {self.net.device}"
+
+    @property
+    def has_ownership(self) -> bool:
+        """Whether the net has an ownership head."""
+        return "ownership" in self.net.info.heads
+
+    def describe(self) -> str:
+        """Return what is used, in one line."""
+        info = self.net.info
+        device = "CUDA" if self.net.device == "cuda" else "the CPU"
+        return f"net {info.name} ({info.architecture or self.net.path.name}) on {device}"
+
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return workers and leaves a worker for one search, where the user left them open."""
+        if self.net.device == "cuda":
+            return threads or GPU_WORKERS, batch or GPU_BATCH
+        return threads or os.cpu_count() or 1, batch or CPU_BATCH
+
+    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+        """Return a batch for boards of this size.
+
+        Raises:
+            NetFileError: The net does not take this size.
+        """
+        info = self.net.info
+        if not info.accepts(width, height):
+            raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
+        _, planes, features = ENCODERS[info.encoder]
+        return new_leaf_batch(slots, width, height, planes, features, self.has_ownership)
+
+    def encode(
+        self,
+        batch: LeafBatch,
+        slot: int,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Fill a slot's inputs and legal moves from the position at a ply."""
+        height, width = batch.spatial.shape[2:]
+        list_moves(batch, slot, line, ply, rules)
+        batch.symmetry[slot] = symmetry
+        batch.optimism[slot] = optimism
+        batch.no_result_counts[slot] = knows_no_result(rules)
+        encode(
+            line,
+            ply,
+            rules,
+            self._options,
+            self._reader(),
+            point_table(width, height)[symmetry],
+            batch.spatial[slot],
+            batch.features[slot],
+        )
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in the results of the first n slots, from the cache where it has them.
+
+        Raises:
+            NetFileError: The net failed.
+        """
+        height, width = batch.spatial.shape[2:]
+        if not use_cache or not self._cache_bytes:
+            raw = self.queue.evaluate(batch.spatial[:n], batch.features[:n])
+            self._finish(batch, list(range(n)), raw)
+            return
+        cache = self._cache(width, height)
+        actions = point_table(width, height)[0]
+        missing = []
+        for slot in range(n):
+            write_key(batch, slot)
+            with self._guard:
+                if not look_up(cache, batch, slot, actions):
+                    missing.append(slot)
+        self.cache_hits += n - len(missing)
+        if not missing:
+            return
+        if len(missing) == n:
+            raw = self.queue.evaluate(batch.spatial[:n], batch.features[:n])
+        else:
+            raw = self.queue.evaluate(batch.spatial[missing], batch.features[missing])
+        self._finish(batch, missing, raw)
+        with self._guard:
+            for slot in missing:
+                store(cache, batch, slot, actions)
+
+    def _finish(self, batch: LeafBatch, slots: list[int], raw: RawOutputs) -> None:
+        height, width = batch.spatial.shape[2:]
+        outputs = output_arrays(raw)
+        points, actions = point_table(width, height), action_table(width, height)
+        for row, slot in enumerate(slots):
+            symmetry = int(batch.symmetry[slot])
+            finish_slot(
+                outputs, row, self._layout, batch, slot, points[symmetry], actions[symmetry]
+            )
+
+    def raw_evaluation(
+        self, position: Position, symmetry: int | None = None, optimism: float | None = None
+    ) -> RawEvaluation:
+        """Return what the net says about a position.
+
+        Args:
+            position: The player that `to_play` names is asked.
+            symmetry: 0..7; the mean over all of them when None.
+            optimism: Share of an optimistic policy; the net's own for a root when None.
+        """
+        width, height = position.width, position.height
+        shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
+        share = self.net.info.policy_optimism_root if optimism is None else optimism
+        batch = self.new_batch(len(shown), width, height)
+        rules = position.rules.flags
+        for slot, one in enumerate(shown):
+            self.encode(batch, slot, position.line, position.ply, rules, one, share)
+        self.evaluate(batch, len(shown), use_cache=False)
+        actions = point_table(width, height)[0]
+        policies = [prior_by_action(batch, i, actions, position.area) for i in range(len(shown))]
+        value = float(batch.value.mean())
+        none = float(batch.no_result.mean())
+        return RawEvaluation(
+            to_play=position.to_play,
+            symmetry=symmetry,
+            win=0.5 * (1.0 - none + value),
+            loss=0.5 * (1.0 - none - value),
+            no_result=none,
+            lead=float(batch.lead.mean()),
+            stdev=float(batch.stdev.mean()),
+            policy=np.mean(policies, axis=0, dtype=np.float32),
+            ownership=(
+                batch.ownership.mean(axis=0).reshape(height, width) if self.has_ownership else None
+            ),
+        )
+
+    def _cache(self, width: int, height: int) -> EvaluationCache:
+        with self._guard:
+            if (width, height) not in self._caches:
+                self._caches.clear()
+                self._caches[width, height] = new_cache(
+                    width * height, self.has_ownership, self._cache_bytes
+                )
+            return self._caches[width, height]
+
+    def _reader(self) -> Reader:
+        """Return the calling thread's memory for reading ladders."""
+        if not hasattr(self._own, "reader"):
+            self._own.reader = new_reader()
+        reader: Reader = self._own.reader
+        return reader
+
+
+def open_net(
+    wanted: str | None,
+    device: str = "auto",
+    *,
+    say: Callable[[str], None],
+    threads: int | None = None,
+    max_batch: int | None = None,
+) -> NetEvaluator:
+    """Open a net given by file or name, on a device.
+
+    Raises:
+        NetFileError: There is no such net, or it cannot be used.
+    """
+    net = OnnxNet(find_net(wanted), device, say)
+    if net.device == "cuda":
+        return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256)
+    return NetEvaluator(net, lanes=threads or os.cpu_count() or 1, max_batch=max_batch or 16)

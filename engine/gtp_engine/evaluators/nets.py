@@ -1,0 +1,53 @@
+"""Where nets are kept: those that came along, and those the user added."""
+
+import os
+import sys
+from pathlib import Path
+
+from gtp_engine.evaluators.contract import NetFileError
+
+DEFAULT_NET = "default"
+
+
+def shipped_folder() -> Path:
+    """Return the folder of the nets that came along, in a wheel or in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "models"
+    return installed if installed.is_dir() else package.parent.parent / "models"
+
+
+def user_folder() -> Path:
+    """Return the folder of the nets that the user added; it may not exist."""
+    if "GTP_ENGINE_NETS" in os.environ:
+        return Path(os.environ["GTP_ENGINE_NETS"])
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "gtp-engine" / "nets"
+
+
+def known_nets() -> dict[str, Path]:
+    """Return every net found by name, the user's own before those that came along."""
+    found: dict[str, Path] = {}
+    for folder in (shipped_folder(), user_folder()):
+        if folder.is_dir():
+            found.update({path.stem: path for path in sorted(folder.glob("*.onnx"))})
+    return found
+
+
+def find_net(wanted: str | None) -> Path:
+    """Return the file of a net given by file or by name; the default net for None.
+
+    Raises:
+        NetFileError: There is no such file and no net of that name.
+    """
+    name = DEFAULT_NET if wanted is None else wanted
+    path = Path(name).expanduser()
+    if wanted is not None and path.is_file():
+        return path
+    nets = known_nets()
+    if name in nets:
+        return nets[name]
+    names = ", ".join(sorted(nets)) or "none"
+    raise NetFileError(f"{name}: no such net file, and no net of that name (known: {names})")

@@ -1,0 +1,229 @@
+"""From a net's raw outputs to what a search wants to know, per leaf and without Python objects.
+
+What depends on the rules happens here and not in the net's graph: illegal moves are masked, the
+optimistic policy is mixed in, and *no result* counts only where the rules know it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.contract import (
+    NO_RESULT_ALWAYS,
+    NO_RESULT_BY_RULES,
+    VALUE_WIN_LOSS_NORESULT,
+    NetInfo,
+)
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.onnx_runtime import RawOutputs
+from gtp_engine.go.coords import PASS
+from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.line import SIMPLE, TERRITORY
+from gtp_engine.go.rules import RuleFlags
+
+NEVER, BY_RULES, ALWAYS = 0, 1, 2
+
+NO_PASS_PRIOR = 1e-3
+"""Prior of the pass for a net whose policy has none."""
+
+Floats = npt.NDArray[np.float32]
+
+
+class OutputLayout(NamedTuple):
+    """What the columns of a net's outputs mean, as plain numbers."""
+
+    has_pass: int
+    is_win_loss: int
+    """Whether the value is three logits; otherwise one number."""
+    no_result: int
+    """NEVER, BY_RULES or ALWAYS."""
+    mean_column: int
+    """Column of the score; -1 where there is none."""
+    stdev_column: int
+    lead_column: int
+
+
+class OutputArrays(NamedTuple):
+    """A run's outputs; empty arrays stand for heads the net does not have."""
+
+    policy: Floats
+    """[B, A + 1] or [B, A]."""
+    optimistic: Floats
+    """[B, A + 1] or [0, 0]."""
+    value: Floats
+    """[B, 3], [B, 1] or [0, 0]."""
+    score: Floats
+    """[B, K] or [0, 0]."""
+    ownership: Floats
+    """[B, A] or [0, 0]."""
+
+
+def output_layout(info: NetInfo) -> OutputLayout:
+    """Return where a net's outputs hold what."""
+
+    def column(name: str) -> int:
+        return info.score_columns.index(name) if name in info.score_columns else -1
+
+    modes = {NO_RESULT_ALWAYS: ALWAYS, NO_RESULT_BY_RULES: BY_RULES}
+    return OutputLayout(
+        has_pass=int(info.has_pass),
+        is_win_loss=int(info.value_kind == VALUE_WIN_LOSS_NORESULT),
+        no_result=modes.get(info.no_result, NEVER),
+        mean_column=column("score_mean"),
+        stdev_column=column("score_stdev"),
+        lead_column=column("lead"),
+    )
+
+
+def output_arrays(raw: RawOutputs) -> OutputArrays:
+    """Return a run's outputs as arrays of two dimensions each, for kernels."""
+    nothing = np.zeros((0, 0), np.float32)
+    owned = raw.ownership
+    return OutputArrays(
+        policy=raw.policy,
+        optimistic=nothing if raw.policy_optimistic is None else raw.policy_optimistic,
+        value=nothing if raw.value is None else raw.value,
+        score=nothing if raw.score is None else raw.score,
+        ownership=nothing if owned is None else owned.reshape(len(owned), -1),
+    )
+
+
+@inline_kernel
+def knows_no_result(rules: RuleFlags) -> bool:
+    """Whether a game under these rules can end without a result."""
+    return bool(rules.ko == SIMPLE or rules.scoring == TERRITORY)
+
+
+@kernel
+def finish_slot(
+    outputs: OutputArrays,
+    row: int,
+    layout: OutputLayout,
+    batch: LeafBatch,
+    slot: int,
+    points: npt.NDArray[np.int16],
+    actions: npt.NDArray[np.int16],
+) -> None:
+    """Write a slot's results from one row of a run's outputs.
+
+    Args:
+        outputs: The run's outputs.
+        row: Which row.
+        layout: What the columns mean.
+        batch: The batch; the slot's moves are written.
+        slot: Which of its slots.
+        points: [points] where each point stands in the outputs, under the slot's symmetry.
+        actions: [A + 1] where each action stands in them.
+    """
+    _finish_policy(outputs, row, layout, batch, slot, points)
+    no_result = _finish_value(outputs, row, layout, batch, slot)
+    _finish_score(outputs, row, layout, batch, slot, no_result)
+    for action in range(batch.ownership.shape[1]):
+        batch.ownership[slot, action] = outputs.ownership[row, actions[action]]
+
+
+@kernel
+def _finish_policy(
+    outputs: OutputArrays,
+    row: int,
+    layout: OutputLayout,
+    batch: LeafBatch,
+    slot: int,
+    points: npt.NDArray[np.int16],
+) -> None:
+    """Mask, mix and normalise the policy over the slot's moves, the pass last."""
+    n = np.int64(batch.n_moves[slot])
+    n_logits = n if layout.has_pass else n - 1
+    mixes = outputs.optimistic.shape[0] > 0 and batch.optimism[slot] != 0.0
+    highest = np.float32(-np.inf)
+    for i in range(n_logits):
+        at = points[batch.moves[slot, i]]
+        logit = outputs.policy[row, at]
+        if mixes:
+            logit += (outputs.optimistic[row, at] - logit) * batch.optimism[slot]
+        batch.priors[slot, i] = logit
+        highest = max(highest, logit)
+    total = np.float32(0.0)
+    for i in range(n_logits):
+        share = np.exp(batch.priors[slot, i] - highest)
+        batch.priors[slot, i] = share
+        total += share
+    if not layout.has_pass:
+        batch.priors[slot, n - 1] = max(total, np.float32(1.0)) * np.float32(NO_PASS_PRIOR)
+        total += batch.priors[slot, n - 1]
+    for i in range(n):
+        batch.priors[slot, i] /= total
+
+
+@kernel
+def _finish_value(
+    outputs: OutputArrays, row: int, layout: OutputLayout, batch: LeafBatch, slot: int
+) -> float:
+    """Write value and no result; return the share of no result that the score is reduced by."""
+    batch.value[slot] = 0.0
+    batch.no_result[slot] = 0.0
+    if outputs.value.shape[0] == 0:
+        return 0.0
+    if not layout.is_win_loss:
+        batch.value[slot] = outputs.value[row, 0]
+        return 0.0
+    win, loss, none = outputs.value[row, 0], outputs.value[row, 1], outputs.value[row, 2]
+    counts = layout.no_result == ALWAYS or (
+        layout.no_result == BY_RULES and batch.no_result_counts[slot]
+    )
+    highest = max(win, loss)
+    if counts:
+        highest = max(highest, none)
+    win = np.exp(win - highest)
+    loss = np.exp(loss - highest)
+    none = np.exp(none - highest) if counts else np.float32(0.0)
+    total = win + loss + none
+    batch.value[slot] = (win - loss) / total
+    batch.no_result[slot] = none / total
+    return np.float64(none / total) if layout.no_result == BY_RULES else 0.0
+
+
+@kernel
+def _finish_score(
+    outputs: OutputArrays,
+    row: int,
+    layout: OutputLayout,
+    batch: LeafBatch,
+    slot: int,
+    no_result: float,
+) -> None:
+    """Write lead and standard deviation; a game without result has the score zero."""
+    batch.lead[slot] = 0.0
+    batch.stdev[slot] = 0.0
+    if outputs.score.shape[0] == 0:
+        return
+    counts = 1.0 - no_result
+    mean = 0.0
+    if layout.mean_column >= 0:
+        mean = np.float64(outputs.score[row, layout.mean_column])
+        batch.lead[slot] = mean * counts
+    if layout.lead_column >= 0:
+        batch.lead[slot] = outputs.score[row, layout.lead_column] * counts
+    if layout.stdev_column >= 0:
+        stdev = np.float64(outputs.score[row, layout.stdev_column])
+        square = (mean * mean + stdev * stdev) * counts
+        batch.stdev[slot] = np.sqrt(max(0.0, square - (mean * counts) ** 2))
+
+
+def prior_by_action(
+    batch: LeafBatch, slot: int, actions: npt.NDArray[np.int16], area: int
+) -> npt.NDArray[np.float32]:
+    """Return a slot's policy as [A + 1], NaN where a move is illegal.
+
+    Args:
+        batch: The batch, evaluated.
+        slot: Which of its slots.
+        actions: [points] the action of each point, A for PASS.
+        area: A.
+    """
+    policy = np.full(area + 1, np.nan, np.float32)
+    n = int(batch.n_moves[slot])
+    assert int(batch.moves[slot, n - 1]) == PASS
+    policy[actions[batch.moves[slot, :n]]] = batch.priors[slot, :n]
+    return policy

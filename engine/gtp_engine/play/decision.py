@@ -1,0 +1,49 @@
+"""What the engine decided, and why. Only the standard library is imported here."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_engine.search.analysis import Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A move or a resignation."""
+
+    color: int
+    point: int | None
+    """The move; PASS is 0, None resigns."""
+    analysis: "Analysis | None"
+    """What the search found; None when none was needed."""
+    reason: str
+    """Why, in a few words: "search", "resign", "the game is decided" ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResignRule:
+    """When to give up: after a number of own turns in a row below a threshold."""
+
+    enabled: bool = True
+    threshold: float = -0.8
+    """Mean win-loss value of the best move, -1..1, below which a turn counts."""
+    turns: int = 3
+    """Own turns in a row that must count."""
+
+    def earliest_ply(self, area: int) -> int:
+        """Return before which move nobody resigns: a fifth of the board's points."""
+        return area // 5
+
+    def counts(self, analysis: "Analysis", ply: int) -> bool:
+        """Whether a turn is a hopeless one.
+
+        Judged by the best move that has at least a tenth of the visits; a move with few visits
+        says little.
+        """
+        if not self.enabled or ply < self.earliest_ply(analysis.width * analysis.height):
+            return False
+        enough = 0.1 * sum(move.visits for move in analysis.moves)
+        seen = [move.winrate for move in analysis.moves if move.visits >= max(1.0, enough)]
+        if not seen:
+            return False
+        return 2.0 * max(seen) - 1.0 < self.threshold

@@ -1,0 +1,546 @@
+"""A player at the table: one game in progress and everything needed to play it.
+
+The class is made at once and loads its parts behind the caller's back: kernels first, then the
+net. Whoever asks for something waits for just the part it needs.
+"""
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.rules import Rules, parse_komi
+from gtp_engine.play.clock import Clock, MoveTime, Outlook, expected_moves_left
+from gtp_engine.play.decision import Decision, ResignRule
+from gtp_engine.play.handicap import HandicapError, fixed_handicap_points
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
+from gtp_engine.search.limits import Limits, ReportRequest
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
+    from gtp_engine.go.position import Position
+    from gtp_engine.play.adjudication import FinalStatus
+    from gtp_engine.search.analysis import Analysis
+    from gtp_engine.search.search import Search
+
+STATUS_PLAYOUTS = 64
+"""Playouts whose ownership decides which stones are dead."""
+
+
+class EngineUnavailableError(RuntimeError):
+    """The engine cannot think; the message says why in one sentence."""
+
+
+@dataclass
+class _Part:
+    """Something loaded in the background."""
+
+    ready: threading.Event
+    error: str | None = None
+
+
+def say(line: str) -> None:
+    """Write a line to stderr."""
+    print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
+
+
+class Engine:
+    """One game in progress, the search that plays it, and the clock."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        say: Callable[[str], None] = say,
+        evaluator: "Evaluator | None" = None,
+    ) -> None:
+        """Prepare; nothing heavy is loaded before `load` or the first use.
+
+        Args:
+            settings: The defaults when None.
+            say: Called with lines for the user.
+            evaluator: Judges positions in place of the settings' net.
+        """
+        self.settings = settings or Settings()
+        self.clock = Clock()
+        self.progress = "starting"
+        """What is being loaded, for people who wait."""
+        self._say = say
+        self._kernels = _Part(threading.Event())
+        self._net = _Part(threading.Event())
+        self._evaluator = evaluator
+        self._search: Search | None = None
+        self._position: Position | None = None
+        self._rules = self.settings.rules
+        self._size = self.settings.size
+        self._komi_is_set = self.settings.komi is not None
+        self._rules = replace(self._rules, komi=self._first_komi())
+        self._hopeless = {1: 0, 2: 0}
+        self._loading = False
+        self._ponderer: threading.Thread | None = None
+        self._guard = threading.Lock()
+
+    # Loading --------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Begin to load kernels and net in the background, once."""
+        with self._guard:
+            if self._loading:
+                return
+            self._loading = True
+        threading.Thread(target=self._load_kernels, daemon=True).start()
+
+    def _load_kernels(self) -> None:
+        try:
+            from gtp_engine.go import jit
+
+            if not jit.CACHE_IS_WARM:
+                kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
+                self.progress = f"compiling the kernels ({kept}, about half a minute)"
+            else:
+                self.progress = "loading the kernels"
+            from gtp_engine.go.position import Position
+
+            self._position = Position(*self._size, self._rules)
+        except Exception as error:
+            self._kernels.error = f"the kernels cannot be loaded: {error}"
+        finally:
+            self._kernels.ready.set()
+        if self._kernels.error is None:
+            self._load_net()
+        else:
+            self._net.error = self._kernels.error
+        self._net.ready.set()
+
+    def _load_net(self) -> None:
+        try:
+            if self._evaluator is None:
+                self._evaluator = self._open_net()
+            self._search = self._new_search(self._evaluator)
+        except (NetFileError, OSError) as error:
+            self._net.error = str(error)
+            self._say(str(error))
+        except Exception as error:
+            self._net.error = f"the net cannot be used: {type(error).__name__}: {error}"
+            self._say(self._net.error)
+
+    def _open_net(self) -> "NetEvaluator":
+        from gtp_engine.evaluators.net_evaluator import open_net
+
+        net = open_net(
+            self.settings.net,
+            self.settings.device,
+            say=self._say,
+            threads=self.settings.threads,
+            max_batch=self.settings.batch,
+        )
+        self._say(net.describe())
+        return net
+
+    def _new_search(self, evaluator: "Evaluator") -> "Search":
+        from gtp_engine.search.search import Search
+
+        seed = self.settings.seed
+        threads, batch = evaluator.suggest(self.settings.threads, self.settings.batch)
+        return Search(
+            evaluator,
+            threads=threads,
+            batch=batch,
+            memory_mb=self.settings.memory or 1024,
+            seed=random.randrange(2**31) if seed is None else seed,
+        )
+
+    def wait_ready(self) -> None:
+        """Wait until the engine can think.
+
+        Raises:
+            EngineUnavailableError: It never will.
+        """
+        self.load()
+        self._net.ready.wait()
+        if self._net.error is not None:
+            raise EngineUnavailableError(self._net.error)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `wait_ready` would return at once."""
+        return self._net.ready.is_set()
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether `position` would return at once."""
+        return self._kernels.ready.is_set()
+
+    @property
+    def search(self) -> "Search":
+        """The search, once the net is there.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        self.wait_ready()
+        assert self._search is not None
+        return self._search
+
+    # The game -------------------------------------------------------------------------------------
+
+    @property
+    def position(self) -> "Position":
+        """The game, once the kernels are there."""
+        self.load()
+        self._kernels.ready.wait()
+        if self._position is None:
+            raise EngineUnavailableError(self._kernels.error or "the kernels cannot be loaded")
+        return self._position
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force, komi included."""
+        return self.position.rules
+
+    @rules.setter
+    def rules(self, rules: Rules) -> None:
+        """Change the rules, keeping the game and a komi that was set."""
+        self._stop_pondering()
+        komi = self.position.komi if self._komi_is_set else self._customary(rules)
+        self.position.set_rules(replace(rules, komi=komi))
+
+    @property
+    def komi(self) -> float:
+        """Points for White."""
+        return self.position.komi
+
+    @komi.setter
+    def komi(self, komi: float) -> None:
+        self._stop_pondering()
+        self.position.komi = parse_komi(komi)
+        self._komi_is_set = True
+
+    def _customary(self, rules: Rules) -> float:
+        return customary_komi(rules, self.position.width, self.position.height)
+
+    def _first_komi(self) -> float:
+        if self.settings.komi is not None:
+            return self.settings.komi
+        return customary_komi(self.settings.rules, *self._size)
+
+    def new_game(self, width: int, height: int) -> None:
+        """Clear the board and the clock; komi and rules stay.
+
+        Raises:
+            SetupError: A size that is not supported; the game is unchanged.
+        """
+        from gtp_engine.go.position import Position
+
+        self._stop_pondering()
+        rules = self.rules
+        if not self._komi_is_set:
+            preset = Rules.parse(rules.preset) if rules.preset else rules
+            rules = replace(rules, komi=customary_komi(preset, width, height))
+        self._position = Position(width, height, rules)
+        self._begin_game()
+
+    def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
+        """Start a game from these stones.
+
+        Raises:
+            SetupError: They cannot stand so; the game is unchanged.
+        """
+        self._stop_pondering()
+        self.position.set_up(black, white, to_play)
+        self._begin_game()
+
+    def adopt(self, position: "Position") -> None:
+        """Go on with a game that was played elsewhere."""
+        self._stop_pondering()
+        self._position = position
+        self._begin_game()
+
+    def _begin_game(self) -> None:
+        self.clock.reset()
+        self._hopeless = {1: 0, 2: 0}
+
+    def play(self, color: int, point: int) -> None:
+        """Play a move of either player; repetitions that superko forbids are tolerated.
+
+        Raises:
+            IllegalMoveError: The move is refused; the game is unchanged.
+        """
+        self._stop_pondering()
+        self.position.play(color, point, strict=False)
+
+    def play_sequence(self, moves: Sequence[tuple[int, int]]) -> None:
+        """Play several moves, or none of them.
+
+        Raises:
+            IllegalMoveError: A move is refused; the game is unchanged.
+        """
+        self._stop_pondering()
+        self.position.play_all(moves, strict=False)
+
+    def undo(self, count: int = 1) -> None:
+        """Take back moves.
+
+        Raises:
+            IndexError: There are fewer; the game is unchanged.
+        """
+        self._stop_pondering()
+        self.position.undo(count)
+        self._hopeless = {1: 0, 2: 0}
+
+    # Handicap -------------------------------------------------------------------------------------
+
+    def set_free_handicap(self, points: Sequence[int]) -> None:
+        """Put Black's handicap stones on an empty board; White is to move.
+
+        Raises:
+            HandicapError: The board is not empty, or a point comes twice.
+        """
+        position = self.position
+        if position.ply or any(position.grid().ravel()):
+            raise HandicapError("board not empty")
+        if len(set(points)) != len(points) or PASS in points or len(points) < 1:
+            raise HandicapError("bad vertex list")
+        self.set_up(points, (), 2)
+
+    def fixed_handicap(self, count: int) -> list[int]:
+        """Put handicap stones on the traditional places and return them.
+
+        Raises:
+            HandicapError: The board is not empty, or has no places for so many.
+        """
+        points = fixed_handicap_points(self.position.width, self.position.height, count)
+        self.set_free_handicap(points)
+        return points
+
+    def place_free_handicap(self, count: int) -> list[int]:
+        """Put exactly so many handicap stones where they do good, and return them.
+
+        The traditional places where there are such; beyond them the net's favourite moves.
+
+        Raises:
+            HandicapError: The board is not empty, or too small for so many.
+        """
+        position = self.position
+        if not 2 <= count < position.area:
+            raise HandicapError(f"{count} handicap stones do not go on this board")
+        try:
+            return self.fixed_handicap(count)
+        except HandicapError:
+            if position.ply or any(position.grid().ravel()):
+                raise
+        points = self._favourite_points(count)
+        self.set_free_handicap(points)
+        return points
+
+    def _favourite_points(self, count: int) -> list[int]:
+        """Return points the net likes for Black, one after the other."""
+        board = self.position.copy()
+        points: list[int] = []
+        while len(points) < count:
+            board.set_up(points, (), BLACK)
+            wanted = self._policy_moves(board)
+            points.append(next(p for p in wanted if p != PASS))
+        return points
+
+    def _policy_moves(self, position: "Position") -> list[int]:
+        """Return the legal moves by the net's policy, best first."""
+        search = self.search
+        search.set_position(position)
+        search.run(Limits(playouts=1))
+        return search.root_moves()
+
+    # Thinking -------------------------------------------------------------------------------------
+
+    def genmove(
+        self,
+        color: int,
+        *,
+        limits: Limits | None = None,
+        report: ReportRequest | None = None,
+        cleanup: bool = False,
+        commit: bool = True,
+    ) -> Decision:
+        """Choose a move and, unless told otherwise, play it.
+
+        Args:
+            color: Who is to move, also out of turn.
+            limits: When to end the search; the settings and the clock when None.
+            report: Who wants to hear about the search.
+            cleanup: Capture every dead stone before passing.
+            commit: Play the move; a resignation leaves the game as it is.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        from gtp_engine.play.move_choice import decide
+
+        started = time.monotonic()
+        search = self.search
+        self._stop_pondering()
+        position = self._position_to_play(color)
+        decision = decide(
+            search,
+            position,
+            limits or self.move_limits(color),
+            report,
+            cleanup=cleanup,
+        )
+        search.forget_stop()
+        decision = self._resign_or(decision, position, commit)
+        if commit:
+            self.clock.spend(color, time.monotonic() - started)
+            if decision.point is not None:
+                self.position.play(color, decision.point, strict=False)
+                self._start_pondering()
+        return decision
+
+    def analyze(
+        self, color: int, report: ReportRequest, limits: Limits | None = None
+    ) -> "Analysis":
+        """Search without playing, until `stop` is called or a limit is reached.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        search = self.search
+        self._stop_pondering()
+        search.set_position(self._position_to_play(color), avoid=report.avoid)
+        try:
+            return search.run(limits or Limits(), report)
+        finally:
+            search.forget_stop()
+
+    def stop(self) -> None:
+        """End the running search soon, from any thread."""
+        if self._search is not None:
+            self._search.stop()
+
+    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> "RawEvaluation":
+        """Return what the net says about the position.
+
+        Args:
+            symmetry: 0..7; the mean over all of them when None.
+            optimism: Share of an optimistic policy; that of a search's root when None.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        self.wait_ready()
+        self._stop_pondering()
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+        if not isinstance(self._evaluator, NetEvaluator):
+            raise EngineUnavailableError("the evaluator in use is no net")
+        return self._evaluator.raw_evaluation(self.position, symmetry, optimism)
+
+    def move_limits(self, color: int) -> Limits:
+        """Return when the next search of a player is to end."""
+        settings = self.settings
+        if not self.clock.is_limited:
+            if settings.playouts is not None and settings.time is None:
+                return Limits(playouts=settings.playouts)
+            seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
+            return Limits(playouts=settings.playouts, seconds=seconds)
+        position = self.position
+        outlook = Outlook(expected_moves_left(position.area, position.ply))
+        plan = self.clock.plan(color, outlook)
+        if settings.time is not None:
+            plan = MoveTime(min(plan.soft, settings.time), min(plan.hard, settings.time))
+        return Limits(
+            playouts=settings.playouts, seconds=plan.hard, soft_seconds=plan.soft
+        )
+
+    def _position_to_play(self, color: int) -> "Position":
+        position = self.position
+        if position.to_play == color:
+            return position
+        position = position.copy()
+        position.to_play = color
+        return position
+
+    def _resign_or(self, decision: Decision, position: "Position", commit: bool) -> Decision:
+        """Count hopeless turns, and resign when there were enough of them in a row."""
+        settings = self.settings
+        rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
+        color = decision.color
+        found = decision.analysis
+        hopeless = found is not None and rule.counts(found, position.ply)
+        count = self._hopeless[color] + 1 if hopeless else 0
+        if commit:
+            self._hopeless[color] = count
+        if count < rule.turns or not hopeless:
+            return decision
+        return Decision(color, None, found, "resign")
+
+    # Pondering ------------------------------------------------------------------------------------
+
+    def _start_pondering(self) -> None:
+        if not self.settings.ponder or self.position.is_over:
+            return
+        search = self.search
+        search.set_position(self.position)
+        self._ponderer = threading.Thread(target=self._ponder, args=(search,), daemon=True)
+        self._ponderer.start()
+
+    def _ponder(self, search: "Search") -> None:
+        try:
+            search.run(Limits())
+        except NetFileError as error:
+            self._say(str(error))
+
+    def _stop_pondering(self) -> None:
+        if self._ponderer is None:
+            return
+        while self._ponderer.is_alive():
+            self.stop()
+            self._ponderer.join(0.05)
+        self._ponderer = None
+        self.search.forget_stop()
+
+    # The count ------------------------------------------------------------------------------------
+
+    def final_status(self) -> "FinalStatus":
+        """Return which stones are dead and whose the points are, as things stand.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        from gtp_engine.play.adjudication import adjudicate
+        from gtp_engine.play.move_choice import black_ownership
+
+        search = self.search
+        self._stop_pondering()
+        position = self.position
+        return adjudicate(position, black_ownership(search, position, STATUS_PLAYOUTS))
+
+    def final_score(self) -> float:
+        """Return White's points minus Black's, dead stones removed.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        return self.final_status().white_score
+
+    # The rest -------------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """Return what plays, in one line."""
+        if self._evaluator is None:
+            return "no net yet"
+        return self._evaluator.name
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time this process has used."""
+        return time.process_time()
+
+    def close(self) -> None:
+        """Stop thinking."""
+        self.stop()
+        if self._ponderer is not None and self._net.ready.is_set():
+            self._stop_pondering()
