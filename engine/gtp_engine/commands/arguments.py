@@ -2,34 +2,32 @@
 
 import argparse
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from gtp_engine.commands.table import USAGE_ERROR
+USAGE_STATUS = 2
+"""Exit status after a mistake in the arguments."""
+
+
+class UsageError(ValueError):
+    """Arguments that make no sense; the message is one sentence for the user."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is a single line, and which takes no abbreviations."""
 
-    def __init__(self, command: str, description: str, epilog: str = "") -> None:
-        """Begin a command's options.
-
-        Args:
-            command: The command's name.
-            description: What it does.
-            epilog: Examples, shown as they are.
-        """
-        super().__init__(
-            prog=f"gtp-engine {command}",
-            description=description,
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
+    def __init__(self, **options: Any) -> None:
+        """Begin a command's options; the arguments are those of ArgumentParser."""
+        options = {
+            "formatter_class": argparse.RawDescriptionHelpFormatter,
+            "allow_abbrev": False,
+            **options,
+        }
+        super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:
         """Complain and leave."""
         sys.stderr.write(f"{self.prog}: {message}\n")
-        sys.exit(USAGE_ERROR)
+        sys.exit(USAGE_STATUS)
 
 
 def parse_size(text: str) -> tuple[int, int]:

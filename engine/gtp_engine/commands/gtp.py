@@ -1,13 +1,13 @@
 """`gtp-engine gtp`: the engine on stdin and stdout."""
 
+import argparse
 import os
 import signal
 import sys
 import threading
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import Parser
-from gtp_engine.commands.options import OptionError, add_options, read_settings
+from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.play.settings import Settings
 
 if TYPE_CHECKING:
@@ -24,15 +24,20 @@ _CLOSING_SECONDS = 0.2
 """How long the engine may take to wind up before the process ends."""
 
 
-def run(arguments: list[str]) -> int:
-    """Speak GTP until the client leaves; return the exit status."""
-    parser = Parser("gtp", "Speak GTP, version 2, on stdin and stdout.", _EXAMPLES)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the command's options."""
+    parser.description = "Speak GTP, version 2, on stdin and stdout."
+    parser.epilog = _EXAMPLES
     add_options(parser)
-    parsed = parser.parse_args(arguments)
-    try:
-        settings = read_settings(parsed)
-    except OptionError as error:
-        parser.error(str(error))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Speak GTP until the client leaves; return the exit status.
+
+    Raises:
+        UsageError: An option's value makes no sense.
+    """
+    settings = read_settings(args)
     # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _converse(settings)

@@ -11,27 +11,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.commands.arguments import Parser, parse_count, parse_size
-from gtp_engine.go.rules import Rules, parse_komi
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.go.rules import MAX_KOMI, Rules
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
 
 
-class OptionError(ValueError):
-    """An option's value that makes no sense; the message is for the user."""
+def _number(text: str) -> float:
+    """Return a number, or nan, which is within no bounds."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    seconds = _number(text)
     if not 0 < seconds <= 1e6:
-        raise ValueError(f"{text} is not a number of seconds above 0")
+        raise ValueError(f"{text[:20]!r} is not a number of seconds above 0")
     return seconds
 
 
 def _threshold(text: str) -> float:
-    threshold = float(text)
+    threshold = _number(text)
     if not -1 <= threshold <= 1:
-        raise ValueError(f"{text} is not between -1 and 1")
+        raise ValueError(f"{text[:20]!r} is not a number from -1 to 1")
     return threshold
+
+
+def _komi(text: str) -> float:
+    komi = _number(text)
+    if not abs(komi) <= MAX_KOMI:
+        raise ValueError(f"{text[:20]!r} is not a number from {-MAX_KOMI:g} to {MAX_KOMI:g}")
+    return komi
 
 
 def _seed(text: str) -> int:
@@ -80,7 +91,7 @@ OPTIONS = (
     Option("seed", "N", "with one thread: play the same game each time", _seed, _THINKING),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
-    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
+    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", _komi, _GAME),
     Option(
         "resign-threshold",
         "VALUE",
@@ -100,7 +111,7 @@ OPTIONS = (
 """All options that set a field of `Settings`."""
 
 
-def add_options(parser: Parser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
     """Give a parser the engine's options and `--config`."""
     groups: dict[str, Any] = {}
     for option in OPTIONS:
@@ -122,7 +133,7 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     """Return the settings of a command line, and of the file it names.
 
     Raises:
-        OptionError: A value makes no sense, or the file cannot be used; in one sentence.
+        UsageError: A value makes no sense, or the file cannot be used; in one sentence.
     """
     values: dict[str, Any] = {}
     if parsed.config is not None:
@@ -140,7 +151,7 @@ def _parse(option: Option, text: str, where: str) -> Any:
     try:
         return option.parse(text)
     except (ValueError, OverflowError) as error:
-        raise OptionError(f"{where}: {error}") from None
+        raise UsageError(f"{where}: {error}") from None
 
 
 def _read_file(path: Path) -> dict[str, Any]:
@@ -150,9 +161,9 @@ def _read_file(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             document = tomllib.load(file)
     except OSError as error:
-        raise OptionError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionError(f"{path}: not a TOML file: {error}") from None
+        raise UsageError(f"{path}: not a TOML file: {error}") from None
     return _file_values(path, document)
 
 
@@ -162,11 +173,11 @@ def _file_values(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in document.items():
         option = by_key.get(key.replace("-", "_"))
         if option is None:
-            raise OptionError(f"{path}: unknown key {key!r}")
+            raise UsageError(f"{path}: unknown key {key!r}")
         where = f"{path}: {key}"
         if not option.metavar:
             if not isinstance(value, bool):
-                raise OptionError(f"{where} must be true or false")
+                raise UsageError(f"{where} must be true or false")
             values[option.key] = value
         else:
             values[option.key] = _parse(option, _file_text(value, where), where)
@@ -176,7 +187,7 @@ def _file_values(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 def _file_text(value: Any, where: str) -> str:
     """Return a TOML value as it would stand on the command line."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise OptionError(f"{where} must be a number or a string")
+        raise UsageError(f"{where} must be a number or a string")
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return str(int(value))
     return str(value)

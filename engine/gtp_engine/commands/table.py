@@ -1,17 +1,21 @@
-"""The commands of `gtp-engine` by name. A command's module is imported once it is chosen."""
+"""The commands of `gtp-engine` by name. A command's module is imported once it is chosen.
+
+Such a module has two functions: `add_arguments(parser)` defines its options, and `run(args)`
+carries it out and returns the exit status, or raises UsageError.
+"""
 
 import sys
 from importlib import import_module
 from typing import NamedTuple
 
 from gtp_engine import __version__
+from gtp_engine.commands.arguments import USAGE_STATUS, Parser, UsageError
 
 
 class CommandEntry(NamedTuple):
     """Where a command is."""
 
     module: str
-    """Has a function `run` that takes the arguments and returns the exit status."""
     summary: str
 
 
@@ -22,9 +26,6 @@ COMMANDS = {
     "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
-
-USAGE_ERROR = 2
-"""Exit status after a mistake in the arguments."""
 
 _HELP = f"""usage: gtp-engine [COMMAND] [OPTION]...
 
@@ -53,10 +54,16 @@ def run(arguments: list[str]) -> int:
     if first and not first.startswith("-"):
         known = ", ".join(COMMANDS)
         print(f"gtp-engine: there is no command {first!r}; known are {known}", file=sys.stderr)
-        return USAGE_ERROR
+        return USAGE_STATUS
     return _run("gtp", arguments)
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    status: int = import_module(COMMANDS[name].module).run(arguments)
+    module = import_module(COMMANDS[name].module)
+    parser = Parser(prog=f"gtp-engine {name}")
+    module.add_arguments(parser)
+    try:
+        status: int = module.run(parser.parse_args(arguments))
+    except UsageError as error:
+        parser.error(str(error))
     return status

@@ -8,9 +8,9 @@ from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
+from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
 from gtp_engine.play.clock import ClockError, gtp_time_system
-from gtp_engine.play.handicap import largest_fixed
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

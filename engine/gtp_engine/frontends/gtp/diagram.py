@@ -10,6 +10,7 @@ from gtp_engine.go.coords import (
     format_vertex,
     point_at,
 )
+from gtp_engine.go.rules import Rules, Tax
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
@@ -59,6 +60,17 @@ def _remarks(position: "Position") -> list[str]:
         where = format_vertex(last.point, position.width, position.height)
         lines.append(f"Last move: {COLOR_NAMES[last.color]} {where}")
     lines.append(f"Captured: {position.captured(BLACK)} black, {position.captured(WHITE)} white")
-    name = rules.preset or ", ".join(f"{key} {value}" for key, value in rules.to_kata().items())
-    lines.append(f"Rules: {name}, komi {position.komi:g}")
+    lines.append(f"Rules: {rules.preset or _describe(rules)}, komi {position.komi:g}")
     return lines
+
+
+def _describe(rules: Rules) -> str:
+    """Return what a mixture of rules consists of."""
+    parts = [f"{rules.ko.name.lower()} ko", f"{rules.scoring.name.lower()} scoring"]
+    if rules.tax is not Tax.NONE:
+        parts.append(f"tax on {rules.tax.name.lower()}")
+    if rules.multi_stone_suicide:
+        parts.append("suicide")
+    if rules.button:
+        parts.append("button")
+    return ", ".join(parts)

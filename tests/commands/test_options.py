@@ -1,0 +1,124 @@
+"""The engine's options from the command line and from a file."""
+
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.commands.arguments import Parser, UsageError, parse_count, parse_size
+from gtp_engine.commands.options import OPTIONS, add_options, read_settings
+from gtp_engine.go.rules import PRESETS, Rules
+from gtp_engine.play.settings import Settings, customary_komi
+
+
+def read(*arguments: str) -> Settings:
+    parser = Parser(prog="test")
+    add_options(parser)
+    return read_settings(parser.parse_args(arguments))
+
+
+def test_no_options_are_the_defaults() -> None:
+    assert read() == Settings()
+
+
+def test_command_line() -> None:
+    settings = read(
+        "--playouts", "400", "--time", "2.5", "--size", "9x13", "--rules", "japanese",
+        "--komi", "-0.5", "--resign-threshold", "-0.95", "--no-resign", "--log", "x.log",
+    )  # fmt: skip
+    assert settings == Settings(
+        playouts=400,
+        time=2.5,
+        size=(9, 13),
+        rules=Rules.parse("japanese"),
+        komi=-0.5,
+        resign_threshold=-0.95,
+        resign=False,
+        log=Path("x.log"),
+    )
+
+
+VALUES = {
+    "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
+    "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
+    "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
+    "memory": "500", "log": '"a.log"',
+}  # fmt: skip
+
+
+def test_every_option_works_from_a_file(tmp_path: Path) -> None:
+    assert {key.replace("_", "-") for key in VALUES} == {option.name for option in OPTIONS}
+    config = tmp_path / "engine.toml"
+    config.write_text("".join(f"{key} = {value}\n" for key, value in VALUES.items()))
+    settings = read("--config", str(config))
+    assert settings == Settings(
+        playouts=8,
+        time=1.5,
+        net="small",
+        device="cpu",
+        threads=2,
+        batch=4,
+        memory=500,
+        size=(9, 7),
+        rules=Rules.parse("aga"),
+        komi=5.0,
+        resign=False,
+        resign_threshold=-1.0,
+        resign_turns=2,
+        ponder=True,
+        seed=3,
+        log=Path("a.log"),
+    )
+    assert read("--config", str(config), "--playouts", "9").playouts == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("speed = 3", "unknown key 'speed'"),
+        ("playouts = 0.5", "playouts: '0.5' is not a whole number"),
+        ("playouts = true", "playouts must be a number or a string"),
+        ("no-resign = 1", "no-resign must be true or false"),
+        ("komi = nan", "komi: 'nan' is not a number"),
+        ("[table]\nplayouts = 3", "unknown key 'table'"),
+        ("playouts 3", "not a TOML file"),
+    ],
+)
+def test_mistakes_in_a_file_name_file_and_key(tmp_path: Path, text: str, complaint: str) -> None:
+    config = tmp_path / "engine.toml"
+    config.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read("--config", str(config))
+    assert str(config) in str(caught.value)
+    assert complaint in str(caught.value)
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    config = tmp_path / "engine.toml"
+    config.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not a TOML file"):
+        read("--config", str(config))
+
+
+def test_sizes_and_counts() -> None:
+    assert [parse_size(text) for text in ("9", "9x13", "25X2")] == [(9, 9), (9, 13), (25, 2)]
+    for text in ("", "x", "1", "26", "9x", "9x9x9", "-9", "9.0", "²"):
+        with pytest.raises(ValueError, match="board size"):
+            parse_size(text)
+    assert parse_count("12") == 12
+    for text in ("0", "-1", "1.0", "", "9" * 20):
+        with pytest.raises(ValueError, match="whole number"):
+            parse_count(text)
+
+
+@pytest.mark.parametrize(
+    ("rules", "size", "komi"),
+    [("chinese", 19, 7.5), ("chinese", 9, 7.0), ("japanese", 9, 6.5), ("aga-button", 19, 7.0)],
+)
+def test_customary_komi(rules: str, size: int, komi: float) -> None:
+    assert customary_komi(PRESETS[rules], size, size) == komi
+
+
+def test_customary_komi_of_mixtures_does_not_depend_on_the_komi() -> None:
+    mixture = Rules(komi=3.0)
+    assert customary_komi(mixture, 19, 19) == 7.5
+    assert customary_komi(Rules.parse('{"scoring": "TERRITORY"}'), 9, 9) == 6.5

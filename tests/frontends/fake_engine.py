@@ -1,0 +1,202 @@
+"""An engine with a real game but scripted thoughts, for tests of what stands in front of it."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gtp_engine.go.coords import PASS, action_to_point, parse_vertex
+from gtp_engine.play.decision import Decision
+from gtp_engine.play.engine import Engine, EngineUnavailableError
+from gtp_engine.play.settings import Settings
+from gtp_engine.search.analysis import Analysis, MoveReport
+from gtp_engine.search.limits import Limits, ReportRequest
+
+
+@dataclass
+class FakeStatus:
+    """The state of the points as the script has it."""
+
+    dead: list[int]
+    alive: list[int]
+    seki: list[int]
+    white_territory: list[int]
+    black_territory: list[int]
+
+
+@dataclass
+class FakeRaw:
+    """An evaluation with recognisable numbers."""
+
+    to_play: int
+    policy: np.ndarray
+    ownership: np.ndarray
+    policy_pass: float = 0.25
+    win: float = 0.6
+    loss: float = 0.3
+    no_result: float = 0.1
+    lead: float = 2.5
+    score_mean: float = 2.0
+    score_stdev: float = 3.0
+    var_time: float | None = 4.0
+    shortterm_winloss_error: float | None = None
+    shortterm_score_error: float | None = 1.5
+
+
+class FakeSearch:
+    """Takes back stops."""
+
+    def __init__(self, stopped: threading.Event) -> None:
+        self._stopped = stopped
+
+    def forget_stop(self) -> None:
+        self._stopped.clear()
+
+
+class FakeEngine(Engine):
+    """Plays scripted moves, then the first legal point; analyses until stopped."""
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        moves: Sequence[str] = (),
+        net_error: str | None = None,
+        genmove_waits: bool = False,
+        bug: Exception | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            settings: As for the real engine.
+            moves: Vertices or "resign", one for each genmove.
+            net_error: Why there is no net.
+            genmove_waits: Whether genmove goes on until it is stopped.
+            bug: What genmove and the analyses raise.
+        """
+        super().__init__(settings, lambda line: None)
+        self._script = list(moves)
+        self._net_error = net_error
+        self._genmove_waits = genmove_waits
+        self._bug = bug
+        self.stopped = threading.Event()
+        self.is_thinking = threading.Event()
+        self.was_stopped = False
+        self.requests: list[ReportRequest] = []
+        self.dead: list[str] = []
+
+    def _load_net(self) -> None:
+        self._net.error = self._net_error
+
+    @property
+    def search(self):
+        return FakeSearch(self.stopped)
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def genmove(
+        self,
+        color: int,
+        *,
+        limits: Limits | None = None,
+        report: ReportRequest | None = None,
+        cleanup: bool = False,
+        commit: bool = True,
+    ) -> Decision:
+        self._think()
+        if self._genmove_waits:
+            self.is_thinking.set()
+            self.was_stopped = self.stopped.wait(20)
+        point = self._next_move(color)
+        analysis = self._analysis(color, is_final=True)
+        if report is not None:
+            self.requests.append(report)
+            assert report.callback is not None
+            report.callback(analysis)
+        if commit and point is not None:
+            self.position.play(color, point)
+        return Decision(color, point, analysis, "cleanup" if cleanup else "script")
+
+    def _think(self) -> None:
+        if self._net_error is not None:
+            raise EngineUnavailableError(self._net_error)
+        if self._bug is not None:
+            raise self._bug
+
+    def _next_move(self, color: int) -> int | None:
+        position = self.position
+        if self._script:
+            vertex = self._script.pop(0)
+            if vertex == "resign":
+                return None
+            return parse_vertex(vertex, position.width, position.height)
+        return position.legal_moves(color)[0]
+
+    def analyze(self, color: int, report: ReportRequest, limits: Limits | None = None) -> Analysis:
+        self._think()
+        self.requests.append(report)
+        assert report.callback is not None
+        report.callback(self._analysis(color))
+        self.is_thinking.set()
+        assert self.stopped.wait(20)
+        final = self._analysis(color, is_final=True)
+        report.callback(final)
+        return final
+
+    def _analysis(self, color: int, is_final: bool = False) -> Analysis:
+        """Return three moves: a good one, one that looks better but was hardly seen, a pass."""
+        position = self.position
+        width, height = position.width, position.height
+        first, second = (action_to_point(action, width, height) for action in (0, 1))
+        ownership = np.linspace(-1, 1, width * height, dtype=np.float32).reshape(height, width)
+        common = {"score_lead": 1.0, "score_stdev": 8.0, "utility": 1e-7, "prior": 1 / 3}
+        return Analysis(
+            to_play=color,
+            width=width,
+            height=height,
+            visits=100,
+            playouts=90,
+            nodes=95,
+            elapsed=0.5,
+            winrate=0.625,
+            score_lead=1.0,
+            score_stdev=8.0,
+            utility=0.25,
+            raw_winrate=0.5,
+            raw_score_lead=0.0,
+            is_final=is_final,
+            moves=(
+                MoveReport(
+                    first,
+                    visits=80,
+                    winrate=0.625,
+                    lcb=0.6,
+                    order=0,
+                    pv=(first, second, PASS),
+                    pv_visits=(80, 20, 3),
+                    ownership=ownership,
+                    **common,
+                ),
+                MoveReport(second, visits=2, winrate=0.99, lcb=-0.5, order=1, **common),
+                MoveReport(PASS, visits=17, winrate=0.5, lcb=0.4, order=2, pv=(PASS,), **common),
+            ),
+            ownership=ownership,
+        )
+
+    def final_status(self) -> FakeStatus:
+        position = self.position
+        dead = [parse_vertex(vertex, position.width, position.height) for vertex in self.dead]
+        stones = position.stones(1) + position.stones(2)
+        return FakeStatus(dead, [point for point in stones if point not in dead], [], [], [])
+
+    def final_score(self) -> float:
+        return 3.5
+
+    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> FakeRaw:
+        position = self.position
+        policy = np.full((position.height, position.width), 1 / 8, np.float32)
+        policy[0, 0] = np.nan
+        return FakeRaw(
+            position.to_play, policy, np.full((position.height, position.width), 0.5, np.float32)
+        )

@@ -1,0 +1,191 @@
+"""`gtp-engine` as a process: start, options, departure. No test depends on how fast it is."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TIMEOUT = 60
+ENGINE = [sys.executable, "-m", "gtp_engine"]
+
+HEAVY = ["numpy", "numba", "onnxruntime", "sgfmill", "rich", "torch"]
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    with start() as running:
+        yield running
+        running.kill()
+
+
+def start(*options: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*ENGINE, *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def ask(process: subprocess.Popen[bytes], command: str) -> str:
+    """Send a command and return its reply, the empty line cut off."""
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(command.encode() + b"\n")
+    process.stdin.flush()
+    lines = []
+    while line := process.stdout.readline().decode().rstrip("\n"):
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def run(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*ENGINE, *options], input=text, capture_output=True, text=True, timeout=TIMEOUT
+    )
+
+
+def test_the_loop_needs_the_standard_library_alone() -> None:
+    code = (
+        "import sys, gtp_engine.commands.table, gtp_engine.commands.gtp\n"
+        "import gtp_engine.frontends.gtp.server, gtp_engine.play.engine\n"
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_stdout_is_for_the_conversation_alone() -> None:
+    code = (
+        "import os, sys\n"
+        "from gtp_engine.frontends.gtp.stdio import Output, claim_stdout\n"
+        "output = Output(claim_stdout())\n"
+        "print('python'); sys.stdout.flush(); os.write(1, b'library'); os.system('echo child')\n"
+        "output.write('= \\n\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT
+    )
+    assert done.stdout == "= \n\n"
+    assert [word in done.stderr for word in ("python", "library", "child")] == [True] * 3
+
+
+def test_quit(process: subprocess.Popen[bytes]) -> None:
+    assert ask(process, "1 name") == "=1 gtp-engine"
+    assert ask(process, "2 quit") == "=2 "
+    assert process.wait(TIMEOUT) == 0
+    assert process.stdout is not None and process.stdout.read() == b""
+
+
+def test_end_of_input() -> None:
+    done = run()
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = run(text="name\nprotocol_version")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "= gtp-engine\n\n= 2\n\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to speak of")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    ask(process, "name")
+    process.send_signal(number)
+    assert process.wait(TIMEOUT) in (0, -number)
+    assert process.stderr is not None and process.stderr.read() == b""
+
+
+def test_a_client_that_does_not_listen(process: subprocess.Popen[bytes]) -> None:
+    ask(process, "name")
+    assert process.stdout is not None and process.stdin is not None
+    process.stdout.close()
+    process.stdin.write(b"name\nname\n")
+    process.stdin.flush()
+    assert process.wait(TIMEOUT) == 0
+    assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+    process.stdin.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize(("closed", "status"), [(">&-", 1), ("2>&-", 0), ("2>&- <&-", 0)])
+def test_closed_streams(closed: str, status: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"{sys.executable}" -m gtp_engine {closed}'],
+        input="name\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+    if closed == "2>&-":
+        assert done.stdout == "= gtp-engine\n\n= \n\n"
+
+
+BAD_OPTIONS = [
+    ["--bogus"],
+    ["--playouts"],
+    ["--playouts", "0"],
+    ["--playouts", "many"],
+    ["--play", "1"],
+    ["--time", "-1"],
+    ["--time", "nan"],
+    ["--komi", "nan"],
+    ["--komi", "abc"],
+    ["--size", "26"],
+    ["--size", "9x9x9"],
+    ["--rules", "calvinball"],
+    ["--rules", '{"ko": 3}'],
+    ["--device", "tpu"],
+    ["--resign-threshold", "-2"],
+    ["--config", "no/such/file.toml"],
+    ["--seed", "-1"],
+    ["stray"],
+    ["gtp", "stray"],
+]
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=" ".join)
+def test_bad_options(options: list[str]) -> None:
+    done = run(*options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gtp-engine")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [["--help"], ["gtp", "--help"], ["match", "--help"]])
+def test_help(options: list[str]) -> None:
+    done = run(*options)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: gtp-engine")
+
+
+def test_log(tmp_path: Path) -> None:
+    log = tmp_path / "gtp.log"
+    run("--log", str(log), text="7 name\nbogus\n")
+    text = log.read_text(encoding="utf-8")
+    assert [line[20:] for line in text.splitlines()] == [
+        "> 7 name",
+        "< gtp-engine",
+        "> bogus",
+        "? unknown command",
+    ]
+
+
+def test_unwritable_log(tmp_path: Path) -> None:
+    done = run("--log", str(tmp_path / "no" / "such" / "folder"), text="name\n")
+    assert (done.returncode, done.stdout) == (0, "= gtp-engine\n\n")
+    assert done.stderr.count("\n") == 1
+    assert "cannot be written" in done.stderr
+
+
+def test_a_missing_net_is_no_reason_to_leave() -> None:
+    with start("--net", "no/such/net.onnx") as process:
+        assert ask(process, "boardsize 9") == "= "
+        assert ask(process, "1 genmove b").startswith("?1 ")
+        assert ask(process, "2 play b e5") == "=2 "
+        assert ask(process, "3 quit") == "=3 "
+        assert process.wait(TIMEOUT) == 0
+        assert process.stderr is not None and b"Traceback" not in process.stderr.read()

@@ -1,0 +1,195 @@
+"""The loop: order, interruption, failure, departure."""
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.frontends.conversation import TIMEOUT, Conversation
+from tests.frontends.fake_engine import FakeEngine
+
+from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.server import COMMANDS
+from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE
+
+NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id"]
+
+
+def test_commands_that_clients_misread_are_not_listed() -> None:
+    listed = list(COMMANDS)
+    assert listed == sorted(listed)
+    assert not set(NOT_LISTED) & set(listed)
+    assert {"kata-analyze", "lz-analyze", "gogui-interrupt", "kgs-genmove_cleanup"} <= set(listed)
+
+
+def test_every_handler_says_what_it_does() -> None:
+    for name in COMMANDS:
+        handler = COMMANDS.find(name)
+        assert handler is not None
+        assert handler.__doc__, name
+
+
+def test_a_command_has_one_handler() -> None:
+    registry = Registry()
+    registry.command("name")(lambda session, arguments: "")
+    with pytest.raises(ValueError, match="two handlers"):
+        registry.command("name")(lambda session, arguments: "")
+
+
+def test_replies_are_exact_and_in_order() -> None:
+    with Conversation(FakeEngine()) as client:
+        client.send(b"1 boardsize 9\r\n\n2 genmove b\n# comment\n3 foo\n\x004 undo\n5 quit")
+        assert client.everything() == b"=1 \n\n=2 A9\n\n?3 unknown command\n\n=4 \n\n=5 \n\n"
+
+
+def test_nothing_is_answered_after_quit() -> None:
+    with Conversation(FakeEngine()) as client:
+        client.send(b"quit\nquit\nname\n")
+        assert client.everything() == b"= \n\n"
+
+
+def test_long_lines_are_answered() -> None:
+    with Conversation(FakeEngine()) as client:
+        assert client.ask("1 play b " + "x" * 10_000).startswith("?1 syntax error")
+        assert client.ask("2 " + "y" * (LONGEST_LINE + 100)) == "?2 unknown command"
+        assert client.ask("3 gogui-play_sequence" + " b d4" * 3000).startswith("?3 illegal move")
+        assert client.ask("4 protocol_version") == "=4 2"
+
+
+@pytest.mark.parametrize("line", ["", "name", "# interrupt", "   ", "\x07"])
+def test_any_line_ends_an_analysis(line: str) -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        client.send(b"1 kata-analyze b 50\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        client.send(line.encode() + b"\n")
+        assert client.reply().startswith("=1 \ninfo move ")
+        if line == "name":
+            assert client.reply() == "= gtp-engine"
+        assert client.ask("2 protocol_version") == "=2 2"
+
+
+def test_pipelined_lines_end_an_analysis_too() -> None:
+    with Conversation(FakeEngine()) as client:
+        client.send(b"1 lz-analyze\n2 lz-analyze\n3 protocol_version\n")
+        assert [client.reply()[:4] for _ in range(3)] == ["=1 \n", "=2 \n", "=3 2"]
+
+
+def test_no_line_after_the_final_report() -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        client.send(b"lz-analyze\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        client.send(b"\n")
+        assert client.reply().count("info move A19") == 2
+
+
+def test_genmove_is_ended_by_an_interrupt_alone() -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        client.send(b"1 genmove b\n2 name\n\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        assert not engine.stopped.is_set()
+        client.send(b"# interrupt\n")
+        assert client.reply() == "=1 A19"
+        assert client.reply() == "=2 gtp-engine"
+        assert engine.was_stopped
+
+
+def test_an_interrupt_is_not_meant_for_later_searches() -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        client.send(b"# interrupt\nboardsize 9\n# interrupt\n")
+        client.reply()
+        client.send(b"genmove b\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        assert not engine.stopped.wait(0.1)
+        client.send(b"# interrupt\n")
+        assert client.reply() == "= A9"
+        assert not engine.stopped.is_set()
+
+
+@pytest.mark.parametrize("farewell", [b"2 quit\n", b""])
+def test_a_client_that_leaves_after_a_pause_stops_the_search(farewell: bytes) -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        client.send(b"1 genmove b\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        time.sleep(2 * PATIENCE)
+        client.send(farewell)
+        client.everything()
+        assert engine.was_stopped
+
+
+def test_a_piped_script_is_carried_out_to_its_end() -> None:
+    engine = FakeEngine(moves=["D4", "Q16"])
+    with Conversation(engine) as client:
+        client.send(b"genmove b\ngenmove w")
+        assert client.everything() == b"= D4\n\n= Q16\n\n"
+
+
+def test_a_client_that_does_not_listen_ends_the_conversation() -> None:
+    with Conversation(FakeEngine()) as client:
+        client.ask("name")
+        client.output.is_closed = True  # as after a write that failed
+        client.send(b"name\n")
+        assert client.is_over.wait(TIMEOUT)
+
+
+def test_a_bug_is_reported_and_survived(capsys: pytest.CaptureFixture[str]) -> None:
+    engine = FakeEngine(bug=KeyError("some\n\nthing # odd"))
+    with Conversation(engine) as client:
+        reply = client.ask("1 genmove b")
+        assert reply.startswith("?1 internal error: KeyError: ")
+        assert "#" not in reply and "\n" not in reply
+        assert client.ask("2 lz-analyze") == "=2 "  # too late to call it an error
+        assert client.ask("3 protocol_version") == "=3 2"
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_without_a_net_the_game_goes_on() -> None:
+    with Conversation(FakeEngine(net_error="there is no net")) as client:
+        client.send(b"1 boardsize 9\n2 play b e5\n3 genmove w\n4 lz-analyze\n5 play w c3\n6 undo\n")
+        assert [client.reply() for _ in range(6)] == [
+            "=1 ",
+            "=2 ",
+            "?3 there is no net",
+            "?4 there is no net",
+            "=5 ",
+            "=6 ",
+        ]
+
+
+COMMAND_WORDS = st.sampled_from(
+    [name for name in COMMANDS if name != "quit"] + ["b", "w", "D4", "pass", "9", "-1", "true"]
+)
+LINES = st.one_of(
+    st.binary(max_size=40),
+    st.lists(COMMAND_WORDS, max_size=6).map(lambda words: " ".join(words).encode()),
+)
+
+
+@pytest.fixture(scope="module")
+def lasting_client():
+    with Conversation(FakeEngine()) as client:
+        client.ask("boardsize 9")
+        yield client
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(lines=st.lists(LINES, max_size=8))
+def test_every_request_is_answered_in_order(lasting_client: Conversation, lines) -> None:
+    soup = b"\n".join(lines) + b"\n"
+    requests = [parse_request(clean_line(line)) for line in soup.split(b"\n")]
+    expected = [request.id for request in requests if request is not None]
+    if any(request is not None and request.name == "quit" for request in requests):
+        return
+    lasting_client.send(soup + b"999 protocol_version\n")
+    for id_ in expected:
+        reply = lasting_client.reply()
+        assert reply[0] in "=?"
+        assert reply[1:].startswith(f"{id_} ")
+    assert lasting_client.reply() == "=999 2"
