@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.handicap import HandicapError, fixed_handicap_points
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock import Clock, MoveTime, Outlook, expected_moves_left
 from gtp_engine.play.decision import Decision, ResignRule
-from gtp_engine.play.handicap import HandicapError, fixed_handicap_points
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
 
@@ -452,9 +452,7 @@ class Engine:
         plan = self.clock.plan(color, outlook)
         if settings.time is not None:
             plan = MoveTime(min(plan.soft, settings.time), min(plan.hard, settings.time))
-        return Limits(
-            playouts=settings.playouts, seconds=plan.hard, soft_seconds=plan.soft
-        )
+        return Limits(playouts=settings.playouts, seconds=plan.hard, soft_seconds=plan.soft)
 
     def _position_to_play(self, color: int) -> "Position":
         position = self.position
