@@ -19,7 +19,8 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 if TYPE_CHECKING:
     import numpy as np
@@ -182,11 +183,14 @@ class NetInfo:
                 "has no description of itself; `gtp-export describe FILE --encoder NAME` adds one"
             )
         document = _parse_document(metadata[NET_KEY], "description")
-        known = {item.name: item for item in fields(cls)}
-        values = {key: value for key, value in document.items() if key in known}
-        for key in ("score_columns", "board_sizes", "trained_sizes"):
-            if isinstance(values.get(key), list):
-                values[key] = tuple(values[key])
+        values: dict[str, Any] = {}
+        for item in fields(cls):
+            value = document.get(item.name)
+            if item.name not in document:
+                continue
+            if not _fits(value, item.type):
+                raise MetadataError(f"description has an impossible {item.name}")
+            values[item.name] = tuple(value) if isinstance(value, list) else value
         try:
             return cls(**values)
         except TypeError as error:
@@ -235,6 +239,21 @@ def golden_from_metadata(metadata: Mapping[str, str]) -> list[GoldenCase]:
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MetadataError(f"golden data are damaged: {error}") from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Say whether a JSON value is what a field of `NetInfo` is annotated with."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in parts)
+    if origin is tuple:
+        right_length = isinstance(value, list) and (... in parts or len(value) == len(parts))
+        return right_length and all(_fits(item, parts[0]) for item in value)
+    if origin is Mapping:
+        return isinstance(value, dict) and all(_fits(item, parts[1]) for item in value.values())
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is hint
 
 
 def _parse_document(text: str, what: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from gtp_engine.evaluators.contract import NetFileError
 
 SUBCOMMANDS = {
     "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
+    "describe": "write a description into an ONNX file of your own",
 }
 """Name of the subcommand, which is also its module's, to the line `--help` shows."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.contract import NetFileError
 
-UNPACKED_LIMIT = 4 << 30
+UNPACKED_LIMIT = 2 << 30
 """No net this engine can run is larger: an ONNX file of one piece holds 2 GiB."""
 _CHUNK = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -56,7 +56,9 @@ def _gzip_chunks(path: Path, packed: memoryview) -> Iterator[bytes]:
     position = 0
     while position < len(packed):
         if bytes(packed[position : position + 2]) != _GZIP_MAGIC:
-            stray = len(packed) - position
+            stray = len(bytes(packed[position:]).strip(b"\0"))
+            if not stray:
+                return
             raise NetFileError(f"{path}: {stray} stray bytes follow the gzip data")
         unpacker = zlib.decompressobj(wbits=31)
         pending: bytes | memoryview = b""

@@ -4,10 +4,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo, golden_to_metadata
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_export.convert.container import NetFormat, read_net_file
-from gtp_export.convert.golden import make_golden
-from gtp_export.convert.graph import Graph, write_model
+from gtp_export.convert.golden import add_golden
+from gtp_export.convert.graph import Graph, GraphError, write_model
 from gtp_export.convert.katago_file import read_katago
 from gtp_export.convert.katago_graph import katago_graph, katago_info
 from gtp_export.convert.leela_zero_file import read_leela_zero
@@ -32,12 +32,15 @@ def convert_file(source: Path, target: Path) -> Conversion:
         OSError: the target cannot be written.
     """
     start = time.perf_counter()
-    net_format, graph, info = load_net(source)
-    model = graph.model(info.to_metadata())
-    golden = golden_to_metadata(make_golden(model, info))
-    for key, value in golden.items():
-        model.metadata_props.add(key=key, value=value)
-    write_model(model, target)
+    if target.exists() and source.exists() and target.samefile(source):
+        raise NetFileError(f"{target}: the net cannot be written over itself")
+    try:
+        net_format, graph, info = load_net(source)
+        model = graph.model(info.to_metadata())
+        add_golden(model, info)
+        write_model(model, target)
+    except GraphError as error:
+        raise NetFileError(f"{source}: {error}") from None
     elapsed = time.perf_counter() - start
     return Conversion(net_format, info, target.stat().st_size, elapsed)
 

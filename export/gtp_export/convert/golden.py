@@ -18,7 +18,9 @@ from gtp_engine.evaluators.contract import (
     SPATIAL_INPUT,
     GoldenCase,
     NetInfo,
+    golden_to_metadata,
 )
+from gtp_export.convert.graph import GraphError
 
 _SEED = 20_261_120
 
@@ -50,14 +52,25 @@ def golden_sizes(info: NetInfo) -> list[int]:
     return [size for size in (9, 19) if info.accepts(size, size)] or [info.board_max]
 
 
-def make_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
-    """Run the finished model on its golden inputs."""
-    cases = [golden_inputs(info, size) for size in golden_sizes(info)]
+def add_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
+    """Run the finished model on its golden inputs and add the outcome to its metadata.
+
+    Raises:
+        GraphError: the model cannot be run, or computes something that is not finite.
+    """
+    inputs = [golden_inputs(info, size) for size in golden_sizes(info)]
     names = [output.name for output in model.graph.output]
-    return [
-        GoldenCase(inputs, dict(zip(names, outputs, strict=True)))
-        for inputs, outputs in zip(cases, _run(model, cases), strict=True)
+    cases = [
+        GoldenCase(case, dict(zip(names, outputs, strict=True)))
+        for case, outputs in zip(inputs, _run(model, inputs), strict=True)
     ]
+    for case in cases:
+        for name, values in case.outputs.items():
+            if not np.isfinite(values).all():
+                raise GraphError(f"the net's {name} is not finite on a plain position")
+    for key, value in golden_to_metadata(cases).items():
+        model.metadata_props.add(key=key, value=value)
+    return cases
 
 
 def _run(
@@ -67,7 +80,13 @@ def _run(
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return [session.run(None, dict(inputs)) for inputs in cases]
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        return [session.run(None, dict(inputs)) for inputs in cases]
+    except Exception as error:
+        # ONNX Runtime raises a class of its own per status code, with nothing in common.
+        reason = str(error).strip().splitlines()[0]
+        raise GraphError(f"ONNX Runtime cannot run the net: {reason}") from None

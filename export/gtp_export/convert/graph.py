@@ -22,7 +22,14 @@ OPSET = 17
 """Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
 IR_VERSION = 8
 
+_LARGEST_FILE = (1 << 31) - 1
+"""Bytes: what protobuf can hold."""
+
 Attribute = int | float | str | Sequence[int] | Sequence[float]
+
+
+class GraphError(ValueError):
+    """A net that reads well but cannot be made into a graph; the message says why."""
 
 
 class Graph:
@@ -63,8 +70,16 @@ class Graph:
         return names
 
     def floats(self, values: Any, name: str = "const") -> str:
-        """Return a float32 constant; equal ones are stored once."""
-        return self._constant(np.ascontiguousarray(values, np.float32), name)
+        """Return a float32 constant; equal ones are stored once.
+
+        Raises:
+            GraphError: a value is beyond what float32 holds.
+        """
+        with np.errstate(over="ignore"):
+            array = np.ascontiguousarray(values, np.float32)
+        if not np.isfinite(array).all():
+            raise GraphError(f"{name} grows beyond what float32 holds once norms are folded in")
+        return self._constant(array, name)
 
     def ints(self, values: Any, name: str = "const") -> str:
         """Return an int64 constant; equal ones are stored once."""
@@ -100,12 +115,22 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
     """Write a model so that `path` holds either all of it or what it held before.
 
     Raises:
+        GraphError: the model is larger than an ONNX file can be.
         OSError: the file cannot be written; nothing is left behind.
     """
+    if model.ByteSize() > _LARGEST_FILE:
+        raise GraphError("the net is larger than the 2 GiB an ONNX file can hold")
+    try:
+        _write_atomically(model.SerializeToString(), path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def _write_atomically(content: bytes, path: Path) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(model.SerializeToString())
+            file.write(content)
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)

@@ -20,6 +20,7 @@ _MAX_CHANNELS = 1 << 16
 _MAX_KERNEL = 63
 _MAX_BLOCKS = 1 << 12
 _MAX_NESTING = 8
+_SMALLEST_THETA, _LARGEST_THETA = 1e-3, 1e12
 
 _ACTIVATIONS = {
     "ACTIVATION_IDENTITY": "identity",
@@ -611,7 +612,10 @@ class _Reader:
 
     def fixed_rope(self) -> FixedRope:
         name = self.stream.word("a RoPE's name")
-        return FixedRope(self.stream.positive(f"{name}: theta"))
+        theta = self.stream.positive(f"{name}: theta")
+        if not _SMALLEST_THETA <= theta <= _LARGEST_THETA:
+            self.stream.fail(f"{name}: theta is {theta:g}, which no RoPE has")
+        return FixedRope(theta)
 
     def feed_forward_block(self, channels: int) -> FeedForwardBlock:
         stream = self.stream

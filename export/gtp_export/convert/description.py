@@ -1,0 +1,279 @@
+"""Fitting an ONNX file of unknown origin to the net contract and describing it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from gtp_engine.evaluators.contract import (
+    ENCODERS,
+    GLOBAL_INPUT,
+    GOLDEN_KEY,
+    META_INPUT,
+    NET_KEY,
+    OUTPUT_NAMES,
+    SPATIAL_INPUT,
+    VALUE_WIN_LOSS_NORESULT,
+    GoldenCase,
+    MetadataError,
+    NetFileError,
+    NetInfo,
+)
+from gtp_export.convert.golden import add_golden
+from gtp_export.convert.graph import GraphError, write_model
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user says about the file."""
+
+    encoder: str
+    renames: tuple[str, ...] = ()
+    """OLD=NEW pairs."""
+    has_pass: bool = True
+    policy_is_probabilities: bool = False
+    value_kind: str = VALUE_WIN_LOSS_NORESULT
+    value_from_zero: bool = False
+    """Whether a scalar value runs from 0 to 1."""
+    score_columns: tuple[str, ...] = ()
+    board_sizes: tuple[str, ...] = ()
+    texts: Mapping[str, str] | None = None
+    komi: tuple[float | None, float | None] = (None, None)
+
+
+def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
+    """Write `source` with a description, golden data and the contract's names to `target`.
+
+    Raises:
+        NetFileError: the file is not ONNX, lacks an input or output, or does not fit what is
+            said about it.
+        OSError: the target cannot be written.
+    """
+    model = _load(source)
+    editor = _Editor(source, model)
+    for pair in wishes.renames:
+        old, separator, new = pair.partition("=")
+        if not separator or not old or not new:
+            editor.fail(f"--rename takes YOURS=NAME, not {pair!r}")
+        editor.rename(old, new)
+    editor.take_bytes()
+    editor.natural_units(wishes)
+    try:
+        info = _info(editor, wishes)
+        _replace_metadata(model, info)
+        _check_shapes(editor, info, add_golden(model, info))
+        write_model(model, target)
+    except (GraphError, MetadataError) as error:
+        raise NetFileError(f"{source}: {error}") from None
+    return info
+
+
+def _load(source: Path) -> onnx.ModelProto:
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise NetFileError(f"{source}: cannot be read: {error.strerror or error}") from None
+    try:
+        model = onnx.load_model_from_string(content)
+    except Exception:
+        # Whatever protobuf of this version raises for bytes that are no message.
+        raise NetFileError(f"{source}: is not an ONNX file") from None
+    if not model.graph.node or not model.opset_import:
+        raise NetFileError(f"{source}: is not an ONNX file")
+    newest = onnx.defs.onnx_opset_version()
+    for opset in model.opset_import:
+        if opset.domain in ("", "ai.onnx") and opset.version > newest:
+            raise NetFileError(
+                f"{source}: uses opset {opset.version}; the newest known here is {newest}"
+            )
+    if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
+        raise NetFileError(f"{source}: keeps its weights in another file; save it as one file")
+    return model
+
+
+class _Editor:
+    """Change the outside of a graph without touching its inside."""
+
+    def __init__(self, source: Path, model: onnx.ModelProto) -> None:
+        self.source = source
+        self.graph = model.graph
+        weights = {tensor.name for tensor in self.graph.initializer}
+        self.inputs = {value.name: value for value in self.graph.input if value.name not in weights}
+        self.outputs = {value.name: value for value in self.graph.output}
+        self.tensors = weights | set(self.inputs)
+        self.tensors |= {name for node in self.graph.node for name in node.output}
+
+    def fail(self, problem: str) -> NoReturn:
+        raise NetFileError(f"{self.source}: {problem}")
+
+    def fresh(self, name: str) -> str:
+        while name in self.tensors:
+            name += "_"
+        self.tensors.add(name)
+        return name
+
+    def rename(self, old: str, new: str) -> None:
+        """Give an input or output another name."""
+        ports = self.inputs if old in self.inputs else self.outputs
+        if old not in ports:
+            known = ", ".join([*self.inputs, *self.outputs])
+            self.fail(f"has no input or output {old!r}; it has {known}")
+        if new in self.inputs or new in self.outputs:
+            self.fail(f"has an input or output {new!r} already")
+        if new in self.tensors:
+            self.replace_tensor(new, self.fresh(new))
+        self.replace_tensor(old, new)
+        value = ports.pop(old)
+        value.name = new
+        ports[new] = value
+        self.tensors.add(new)
+
+    def replace_tensor(self, old: str, new: str) -> None:
+        for node in self.graph.node:
+            for names in (node.input, node.output):
+                for index, name in enumerate(names):
+                    if name == old:
+                        names[index] = new
+        for tensor in self.graph.initializer:
+            if tensor.name == old:
+                tensor.name = new
+
+    def dims(self, value: onnx.ValueInfoProto) -> list[int | None]:
+        """Return the sizes of a tensor, None where they are dynamic or unknown."""
+        return [
+            dim.dim_value if dim.HasField("dim_value") else None
+            for dim in value.type.tensor_type.shape.dim
+        ]
+
+    def take_bytes(self) -> None:
+        """Let the planes come as uint8, whatever type the graph works with."""
+        if SPATIAL_INPUT not in self.inputs:
+            known = ", ".join(self.inputs)
+            self.fail(
+                f"has no input {SPATIAL_INPUT!r} but {known}; say --rename YOURS={SPATIAL_INPUT}"
+            )
+        value = self.inputs[SPATIAL_INPUT]
+        kind = value.type.tensor_type.elem_type
+        if kind == TensorProto.UINT8:
+            return
+        inner = self.fresh(f"{SPATIAL_INPUT}/cast")
+        self.replace_tensor(SPATIAL_INPUT, inner)
+        self.graph.node.insert(0, helper.make_node("Cast", [SPATIAL_INPUT], [inner], to=kind))
+        value.type.tensor_type.elem_type = TensorProto.UINT8
+
+    def natural_units(self, wishes: Wishes) -> None:
+        """Turn probabilities into logits and a value from 0 to 1 into one from -1 to 1."""
+        if wishes.policy_is_probabilities and "policy" in self.outputs:
+            self.append("policy", [("Max", 1e-30), ("Log", None)])
+        if wishes.value_from_zero and "value" in self.outputs:
+            self.append("value", [("Mul", 2.0), ("Sub", 1.0)])
+
+    def append(self, output: str, steps: list[tuple[str, float | None]]) -> None:
+        """Put operations with at most one constant each between the graph and an output."""
+        tensor = self.fresh(f"{output}/given")
+        self.replace_tensor(output, tensor)
+        for index, (op, constant) in enumerate(steps):
+            inputs = [tensor]
+            if constant is not None:
+                inputs.append(self.fresh(f"{output}/constant{index}"))
+                array = np.array(constant, np.float32)
+                self.graph.initializer.append(numpy_helper.from_array(array, inputs[1]))
+            last = index == len(steps) - 1
+            tensor = output if last else self.fresh(f"{output}/step{index}")
+            self.graph.node.append(helper.make_node(op, inputs, [tensor]))
+
+
+def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
+    """Put together what the graph shows and what the user says."""
+    version, planes, globals_ = ENCODERS[wishes.encoder]
+    _check_input(editor, SPATIAL_INPUT, 4, planes, wishes.encoder)
+    if globals_:
+        _check_input(editor, GLOBAL_INPUT, 2, globals_, wishes.encoder)
+    meta = editor.dims(editor.inputs[META_INPUT])[-1] if META_INPUT in editor.inputs else 0
+    strange = sorted(set(editor.inputs) - {SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT})
+    if strange or (GLOBAL_INPUT in editor.inputs and not globals_):
+        editor.fail(f"has an input {(strange or [GLOBAL_INPUT])[0]!r} that nothing fills")
+    unknown = [name for name in editor.outputs if name not in OUTPUT_NAMES]
+    if unknown:
+        editor.fail(
+            f"has an output {unknown[0]!r}, which the contract does not know; "
+            f"say --rename {unknown[0]}=NAME with one of {', '.join(OUTPUT_NAMES)}"
+        )
+    sizes = _board_sizes(editor, wishes)
+    parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
+    texts: dict[str, Any] = dict(wishes.texts or {})
+    texts.setdefault("name", editor.source.stem)
+    return NetInfo(
+        encoder=wishes.encoder,
+        encoder_version=version,
+        spatial_planes=planes,
+        global_features=globals_,
+        meta_features=meta or 0,
+        heads=dict.fromkeys(editor.outputs, "as described by its owner"),
+        has_pass=wishes.has_pass,
+        value_kind=wishes.value_kind,
+        no_result="never",
+        score_columns=wishes.score_columns,
+        board_min=min(sizes, default=2),
+        board_max=max(sizes, default=25),
+        square_only=bool(sizes),
+        board_sizes=sizes,
+        komi_min=wishes.komi[0],
+        komi_max=wishes.komi[1],
+        parameters=parameters,
+        created_by="gtp-export describe",
+        **texts,
+    )
+
+
+def _check_input(editor: _Editor, name: str, rank: int, width: int, encoder: str) -> None:
+    if name not in editor.inputs:
+        editor.fail(f"has no input {name!r}, which the encoder {encoder} fills")
+    dims = editor.dims(editor.inputs[name])
+    if len(dims) != rank:
+        editor.fail(f"takes {name} with {len(dims)} axes instead of {rank}")
+    if dims[1] not in (None, width):
+        editor.fail(f"takes {name} with {dims[1]} channels, but {encoder} makes {width}")
+
+
+def _board_sizes(editor: _Editor, wishes: Wishes) -> tuple[int, ...]:
+    """Return the only sizes the net takes, or nothing if it takes all."""
+    height, width = editor.dims(editor.inputs[SPATIAL_INPUT])[2:]
+    given = tuple(int(size) for size in wishes.board_sizes if size.isdigit())
+    if len(given) != len(wishes.board_sizes):
+        editor.fail(f"--board-sizes takes numbers, not {','.join(wishes.board_sizes)!r}")
+    if height is None and width is None:
+        return given
+    if height != width or height is None:
+        editor.fail(f"takes boards of {height}x{width}; only squares can be described")
+    if given not in ((), (height,)):
+        editor.fail(f"takes boards of {height}x{height} alone")
+    return (height,)
+
+
+def _replace_metadata(model: onnx.ModelProto, info: NetInfo) -> None:
+    kept = [item for item in model.metadata_props if item.key not in (NET_KEY, GOLDEN_KEY)]
+    metadata = {item.key: item.value for item in kept} | info.to_metadata()
+    del model.metadata_props[:]
+    helper.set_model_props(model, metadata)
+
+
+def _check_shapes(editor: _Editor, info: NetInfo, cases: list[GoldenCase]) -> None:
+    """Compare what the net put out with what the description promises."""
+    for case in cases:
+        batch, _, height, width = case.inputs[SPATIAL_INPUT].shape
+        actions = height * width + info.has_pass
+        values = 3 if info.value_kind == VALUE_WIN_LOSS_NORESULT else 1
+        expected = {
+            "value": (batch, values),
+            "score": (batch, len(info.score_columns)),
+            "ownership": (batch, height, width),
+        }
+        for name, array in case.outputs.items():
+            shape = expected.get(name, (batch, actions))
+            if array.shape != shape:
+                editor.fail(f"puts out {name} of shape {array.shape} where {shape} is meant")

@@ -1,0 +1,145 @@
+"""Plain ONNX files fitted to the net contract by `gtp-export describe`."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from gtp_engine.evaluators.contract import NetInfo, golden_from_metadata
+from gtp_export.commands import run
+
+SIZE = 5
+
+
+def plain_net(path: Path, planes: int = 1, size: int = SIZE, opset: int = 17) -> None:
+    """Write a net as other programs make them: float planes, a softmax, a win rate."""
+    random = np.random.default_rng(1)
+    points = size * size
+    weights = {
+        "w": random.standard_normal((planes * points, points)).astype(np.float32) * 0.1,
+        "v": random.standard_normal((planes * points, 1)).astype(np.float32) * 0.1,
+    }
+    nodes = [
+        helper.make_node("Flatten", ["board"], ["policy"]),
+        helper.make_node("MatMul", ["policy", "w"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["moves"]),
+        helper.make_node("MatMul", ["policy", "v"], ["value_logit"]),
+        helper.make_node("Sigmoid", ["value_logit"], ["win"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "plain",
+        [helper.make_tensor_value_info("board", TensorProto.FLOAT, ["n", planes, size, size])],
+        [
+            helper.make_tensor_value_info("moves", TensorProto.FLOAT, ["n", points]),
+            helper.make_tensor_value_info("win", TensorProto.FLOAT, ["n", 1]),
+        ],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    imports = [helper.make_opsetid("", opset)]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=8)
+    path.write_bytes(model.SerializeToString())
+
+
+ARGUMENTS = [
+    *("--encoder", "dlgo1"),
+    *("--rename", "board=spatial_in"),
+    *("--rename", "moves=policy"),
+    *("--rename", "win=value"),
+    "--no-has-pass",
+    *("--policy", "probabilities"),
+    *("--value-kind", "scalar"),
+    *("--value-range", "0..1"),
+]
+
+
+def test_a_plain_net_becomes_a_described_one(tmp_path: Path) -> None:
+    source, target = tmp_path / "plain.onnx", tmp_path / "described.onnx"
+    plain_net(source)
+    assert run(["describe", str(source), "--output", str(target), *ARGUMENTS]) == 0
+    before = onnxruntime.InferenceSession(str(source), providers=["CPUExecutionProvider"])
+    after = onnxruntime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
+    metadata = after.get_modelmeta().custom_metadata_map
+    info = NetInfo.from_metadata(metadata)
+    assert (info.encoder, info.board_sizes, info.has_pass) == ("dlgo1", (SIZE,), False)
+    assert set(info.heads) == {"policy", "value"}
+    assert len(golden_from_metadata(metadata)) == 1
+    planes = (np.random.default_rng(2).random((3, 1, SIZE, SIZE)) < 0.5).astype(np.uint8)
+    moves, win = before.run(["moves", "win"], {"board": planes.astype(np.float32)})
+    policy, value = after.run(["policy", "value"], {"spatial_in": planes})
+    np.testing.assert_allclose(np.exp(policy), moves, rtol=1e-5)
+    np.testing.assert_allclose(value, 2 * win - 1, atol=1e-6)
+
+
+def test_describing_in_place_and_again(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    assert run(["describe", str(path), *ARGUMENTS, "--name", "first"]) == 0
+    again = ["--encoder", "dlgo1", "--no-has-pass", "--value-kind", "scalar", "--name", "second"]
+    assert run(["describe", str(path), *again]) == 0
+    metadata = {item.key: item.value for item in onnx.load(path).metadata_props}
+    assert NetInfo.from_metadata(metadata).name == "second"
+    assert len(metadata) == 2
+
+
+def arguments_without(option: str, value: str | None = None) -> list[str]:
+    kept = list(ARGUMENTS)
+    at = kept.index(option) if value is None else kept.index(value) - 1
+    del kept[at : at + (1 if value is None else 2)]
+    return kept
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (arguments_without("", "board=spatial_in"), "no input 'spatial_in' but board"),
+        (arguments_without("", "moves=policy"), "which the contract does not know"),
+        (arguments_without("--no-has-pass"), "policy of shape (1, 25) where (1, 26)"),
+        (arguments_without("", "scalar"), "value of shape (1, 1) where (1, 3)"),
+        ([*ARGUMENTS, "--rename", "nothing=value"], "no input or output 'nothing'"),
+        ([*ARGUMENTS, "--rename", "nonsense"], "YOURS=NAME"),
+        ([*ARGUMENTS, "--rename", "policy=value"], "'value' already"),
+        ([*ARGUMENTS, "--board-sizes", "9"], "5x5 alone"),
+        ([*ARGUMENTS, "--board-sizes", "nine"], "takes numbers"),
+        ([*ARGUMENTS, "--encoder", "lz18"], "1 channels, but lz18 makes 18"),
+        ([*ARGUMENTS, "--encoder", "katago_v7"], "1 channels, but katago_v7 makes 22"),
+        ([*ARGUMENTS, "--score-columns", "luck"], "unknown score column 'luck'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    arguments: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    content = path.read_bytes()
+    assert run(["describe", str(path), *arguments]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"gtp-export: {path}: ") and error.count("\n") == 1
+    assert reason in error
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["net.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "not an ONNX file"),
+        (b"no net at all", "not an ONNX file"),
+        (b"\x08\x08", "not an ONNX file"),
+        (None, "opset 999"),
+    ],
+)
+def test_files_that_are_no_onnx(
+    content: bytes | None, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.onnx"
+    if content is None:
+        plain_net(path, opset=999)
+    else:
+        path.write_bytes(content)
+    assert run(["describe", str(path), *ARGUMENTS]) == 1
+    assert reason in capsys.readouterr().err
