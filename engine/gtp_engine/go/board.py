@@ -231,6 +231,13 @@ def place_stone(board: BoardRecord, point: int, color: int) -> int:
 
 
 @inline_kernel
+def is_head(board: BoardRecord, point: int) -> bool:
+    """Whether a point holds the stone that a chain is known by."""
+    color = board["color"][point]
+    return bool(color != EMPTY and color != WALL and board["head"][point] == point)
+
+
+@inline_kernel
 def is_capture_at(board: BoardRecord, point: int, chain_point: int) -> bool:
     """Whether an empty point is the only liberty of the chain next to it at chain_point."""
     head = board["head"][chain_point]

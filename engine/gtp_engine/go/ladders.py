@@ -21,10 +21,11 @@ from gtp_engine.go.board import (
     BoardRecord,
     collect_liberties,
     count_liberties,
+    is_head,
     is_suicide,
     neighbors,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, MAX_SIZE, WHITE
+from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
 from gtp_engine.go.jit import inline_kernel, kernel
 
 NODE_BUDGET = 25_000
@@ -173,7 +174,7 @@ def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
     for near in neighbors(board, point):
         if board["color"][near] == EMPTY:
             free += 1
-        elif board["color"][near] == BLACK or board["color"][near] == WHITE:
+        elif board["color"][near] != EMPTY and board["color"][near] != WALL:
             board["pseudo"][board["head"][near]] -= 1
     board["pseudo"][point] = free
 
@@ -225,7 +226,7 @@ def _take_back(board: BoardRecord, undo: Moves) -> None:
     for i in range(undo[_N_CAPTURED]):
         _put_back(board, np.int64(undo[_CAPTURED + i]), color)
     for near in neighbors(board, point):
-        if board["color"][near] == BLACK or board["color"][near] == WHITE:
+        if board["color"][near] != EMPTY and board["color"][near] != WALL:
             board["pseudo"][board["head"][near]] += 1
     board["color"][point] = EMPTY
     board["head"][point] = undo[_HEAD]
@@ -332,9 +333,9 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     target = 0
     for near in neighbors(board, point):
         at = board["color"][near]
-        if at == EMPTY or at == color:
+        if at != 3 - color and at != WALL:
             return False
-        if at == 3 - color and _lone_liberty(board, np.int64(board["head"][near])) != 0:
+        if at != WALL and _lone_liberty(board, np.int64(board["head"][near])) != 0:
             if target != 0 or board["size"][board["head"][near]] != 1:
                 return False
             target = near
@@ -382,9 +383,7 @@ def _connection_weight(board: BoardRecord, point: int, color: int) -> int:
 
 
 @kernel
-def _list_escapes(
-    board: BoardRecord, chain: int, moves: Moves, begin: int
-) -> tuple[int, int]:
+def _list_escapes(board: BoardRecord, chain: int, moves: Moves, begin: int) -> tuple[int, int]:
     """List the fleeing side's moves; return a verdict if there is one, and how many."""
     color = np.int64(board["color"][chain])
     head = np.int64(board["head"][chain])
@@ -518,9 +517,7 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int) -> bo
 
 
 @kernel
-def _read_two_liberties(
-    reader: Reader, chain: int, first: int, second: int
-) -> tuple[bool, bool]:
+def _read_two_liberties(reader: Reader, chain: int, first: int, second: int) -> tuple[bool, bool]:
     """Return for both liberties of a chain whether filling it captures the chain in a ladder."""
     board = reader.board[0]
     chaser = 3 - np.int64(board["color"][chain])
@@ -570,11 +567,10 @@ def _read_board(reader: Reader, board: BoardRecord, found: Any) -> None:
     _copy_stones(scratch, board)
     liberties = np.empty(3, np.int16)
     for head in range(board["n_points"]):
+        # Two liberties make at most eight contacts.
+        if not is_head(board, head) or board["pseudo"][head] > 8:
+            continue
         color = np.int64(board["color"][head])
-        if (color != BLACK and color != WHITE) or board["head"][head] != head:
-            continue
-        if board["pseudo"][head] > 8:  # two liberties make at most eight contacts
-            continue
         n = collect_liberties(board, head, 3, liberties)
         if n == 1:
             scratch["ko_point"] = 0

@@ -86,16 +86,14 @@ def _join_regions(board: BoardRecord, color: int, regions: Regions) -> bool:
 
 @inline_kernel
 def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
-    for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
+    for near in neighbors(board, point):
         if board["color"][near] == color and board["head"][near] == head:
             return True
     return False
 
 
 @inline_kernel
-def _keep_touching(
-    board: BoardRecord, point: int, color: int, own: int, regions: Regions
-) -> None:
+def _keep_touching(board: BoardRecord, point: int, color: int, own: int, regions: Regions) -> None:
     """Drop from a region's vital chains those that do not touch this point."""
     kept = 0
     for j in range(regions.n_vital[own]):
@@ -107,9 +105,7 @@ def _keep_touching(
 
 
 @inline_kernel
-def _take_touching(
-    board: BoardRecord, point: int, color: int, own: int, regions: Regions
-) -> None:
+def _take_touching(board: BoardRecord, point: int, color: int, own: int, regions: Regions) -> None:
     """Begin a region's vital chains with those around its first point."""
     n = 0
     for near in neighbors(board, point):
@@ -180,7 +176,9 @@ def _strike_chain(
                 if not regions.struck[own]:
                     regions.struck[own] = 1
                     for j in range(regions.n_vital[own]):
-                        counts[regions.vital[4 * own + j]] -= 1
+                        head_there = regions.vital[4 * own + j]
+                        if counts[head_there] > 0:  # a chain struck out stays at -1
+                            counts[head_there] -= 1
         stone = np.int64(board["next"][stone])
         if stone == head:
             return
@@ -190,18 +188,17 @@ def _strike_chain(
 def _strike_out(board: BoardRecord, color: int, regions: Regions, counts: Points) -> None:
     """Strike out chains with fewer than two vital regions until all others have two.
 
-    A chain that was struck out has a count of -1 or less ever after.
+    A chain that was struck out has the count -1.
     """
     struck = True
     while struck:
         struck = False
         for head in range(board["n_points"]):
-            if board["color"][head] == color and board["head"][head] == head:
-                if 0 <= counts[head] < 2:
-                    # Far enough below zero that no further region brings it back.
-                    _strike_chain(board, color, head, regions, counts)
-                    counts[head] = -MAX_POINTS
-                    struck = True
+            is_own = board["color"][head] == color and board["head"][head] == head
+            if is_own and 0 <= counts[head] < 2:
+                _strike_chain(board, color, head, regions, counts)
+                counts[head] = -1
+                struck = True
 
 
 @kernel
@@ -232,9 +229,9 @@ def _mark_alive(
                 area[point] = color
         elif at != WALL:
             own = _region_of(board, point, regions)
-            if not regions.struck[own]:
-                if inside[own] < 2 or (safe_regions and not regions.has_enemy[own]):
-                    area[point] = color
+            is_safe = inside[own] < 2 or (safe_regions and not regions.has_enemy[own])
+            if is_safe and not regions.struck[own]:
+                area[point] = color
 
 
 @kernel
@@ -319,7 +316,7 @@ def _fill(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
     while n > 0:
         n -= 1
         for near in neighbors(board, np.int64(stack[n])):
-            if board["color"][near] != WALL and area[near] == owner and not marks[near]:
+            if area[near] == owner and not marks[near]:
                 marks[near] = 1
                 stack[n] = near
                 n += 1
@@ -350,17 +347,17 @@ def mark_independent_life(
     mark_area(board, 1, 1, 1, suicide_legal, whole)
     seki = np.zeros(MAX_POINTS, np.uint8)
     for point in range(n_points):
-        if board["color"][point] != WALL and whole[point] != EMPTY and not seki[point]:
-            if _is_seki_witness(board, point, whole):
-                _fill(board, point, whole, seki)
+        if whole[point] == EMPTY or seki[point]:
+            continue
+        if _is_seki_witness(board, point, whole):
+            _fill(board, point, whole, seki)
 
     difference = 0
     alive = np.zeros(MAX_POINTS, np.uint8)
     for point in range(n_points):
-        if board["color"][point] != WALL and whole[point] != EMPTY:
-            if not seki[point] and not alive[point]:
-                difference += 1 if whole[point] == WHITE else -1
-                _fill(board, point, whole, alive)
+        if whole[point] != EMPTY and not seki[point] and not alive[point]:
+            difference += 1 if whole[point] == WHITE else -1
+            _fill(board, point, whole, alive)
 
     for point in range(n_points):
         is_stone = whole[point] == board["color"][point]

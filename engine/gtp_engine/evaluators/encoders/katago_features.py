@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.board import BoardRecord, collect_liberties, same_stones
-from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
+from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, same_stones
+from gtp_engine.go.coords import EMPTY, NULL_MOVE, PASS, WALL, WHITE
 from gtp_engine.go.jit import inline_kernel, kernel
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.line import (
@@ -92,13 +92,11 @@ def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
     for point in range(board["n_points"]):
-        color = board["color"][point]
         # Three liberties make at most twelve contacts.
-        if (color == BLACK or color == WHITE) and board["head"][point] == point:
-            if board["pseudo"][point] <= 12:
-                n = collect_liberties(board, point, 4, found)
-                if n < 4:
-                    mark_chain(board, point, targets, planes[2 + n])
+        if is_head(board, point) and board["pseudo"][point] <= 12:
+            n = collect_liberties(board, point, 4, found)
+            if n < 4:
+                mark_chain(board, point, targets, planes[2 + n])
 
 
 @kernel
@@ -136,9 +134,7 @@ def mark_bans(
 
 
 @kernel
-def _mark_encore_bans(
-    line: Line, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]
-) -> None:
+def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]) -> None:
     """Mark the ko captures that this player made before in this encore on these stones."""
     board = line.boards[ply]
     turn = line.turns[ply]
@@ -323,6 +319,7 @@ def own_komi(turn: TurnRecord, rules: RuleFlags, draw_wins: float) -> float:
     final = komi + 0.5 if turn["has_button"] else komi
     if final == np.floor(final):
         komi += draw_wins - 0.5
+    komi = np.float64(np.float32(komi))  # nets were trained on komi in single precision
     return komi if turn["to_play"] == WHITE else -komi
 
 

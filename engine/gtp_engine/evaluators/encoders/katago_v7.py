@@ -46,44 +46,18 @@ from gtp_engine.evaluators.encoders.katago_features import (
     own_komi,
     write_ko_and_scoring,
 )
-from gtp_engine.go.board import MAX_POINTS, BoardRecord
-from gtp_engine.go.coords import EMPTY, WHITE
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.coords import WHITE
 from gtp_engine.go.jit import kernel
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.life import mark_area, mark_independent_life
-from gtp_engine.go.line import Line, TurnRecord, pass_ends_phase
+from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.scoring import find_area
 
 N_PLANES = 22
 N_FEATURES = 19
 KOMI_MARGIN = 20.0
 """How far beyond the board's area komi is told apart."""
-
-
-@kernel
-def _find_area(
-    board: BoardRecord,
-    turn: TurnRecord,
-    rules: RuleFlags,
-    suicide_legal: int,
-    area: npt.NDArray[np.uint8],
-) -> int:
-    """Write the area that would count if the game ended here; return White's tax in points.
-
-    The tax is negative if White has more independent areas to pay for.
-    """
-    if rules.scoring == AREA and rules.tax == TAX_NONE:
-        mark_area(board, 1, 1, 1, suicide_legal, area)
-        return 0
-    keep_territories = rules.tax == TAX_NONE
-    keep_stones = rules.scoring == AREA
-    groups = mark_independent_life(board, keep_territories, keep_stones, suicide_legal, area)
-    if rules.scoring == TERRITORY:
-        for point in range(board["n_points"]):
-            stone = board["color"][point]
-            if area[point] == EMPTY and stone == turn["encore_start"][point]:
-                area[point] = stone
-    return -2 * groups if rules.tax == TAX_ALL else 0
 
 
 @kernel
@@ -100,10 +74,10 @@ def _mark_area(
         return False
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
-    white_tax = _find_area(board, turn, rules, suicide_legal, area)
+    white_tax = find_area(board, turn, rules, suicide_legal, area)
     to_play = np.int64(turn["to_play"])
     points = mark_owners(board, to_play, area, targets, planes)
-    points += white_tax if to_play == WHITE else -white_tax
+    points -= white_tax if to_play == WHITE else -white_tax
     return points + own_komi(turn, rules, options.draw_wins) <= 0.0
 
 

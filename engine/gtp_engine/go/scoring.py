@@ -1,0 +1,214 @@
+"""Counting: what the stones on the board are worth under the rules, for White minus Black.
+
+Two ways. `white_score` counts the board as it stands, which is how a game ends that both players
+have played out: under territory scoring that is exact after the encores. `agreed_score` counts
+as people do at a table: the dead stones are named and come off first.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.board import MAX_POINTS, BoardRecord
+from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.life import mark_area, mark_independent_life
+from gtp_engine.go.line import AREA, TERRITORY, Line, TurnRecord, handicap_bonus, white_komi
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import RuleFlags, Tax
+
+TAX_NONE = int(Tax.NONE)
+TAX_ALL = int(Tax.ALL)
+
+Owners = npt.NDArray[np.uint8]
+
+
+@kernel
+def find_area(
+    board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int, area: Owners
+) -> int:
+    """Write whose each point is if the game ends here.
+
+    Under territory scoring a stone counts for itself if it stood when the second encore began:
+    what it costs was settled before.
+
+    Args:
+        board: The board.
+        turn: Its turn.
+        rules: The rules.
+        suicide_legal: Whether pass-alive stones must hold against suicide too.
+        area: [points] result.
+
+    Returns:
+        The points White pays for its living groups minus those Black pays.
+    """
+    if rules.scoring == AREA and rules.tax == TAX_NONE:
+        mark_area(board, 1, 1, 1, suicide_legal, area)
+        return np.int64(0)
+    keep_territories = 1 if rules.tax == TAX_NONE else 0
+    keep_stones = 1 if rules.scoring == AREA else 0
+    groups = mark_independent_life(board, keep_territories, keep_stones, suicide_legal, area)
+    if rules.scoring == TERRITORY:
+        for point in range(board["n_points"]):
+            color = board["color"][point]
+            counts = turn["phase"] < 2 or turn["encore_start"][point] == color
+            if counts and color != WALL and area[point] == EMPTY:
+                area[point] = color
+    return np.int64(2 * groups) if rules.tax == TAX_ALL else np.int64(0)
+
+
+@kernel
+def white_board_points(
+    board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int
+) -> int:
+    """Return White's points on the board minus Black's, komi and bonuses left out."""
+    area = np.empty(MAX_POINTS, np.uint8)
+    points = -find_area(board, turn, rules, suicide_legal, area)
+    for point in range(board["n_points"]):
+        if area[point] == WHITE:
+            points += 1
+        elif area[point] == BLACK:
+            points -= 1
+    return points
+
+
+@kernel
+def white_score(line: Line, ply: int, rules: RuleFlags) -> float:
+    """Return White's score minus Black's if the game ends at a ply, every stone left on it alive.
+
+    A button that nobody has taken goes to the player to move.
+    """
+    turn = line.turns[ply]
+    points = white_board_points(line.boards[ply], turn, rules, rules.multi_stone_suicide)
+    return points + _unclaimed_button(turn) + white_komi(turn, rules)
+
+
+@kernel
+def _unclaimed_button(turn: TurnRecord) -> float:
+    if not turn["has_button"]:
+        return 0.0
+    return 0.5 if turn["to_play"] == WHITE else -0.5
+
+
+# Counting by agreement ---------------------------------------------------------------------------
+
+
+@kernel
+def _fill_region(colors: Owners, start: int, stride: int, visited: Owners, owners: Owners) -> None:
+    """Give the empty region at a point to the only colour around it, if there is just one."""
+    region = np.empty(len(colors), np.int16)
+    region[0] = start
+    visited[start] = 1
+    n = 1
+    at = 0
+    black = False
+    white = False
+    while at < n:
+        point = np.int64(region[at])
+        at += 1
+        for near in (point - stride, point - 1, point + 1, point + stride):
+            if colors[near] == BLACK:
+                black = True
+            elif colors[near] == WHITE:
+                white = True
+            elif colors[near] == EMPTY and not visited[near]:
+                visited[near] = 1
+                region[n] = near
+                n += 1
+    if black != white:
+        for i in range(n):
+            owners[region[i]] = BLACK if black else WHITE
+
+
+@kernel
+def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
+    """Write whose each point is once the dead stones are off.
+
+    Args:
+        board: The board.
+        dead: [points] non-zero on dead stones.
+        owners: [points] result: living stones, and empty regions that touch one colour only.
+    """
+    n_points = np.int64(board["n_points"])
+    colors = board["color"][:n_points].copy()
+    for point in range(n_points):
+        if dead[point] and colors[point] != WALL:
+            colors[point] = EMPTY
+    owners[:n_points] = EMPTY
+    visited = np.zeros(n_points, np.uint8)
+    for point in range(n_points):
+        if colors[point] == BLACK or colors[point] == WHITE:
+            owners[point] = colors[point]
+        elif colors[point] == EMPTY and not visited[point]:
+            _fill_region(colors, point, np.int64(board["stride"]), visited, owners)
+
+
+@kernel
+def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: Owners) -> int:
+    """Return White's points minus Black's from the owners of the cleared board."""
+    points = 0
+    if rules.scoring == TERRITORY:
+        points += np.int64(board["captured"][BLACK]) - np.int64(board["captured"][WHITE])
+    for point in range(board["n_points"]):
+        color = board["color"][point]
+        value = 1
+        if rules.scoring == TERRITORY and color != EMPTY and color != WALL:
+            value = 0
+            if dead[point]:  # a prisoner, and the point below it
+                points += 1 if color == BLACK else -1
+                value = 1
+        if owners[point] == WHITE:
+            points += value
+        elif owners[point] == BLACK:
+            points -= value
+    return points
+
+
+def agreed_owners(position: Position, dead: Iterable[int]) -> Owners:
+    """Return [points] whose each point is once these stones are off: BLACK, WHITE or EMPTY."""
+    marks = np.zeros(MAX_POINTS, np.uint8)
+    marks[list(dead)] = 1
+    owners = np.zeros(MAX_POINTS, np.uint8)
+    mark_agreed(position.board, marks, owners)
+    return owners
+
+
+def agreed_score(position: Position, dead: Iterable[int] = ()) -> float:
+    """Return White's score minus Black's when both agree which stones are dead.
+
+    Everything else lives; an empty region that touches one colour only belongs to it. Taxes need
+    a played-out board and are left out: eyes in seki count here.
+
+    Args:
+        position: The end of the game.
+        dead: Points of dead stones of both colours.
+    """
+    flags = position.rules.flags
+    marks = np.zeros(MAX_POINTS, np.uint8)
+    marks[list(dead)] = 1
+    owners = np.zeros(MAX_POINTS, np.uint8)
+    mark_agreed(position.board, marks, owners)
+    turn = position.turn
+    score = _agreed_points(position.board, flags, marks, owners) + flags.komi
+    score += int(handicap_bonus(turn, flags))
+    if flags.scoring == AREA:  # the bonus holds nothing but the button
+        score += float(_unclaimed_button(turn)) + float(turn["white_bonus"])
+    return float(score)
+
+
+def resulting_margin(text: str) -> float | None:
+    """Return White's score minus Black's of a recorded result such as "B+3.5"; None if not counted.
+
+    A draw, "0" or "Draw", is 0.
+    """
+    result = text.strip().upper()
+    if result in ("0", "DRAW", "JIGO"):
+        return 0.0
+    if result[:2] not in ("B+", "W+"):
+        return None
+    try:
+        points = float(result[2:])
+    except ValueError:
+        return None
+    return points if result[0] == "W" else -points
