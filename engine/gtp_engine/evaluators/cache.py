@@ -92,10 +92,7 @@ def look_up(
         actions: [points] the action of each point, A for PASS.
     """
     entry = np.int64(batch.keys[slot, 0] & np.uint64(cache.keys.shape[0] - 1))
-    if (
-        cache.keys[entry, 0] != batch.keys[slot, 0]
-        or cache.keys[entry, 1] != batch.keys[slot, 1]
-    ):
+    if cache.keys[entry, 0] != batch.keys[slot, 0] or cache.keys[entry, 1] != batch.keys[slot, 1]:
         return False
     for i in range(batch.n_moves[slot]):
         batch.priors[slot, i] = cache.policy[entry, actions[batch.moves[slot, i]]]

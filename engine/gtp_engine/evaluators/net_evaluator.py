@@ -16,6 +16,7 @@ from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_runtime import OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
+    BY_RULES,
     finish_slot,
     knows_no_result,
     output_arrays,
@@ -48,11 +49,20 @@ class RawEvaluation:
     loss: float
     no_result: float
     lead: float
-    stdev: float
+    """Expected points ahead."""
+    score_mean: float
+    """Expected final score of self-play, points."""
+    score_stdev: float
+    """Its standard deviation."""
+    var_time: float | None
+    """How long the outcome stays open, in turns; None where the net does not say."""
+    shortterm_winloss_error: float | None
+    shortterm_score_error: float | None
     policy: npt.NDArray[np.float32]
-    """[A + 1] probabilities, NaN where a move is illegal, the pass last."""
+    """[H, W] probabilities, NaN where a move is illegal."""
+    policy_pass: float
     ownership: npt.NDArray[np.float32] | None
-    """[H, W]."""
+    """[H, W], -1..1."""
 
 
 class NetEvaluator:
@@ -201,11 +211,15 @@ class NetEvaluator:
         rules = position.rules.flags
         for slot, one in enumerate(shown):
             self.encode(batch, slot, position.line, position.ply, rules, one, share)
-        self.evaluate(batch, len(shown), use_cache=False)
+        raw = self.queue.evaluate(batch.spatial, batch.features)
+        self._finish(batch, list(range(len(shown))), raw)
         actions = point_table(width, height)[0]
         policies = [prior_by_action(batch, i, actions, position.area) for i in range(len(shown))]
+        policy = np.mean(policies, axis=0, dtype=np.float32)
         value = float(batch.value.mean())
         none = float(batch.no_result.mean())
+        counts = 1.0 - none if self._layout.no_result == BY_RULES else 1.0
+        mean = self._score_column(raw, "score_mean")
         return RawEvaluation(
             to_play=position.to_play,
             symmetry=symmetry,
@@ -213,12 +227,24 @@ class NetEvaluator:
             loss=0.5 * (1.0 - none - value),
             no_result=none,
             lead=float(batch.lead.mean()),
-            stdev=float(batch.stdev.mean()),
-            policy=np.mean(policies, axis=0, dtype=np.float32),
+            score_mean=float(batch.lead.mean()) if mean is None else mean * counts,
+            score_stdev=float(batch.stdev.mean()),
+            var_time=self._score_column(raw, "var_time"),
+            shortterm_winloss_error=self._score_column(raw, "shortterm_winloss_error"),
+            shortterm_score_error=self._score_column(raw, "shortterm_score_error"),
+            policy=policy[:-1].reshape(height, width),
+            policy_pass=float(policy[-1]),
             ownership=(
                 batch.ownership.mean(axis=0).reshape(height, width) if self.has_ownership else None
             ),
         )
+
+    def _score_column(self, raw: RawOutputs, name: str) -> float | None:
+        """Return the mean of a column of the score output; None where there is none."""
+        columns = self.net.info.score_columns
+        if raw.score is None or name not in columns:
+            return None
+        return float(raw.score[:, columns.index(name)].mean())
 
     def _cache(self, width: int, height: int) -> EvaluationCache:
         with self._guard:

@@ -63,7 +63,9 @@ def cuda_obstacle() -> str | None:
 class OnnxNet:
     """An open net file on a device."""
 
-    def __init__(self, path: Path, device: str = "auto", say: Callable[[str], None] = print) -> None:
+    def __init__(
+        self, path: Path, device: str = "auto", say: Callable[[str], None] = print
+    ) -> None:
         """Open a net.
 
         Args:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-Function = TypeVar("Function", bound=Callable[..., object])
+Result = TypeVar("Result")
 
 STALE_AFTER_DAYS = 30
 
@@ -80,6 +80,21 @@ if CACHE_FOLDER is not None:
 import numba  # noqa: E402  (the cache folder must be set first)
 import numpy as np  # noqa: E402
 
+if TYPE_CHECKING:
+
+    def int64(value: Any) -> int:
+        """Return a value as the compiler's 64-bit integer, which to type checkers is an int."""
+        return int(value)
+
+    def uint64(value: Any) -> int:
+        """Return a value as the compiler's unsigned 64-bit integer."""
+        return int(value)
+
+else:
+    int64 = np.int64
+    uint64 = np.uint64
+import numpy as np  # noqa: E402
+
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
@@ -91,15 +106,21 @@ int64 = cast("Callable[[Any], int]", np.int64)
 """What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
 
 
-def kernel(function: Function) -> Function:
-    """Compile a function for use from Python and from other kernels, without the GIL."""
-    compiled: Function = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(function)
+def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a function for use from Python and from other kernels, without the GIL.
+
+    To type checkers a kernel takes anything: its integers may be Python's or numpy's, which are
+    one to the compiler but not to them.
+    """
+    compiled: Callable[..., Result] = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(
+        function
+    )
     return compiled
 
 
-def inline_kernel(function: Function) -> Function:
+def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a small function that is always inlined into the kernels that call it."""
-    compiled: Function = numba.njit(cache=CACHE_FOLDER is not None, nogil=True, forceinline=True)(
-        function
-    )
+    compiled: Callable[..., Result] = numba.njit(
+        cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
+    )(function)
     return compiled

@@ -5,18 +5,16 @@ net and the search expect decides, chain by chain. Dead stones are then taken of
 regions that touch one colour only are that colour's.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, row_col
+from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE, row_col
 from gtp_engine.go.life import mark_area
-from gtp_engine.go.line import handicap_bonus
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Scoring
+from gtp_engine.go.scoring import agreed_owners, agreed_score
 
 Ownership = npt.NDArray[np.float32]
 """[height, width], 1 is certainly Black's, -1 certainly White's."""
@@ -55,39 +53,42 @@ def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
         position: As it stands.
         ownership: What is expected; without it only what Benson proves is dead.
     """
-    neighbors = _neighbor_table(position)
-    colors = {point: position.color_at(point) for point in neighbors}
-    chains = _components(neighbors, lambda p, q: colors[p] == colors[q] != EMPTY)
     secure = pass_alive(position)
-    dead = {
-        point
-        for chain in chains
-        if colors[chain[0]] != EMPTY and _is_dead(chain, colors, secure, ownership, position)
-        for point in chain
-    }
-    cleared = {p: EMPTY if p in dead else color for p, color in colors.items()}
-    regions = _components(neighbors, lambda p, q: cleared[p] == cleared[q] == EMPTY)
-    owner = dict(cleared)
-    for region in regions:
-        if cleared[region[0]] != EMPTY:
-            continue
-        around = {cleared[q] for p in region for q in neighbors[p]} - {EMPTY}
-        if len(around) == 1:
-            color = around.pop()
-            owner.update(dict.fromkeys(region, color))
-    in_seki = _seki(chains, cleared, owner, neighbors, secure)
-    return _status(position, colors, dead, owner, in_seki)
+    chains = _chains(position)
+    dead = {p for chain in chains if _is_dead(position, chain, secure, ownership) for p in chain}
+    owners = agreed_owners(position, dead)
+    living = [chain for chain in chains if chain[0] not in dead]
+    seki = {p for chain in living if _is_seki(position, chain, secure, owners) for p in chain}
+    standing = {p for chain in living for p in chain}
+    open_points = [p for p in position.points() if p not in standing]
+    return FinalStatus(
+        dead=sorted(dead),
+        alive=sorted(standing - seki),
+        seki=sorted(seki),
+        black_territory=[p for p in open_points if owners[p] == BLACK],
+        white_territory=[p for p in open_points if owners[p] == WHITE],
+        dame=[p for p in open_points if owners[p] == EMPTY],
+        white_score=agreed_score(position, dead),
+    )
+
+
+def _chains(position: Position) -> list[list[int]]:
+    """Return the stones of both colours, chain by chain."""
+    chains: dict[int, list[int]] = {}
+    for point in position.points():
+        if position.color_at(point) != EMPTY:
+            chains.setdefault(int(position.board["head"][point]), []).append(point)
+    return list(chains.values())
 
 
 def _is_dead(
+    position: Position,
     chain: list[int],
-    colors: dict[int, int],
     secure: npt.NDArray[np.uint8],
     ownership: Ownership | None,
-    position: Position,
 ) -> bool:
     """Whether a chain's points are expected to end up the enemy's."""
-    color = colors[chain[0]]
+    color = position.color_at(chain[0])
     if secure[chain[0]] != EMPTY:
         return bool(secure[chain[0]] != color)
     if ownership is None:
@@ -96,96 +97,17 @@ def _is_dead(
     return total < 0 if color == BLACK else total > 0
 
 
-def _seki(
-    chains: list[list[int]],
-    cleared: dict[int, int],
-    owner: dict[int, int],
-    neighbors: dict[int, list[int]],
+def _is_seki(
+    position: Position,
+    chain: list[int],
     secure: npt.NDArray[np.uint8],
-) -> set[int]:
-    """Return the stones that live without touching any territory of their own colour."""
-    found: set[int] = set()
-    for chain in chains:
-        color = cleared[chain[0]]
-        if color == EMPTY or secure[chain[0]] != EMPTY:
-            continue
-        around = {q for p in chain for q in neighbors[p] if cleared[q] == EMPTY}
-        if around and all(owner[q] != color for q in around):
-            found.update(chain)
-    return found
-
-
-def _status(
-    position: Position,
-    colors: dict[int, int],
-    dead: set[int],
-    owner: dict[int, int],
-    in_seki: set[int],
-) -> FinalStatus:
-    standing = {p for p, color in colors.items() if color != EMPTY and p not in dead}
-    territory = {
-        color: [p for p in owner if owner[p] == color and p not in standing]
-        for color in (BLACK, WHITE)
-    }
-    return FinalStatus(
-        dead=sorted(dead),
-        alive=sorted(standing - in_seki),
-        seki=sorted(in_seki),
-        black_territory=sorted(territory[BLACK]),
-        white_territory=sorted(territory[WHITE]),
-        dame=sorted(p for p in owner if owner[p] == EMPTY),
-        white_score=_white_score(position, colors, dead, territory, standing),
-    )
-
-
-def _white_score(
-    position: Position,
-    colors: dict[int, int],
-    dead: set[int],
-    territory: dict[int, list[int]],
-    standing: set[int],
-) -> float:
-    """Count: area is territory and standing stones, territory is territory and prisoners."""
-    rules = position.rules
-    points = len(territory[WHITE]) - len(territory[BLACK])
-    if rules.scoring is Scoring.AREA:
-        points += sum(1 if colors[p] == WHITE else -1 for p in standing)
-    else:
-        points += position.captured(BLACK) - position.captured(WHITE)
-        points += sum(1 if colors[p] == BLACK else -1 for p in dead)
-    score = points + rules.komi + int(handicap_bonus(position.turn, rules.flags))
-    if rules.button:
-        if position.turn["has_button"]:
-            score += 0.5 if position.to_play == WHITE else -0.5
-        elif rules.scoring is Scoring.AREA:
-            score += float(position.turn["white_bonus"])
-    return float(score)
-
-
-def _neighbor_table(position: Position) -> dict[int, list[int]]:
-    points = position.points()
-    on_board = set(points)
+    owners: npt.NDArray[np.uint8],
+) -> bool:
+    """Whether a living chain touches no territory of its own colour."""
+    if secure[chain[0]] != EMPTY:
+        return False
+    color = position.color_at(chain[0])
     stride = position.width + 1
-    return {
-        p: [q for q in (p - stride, p - 1, p + 1, p + stride) if q in on_board] for p in points
-    }
-
-
-def _components(
-    neighbors: dict[int, list[int]], connected: Callable[[int, int], bool]
-) -> list[list[int]]:
-    """Return the points in connected components, each by flood fill."""
-    components: list[list[int]] = []
-    seen: set[int] = set()
-    for start in neighbors:
-        if start in seen:
-            continue
-        seen.add(start)
-        component = [start]
-        for p in component:
-            for q in neighbors[p]:
-                if q not in seen and connected(p, q):
-                    seen.add(q)
-                    component.append(q)
-        components.append(component)
-    return components
+    around = {q for p in chain for q in (p - stride, p - 1, p + 1, p + stride)}
+    free = [q for q in around if position.color_at(q) != color and position.color_at(q) != WALL]
+    return bool(free) and all(owners[q] != color for q in free)

@@ -9,8 +9,8 @@ count is not made while there is something left to try.
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.go.board import count_liberties
+from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent, row_col
 from gtp_engine.go.line import AREA, pass_ends_phase
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
@@ -23,6 +23,9 @@ from gtp_engine.search.search import Search
 
 SETTLED = 0.8
 """Ownership beyond which a point counts as decided."""
+
+LARGEST_GAP = 4
+"""Points of a neutral region between two players that may be left open."""
 
 CLEANUP_PLAYOUTS = 64
 """Playouts whose ownership says which stones are still to be captured in a clean-up."""
@@ -74,7 +77,7 @@ def mannered_move(
     """
     best = moves[0]
     status = adjudicate(position, ownership)
-    settled = ownership is not None and is_settled(position, status, ownership)
+    settled = ownership is not None and is_settled(position, ownership)
     wins_count = score_after_passes(position, status) > 0
     if pass_ends_phase(position.line, position.ply, position.rules.flags):
         provable = not counts_dead_stones(position)
@@ -122,16 +125,40 @@ def score_after_passes(
     return score if position.to_play == WHITE else -score
 
 
-def is_settled(position: Position, status: FinalStatus, ownership: Ownership) -> bool:
+def is_settled(position: Position, ownership: Ownership) -> bool:
     """Whether nothing is left to play for but neutral points.
 
-    Every point is somebody's beyond doubt, is dame, or is a stone in seki.
+    Every stone and every larger region is somebody's beyond doubt; what is open are small gaps
+    between settled points of both players.
     """
-    neutral = set(status.dame) | set(status.seki)
-    return all(
-        abs(float(ownership[row_col(point, position.width)])) >= SETTLED or point in neutral
-        for point in position.points()
-    )
+    width = position.width
+    open_points = {
+        p for p in position.points() if abs(float(ownership[row_col(p, width)])) < SETTLED
+    }
+    if any(position.color_at(p) != EMPTY for p in open_points):
+        return False
+    while open_points:
+        gap, borders = _take_gap(position, ownership, open_points)
+        if gap > LARGEST_GAP or len(borders) < 2:
+            return False
+    return True
+
+
+def _take_gap(
+    position: Position, ownership: Ownership, open_points: set[int]
+) -> tuple[int, set[int]]:
+    """Remove a connected region from the open points; return its size and who borders it."""
+    stride = position.width + 1
+    gap = [open_points.pop()]
+    borders: set[int] = set()
+    for p in gap:
+        for q in (p - stride, p - 1, p + 1, p + stride):
+            if q in open_points:
+                open_points.remove(q)
+                gap.append(q)
+            elif position.color_at(q) != WALL and q not in gap:
+                borders.add(BLACK if ownership[row_col(q, position.width)] > 0 else WHITE)
+    return len(gap), borders
 
 
 def territory_to_leave(position: Position, *, strict: bool) -> set[int]:
@@ -145,15 +172,15 @@ def territory_to_leave(position: Position, *, strict: bool) -> set[int]:
     board = position.board
     secure = pass_alive(position)
     enemy_near = _points_with_enemies_in_region(position, secure, color) if strict else set()
-    leave = set()
-    for point in position.points():
-        if position.color_at(point) != EMPTY:
-            continue
-        if secure[point] == color and point not in enemy_near:
-            leave.add(point)
-        elif is_own_eye(board, point, color) and not _saves_a_chain(position, point):
-            leave.add(point)
-    return leave
+    return {
+        point
+        for point in position.points()
+        if position.color_at(point) == EMPTY
+        and (
+            (secure[point] == color and point not in enemy_near)
+            or (is_own_eye(board, point, color) and not _saves_a_chain(position, point))
+        )
+    }
 
 
 def _saves_a_chain(position: Position, point: int) -> bool:
@@ -170,9 +197,7 @@ def _points_with_enemies_in_region(
 ) -> set[int]:
     """Return the empty points of own safe regions that hold enemy stones."""
     stride = position.width + 1
-    inside = {
-        p for p in position.points() if secure[p] == color and position.color_at(p) != color
-    }
+    inside = {p for p in position.points() if secure[p] == color and position.color_at(p) != color}
     found: set[int] = set()
     frontier = [p for p in inside if position.color_at(p) == opponent(color)]
     seen = set(frontier)

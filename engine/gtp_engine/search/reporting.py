@@ -52,8 +52,7 @@ def analyze_tree(
         raw_score_lead=float(tree.raw_lead[0]),
         is_final=is_final,
         moves=tuple(
-            _move_report(tree, position, child, order, report)
-            for order, child in enumerate(shown)
+            _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
         ),
         ownership=ownership_below(tree, 0, position) if report.ownership else None,
     )
@@ -81,9 +80,7 @@ def _move_report(
     )
 
 
-def ownership_below(
-    tree: Tree, node: int, position: Position
-) -> npt.NDArray[np.float32] | None:
+def ownership_below(tree: Tree, node: int, position: Position) -> npt.NDArray[np.float32] | None:
     """Return the mean ownership below a node, for its player to move.
 
     Returns:
