@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Result = TypeVar("Result")
 
@@ -80,21 +80,6 @@ if CACHE_FOLDER is not None:
 import numba  # noqa: E402  (the cache folder must be set first)
 import numpy as np  # noqa: E402
 
-if TYPE_CHECKING:
-
-    def int64(value: Any) -> int:
-        """Return a value as the compiler's 64-bit integer, which to type checkers is an int."""
-        return int(value)
-
-    def uint64(value: Any) -> int:
-        """Return a value as the compiler's unsigned 64-bit integer."""
-        return int(value)
-
-else:
-    int64 = np.int64
-    uint64 = np.uint64
-import numpy as np  # noqa: E402
-
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
@@ -104,6 +89,9 @@ CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 
 int64 = cast("Callable[[Any], int]", np.int64)
 """What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
+
+uint64 = cast("Callable[[Any], int]", np.uint64)
+"""The same for unsigned 64-bit integers."""
 
 
 def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
