@@ -87,13 +87,6 @@ CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 """Whether an earlier process left compiled kernels to load."""
 
 
-int64 = cast("Callable[[Any], int]", np.int64)
-"""What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
-
-uint64 = cast("Callable[[Any], int]", np.uint64)
-"""The same for unsigned 64-bit integers."""
-
-
 def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a function for use from Python and from other kernels, without the GIL.
 
