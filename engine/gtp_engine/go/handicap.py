@@ -29,9 +29,7 @@ def fixed_handicap_points(width: int, height: int, count: int) -> list[int]:
     """
     most = largest_fixed(width, height)
     if not 2 <= count <= most:
-        raise HandicapError(
-            f"{count} fixed handicap stones do not go on a {width}x{height} board"
-        )
+        raise HandicapError(f"{count} fixed handicap stones do not go on a {width}x{height} board")
     (near_col, mid_col), (near_row, mid_row) = _lines(width), _lines(height)
     far_col, far_row = width - 1 - near_col, height - 1 - near_row
     corners = [(far_row, near_col), (near_row, far_col), (near_row, near_col), (far_row, far_col)]

@@ -1,0 +1,381 @@
+"""SGF in and out. sgfmill splits the text into tokens; the meaning is read here, tolerantly.
+
+Foreign files lack board sizes, closing brackets or handicap stones, and hold names in broken
+encodings. Whatever leaves the main line of play clear is read; anything else is an `SgfError`.
+"""
+
+import codecs
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sgfmill import sgf_grammar
+
+from gtp_engine import __version__
+from gtp_engine.go.coords import (
+    BLACK,
+    EMPTY,
+    MAX_SIZE,
+    MIN_SIZE,
+    PASS,
+    WHITE,
+    point_at,
+    row_col,
+)
+from gtp_engine.go.game_record import GameRecord, Setup, SgfError, describe_rules, parse_rules
+from gtp_engine.go.handicap import fixed_handicap_points, largest_fixed
+from gtp_engine.go.position import Move, Position
+from gtp_engine.go.rules import parse_komi
+
+__all__ = ["GameRecord", "Setup", "SgfError", "format_sgf", "load_sgf", "parse_games", "parse_sgf"]
+
+Node = dict[str, list[str]]
+"""Property values by name; text escapes are left in."""
+
+_MOVES = {"B": BLACK, "W": WHITE}
+_SETUPS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def load_sgf(path: str | Path) -> GameRecord:
+    """Read the first game of a file.
+
+    Raises:
+        SgfError: The file cannot be read or holds no game of Go.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        reason = getattr(error, "strerror", None) or error
+        raise SgfError(f"cannot read {str(path)[:200]!r}: {reason}") from None
+    return parse_sgf(data)
+
+
+def parse_sgf(data: bytes | str) -> GameRecord:
+    """Read the first game of a file's content.
+
+    Raises:
+        SgfError: There is no game of Go in it.
+    """
+    for record in parse_games(data):
+        return record
+    raise SgfError("there is no SGF game in it")
+
+
+def parse_games(data: bytes | str) -> Iterator[GameRecord]:
+    """Read all games of a file's content one by one.
+
+    Raises:
+        SgfError: A game cannot be read.
+    """
+    text = data if isinstance(data, str) else decode_sgf(data)
+    encoded = text.encode("utf-8", "replace")
+    position = 0
+    while True:
+        tokens, end = sgf_grammar.tokenise(encoded, position)
+        if not tokens:
+            return
+        nodes, is_closed = _main_line(tokens)
+        if any(nodes):
+            if not is_closed:
+                _check_tail(encoded[end:], nodes)
+            yield read_nodes(nodes)
+        position = max(end, position + 1)
+
+
+def decode_sgf(data: bytes) -> str:
+    """Return a file's text: in the encoding it names if that fits, or the one that looks right."""
+    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16")):
+        if data.startswith(mark):
+            return data.decode(encoding, "replace").lstrip("\ufeff")
+    named = re.search(rb"CA\s*\[\s*([\w.:-]+)\s*\]", data[:4096])
+    for encoding in (named[1].decode() if named else "utf-8", "utf-8"):
+        try:
+            return data.decode(encoding)
+        except (LookupError, ValueError):
+            continue
+    # Mostly UTF-8 with a few broken letters, or something older altogether.
+    repaired = data.decode("utf-8", "replace")
+    n_broken = repaired.count("\ufffd")
+    n_foreign = sum(letter > "\x7f" for letter in repaired) - n_broken
+    if n_foreign >= n_broken:
+        return repaired
+    try:
+        return data.decode("gb18030")
+    except ValueError:
+        return data.decode("latin-1")
+
+
+def _main_line(tokens: list[tuple[str, bytes]]) -> tuple[list[Node], bool]:
+    """Return the nodes up to the first closing bracket, and whether there was one."""
+    nodes: list[Node] = []
+    values: list[str] = []
+    for kind, token in tokens:
+        if kind == "I":
+            values = []
+            if nodes:
+                values = nodes[-1].setdefault(token.decode("ascii"), values)
+        elif kind == "V":
+            values.append(token.decode("utf-8", "replace"))
+        elif token == b";":
+            nodes.append({})
+        elif token == b")":
+            return nodes, True
+    return nodes, False
+
+
+def _check_tail(tail: bytes, nodes: list[Node]) -> None:
+    """Refuse a game that breaks off in the middle of the file, not at its end."""
+    rest = tail.strip(b"\0 \t\r\n")
+    if rest and not rest.startswith(b"["):
+        n_moves = sum("B" in node or "W" in node for node in nodes)
+        raise SgfError(f"the SGF is malformed after move {n_moves}")
+
+
+def read_nodes(nodes: list[Node]) -> GameRecord:
+    """Return the game that a main line describes.
+
+    Raises:
+        SgfError: It is no game of Go, or has an impossible size, point or komi.
+    """
+    root = nodes[0]
+    if "GM" in root and _first(root, "GM").strip() not in ("", "1"):
+        raise SgfError("it is a record of another game than Go")
+    record = read_root(root)
+    for index, node in enumerate(nodes):
+        _read_setup(record, node)
+        for name in node:
+            if name in _MOVES:
+                _read_move(record, _MOVES[name], _first(node, name))
+        _read_territory(record, node)
+        if index and not record.handicap and not record.moves:
+            record.handicap = _read_handicap(node)
+    _add_handicap_stones(record)
+    return record
+
+
+def read_root(root: Node) -> GameRecord:
+    """Return a game with no stones and moves yet, from the properties of its root.
+
+    Raises:
+        SgfError: An impossible board size or komi.
+    """
+    width, height = _read_size(_first(root, "SZ"))
+    record = GameRecord(
+        width=width,
+        height=height,
+        komi=_read_komi(_first(root, "KM")),
+        rules=parse_rules(_text(root, "RU")),
+        handicap=_read_handicap(root),
+        result=_text(root, "RE"),
+        black_name=_text(root, "PB"),
+        white_name=_text(root, "PW"),
+        black_rank=_text(root, "BR"),
+        white_rank=_text(root, "WR"),
+        date=_text(root, "DT"),
+        source=_text(root, "SO"),
+    )
+    if record.rules is not None and record.komi is not None:
+        record.rules = record.rules.with_option("komi", record.komi)
+    if "XD" in root:
+        record.dead = tuple(_read_points(root["XD"], width, height))
+    return record
+
+
+def _first(node: Node, name: str) -> str:
+    return node.get(name, [""])[0]
+
+
+def _text(node: Node, name: str) -> str:
+    raw = _first(node, name).encode("utf-8", "replace")
+    return str(sgf_grammar.simpletext_value(raw).decode("utf-8", "replace")).strip()
+
+
+def _read_size(text: str) -> tuple[int, int]:
+    if not text.strip():
+        return 19, 19
+    match = re.fullmatch(r"\s*(\d{1,4})\s*(?:[:xX]\s*(\d{1,4})\s*)?", text)
+    if match is None:
+        raise SgfError(f"{text[:20]!r} is no board size")
+    width, height = int(match[1]), int(match[2] or match[1])
+    if not all(MIN_SIZE <= size <= MAX_SIZE for size in (width, height)):
+        raise SgfError(f"board size {width}x{height} is not between {MIN_SIZE} and {MAX_SIZE}")
+    return width, height
+
+
+def _read_komi(text: str) -> float | None:
+    """Return a komi in points.
+
+    Some servers write hundredths (650), and Chinese komi by the stone, where 3.75 means 7.5:
+    quarters occur nowhere else.
+    """
+    try:
+        komi = parse_komi(text.strip().replace(",", ".", 1))
+    except ValueError:
+        try:
+            komi = parse_komi(float(text) / 100.0)
+        except ValueError:
+            return None
+    if abs(komi) >= 200.0 and komi % 25.0 == 0.0:
+        komi /= 100.0
+    if (4.0 * komi) % 2.0 == 1.0:
+        komi *= 2.0
+    return komi
+
+
+def _read_handicap(node: Node) -> int:
+    text = _first(node, "HA").strip()
+    return int(text) if re.fullmatch(r"[0-9]{1,3}", text) else 0
+
+
+def _read_point(text: str, width: int, height: int) -> int:
+    letters = text.strip()
+    if len(letters) == 2:
+        col, row = (ord(letter) - ord("a") for letter in letters)
+        if 0 <= col < width and 0 <= row < height:
+            return point_at(row, col, width)
+    raise SgfError(f"{text[:20]!r} is no point of a {width}x{height} board")
+
+
+def _read_points(values: list[str], width: int, height: int) -> Iterator[int]:
+    """Yield the points of a list; "aa:cc" is a rectangle of them."""
+    for value in values:
+        first, _, last = value.partition(":")
+        if not value.strip():
+            continue
+        start = row_col(_read_point(first, width, height), width)
+        stop = row_col(_read_point(last or first, width, height), width)
+        for row in range(min(start[0], stop[0]), max(start[0], stop[0]) + 1):
+            for col in range(min(start[1], stop[1]), max(start[1], stop[1]) + 1):
+                yield point_at(row, col, width)
+
+
+def _read_setup(record: GameRecord, node: Node) -> None:
+    to_play = _MOVES.get(_first(node, "PL").strip()[:1].upper())
+    if to_play is None and not any(name in node for name in _SETUPS):
+        return
+    setup = record.setups.setdefault(len(record.moves), Setup())
+    setup.to_play = to_play or setup.to_play
+    for name, color in _SETUPS.items():
+        for point in _read_points(node.get(name, []), record.width, record.height):
+            setup.stones[point] = color
+
+
+def _read_move(record: GameRecord, color: int, text: str) -> None:
+    letters = text.strip()
+    is_pass = not letters or (letters == "tt" and max(record.width, record.height) <= 19)
+    try:
+        point = PASS if is_pass else _read_point(letters, record.width, record.height)
+    except SgfError as error:
+        raise SgfError(f"move {len(record.moves) + 1}: {error}") from None
+    record.moves.append(Move(color, point))
+
+
+def _read_territory(record: GameRecord, node: Node) -> None:
+    if "TB" in node or "TW" in node:
+        size = record.width, record.height
+        record.black_territory = tuple(_read_points(node.get("TB", []), *size))
+        record.white_territory = tuple(_read_points(node.get("TW", []), *size))
+
+
+def _add_handicap_stones(record: GameRecord) -> None:
+    """Put the fixed handicap stones of a record that only counts them, White being to move.
+
+    Fox has its six stones on the upper and lower side, not left and right as GTP has them; the
+    moves tell which it was.
+    """
+    n = record.handicap
+    first = record.setups.get(0, Setup())
+    if not 2 <= n <= largest_fixed(record.width, record.height) or first.stones:
+        return
+    if not record.moves or record.moves[0].color != WHITE:
+        return
+    places = [fixed_handicap_points(record.width, record.height, n)]
+    if n == 6:
+        eight = fixed_handicap_points(record.width, record.height, 8)
+        places.append(eight[:4] + eight[6:])
+    for points in places:
+        record.setups[0] = Setup(dict.fromkeys(points, BLACK), first.to_play)
+        try:
+            record.position()
+        except SgfError:
+            continue
+        return
+    record.setups[0] = Setup(dict.fromkeys(places[0], BLACK), first.to_play)
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def format_sgf(
+    position: Position,
+    *,
+    black_name: str = "",
+    white_name: str = "",
+    result: str = "",
+    comments: Mapping[int, str] | None = None,
+) -> str:
+    """Return a game as SGF text that ends in a newline and has no empty line.
+
+    Args:
+        position: The game, from its set-up to its current ply.
+        black_name: Who played Black.
+        white_name: Who played White.
+        result: As SGF spells it, such as "B+3.5", "W+R", "0" or "Void"; left out when empty.
+        comments: Texts by the number of moves made before; 0 is the set-up.
+    """
+    tree = sgf_grammar.Coarse_game_tree()
+    tree.sequence = [_root_node(position, black_name, white_name, result)]
+    for ply in range(1, position.ply + 1):
+        turn = position.line.turns[ply]
+        # A pass for ko leaves the stones alone, which only a pass can say in SGF.
+        move = PASS if turn["pass_for_ko"] else int(turn["move"])
+        name = "B" if turn["mover"] == BLACK else "W"
+        tree.sequence.append({name: [_point_name(move, position.width)]})
+    for ply, comment in (comments or {}).items():
+        if 0 <= ply <= position.ply:
+            tree.sequence[ply]["C"] = [_escaped(re.sub(r"\n\s*\n", "\n", comment))]
+    return str(sgf_grammar.serialise_game_tree(tree, wrap=79).decode("utf-8"))
+
+
+def _root_node(
+    position: Position, black_name: str, white_name: str, result: str
+) -> dict[str, list[bytes]]:
+    width, height = position.width, position.height
+    size = str(width) if width == height else f"{width}:{height}"
+    root = {
+        "FF": [b"4"],
+        "GM": [b"1"],
+        "CA": [b"UTF-8"],
+        "AP": [_escaped(f"gtp-engine:{__version__}")],
+        "SZ": [size.encode()],
+        "KM": [f"{position.komi:.10g}".encode()],
+        "RU": [_escaped(describe_rules(position.rules))],
+    }
+    for name, text in (("PB", black_name), ("PW", white_name), ("RE", result)):
+        if text:
+            root[name] = [_escaped(" ".join(text.split()))]
+    start = position.grid(0)
+    for name, color in (("AB", BLACK), ("AW", WHITE)):
+        stones = [p for p in position.points() if start[row_col(p, width)] == color]
+        if stones:
+            root[name] = [_point_name(point, width) for point in stones]
+    to_play = int(position.line.turns[0]["to_play"])
+    if "AB" in root or "AW" in root or to_play != BLACK:
+        root["PL"] = [b"B" if to_play == BLACK else b"W"]
+    if position.handicap > 1:
+        root["HA"] = [str(position.handicap).encode()]
+    return root
+
+
+def _escaped(text: str) -> bytes:
+    return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
+
+
+def _point_name(move: int, width: int) -> bytes:
+    if move == PASS:
+        return b""
+    row, col = row_col(move, width)
+    return bytes((ord("a") + col, ord("a") + row))
