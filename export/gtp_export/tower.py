@@ -110,6 +110,16 @@ class TowerShape:
         return sum(int(np.prod(shape)) for name, shape in sizes if ".running_" not in name)
 
 
+PRESETS = {
+    "tiny": TowerShape(blocks=2, channels=16, head_channels=16, value_hidden=16),
+    "b4c48": TowerShape(blocks=4, channels=48),
+    "b6c64": TowerShape(blocks=6, channels=64),
+    "b6c96": TowerShape(blocks=6, channels=96),
+    "b10c128": TowerShape(blocks=10, channels=128),
+}
+"""Named architectures; `tiny` is for trying things out."""
+
+
 def _norm(name: str, channels: int) -> dict[str, tuple[int, ...]]:
     parts = ("weight", "bias", "running_mean", "running_var")
     return {f"{name}.{part}": (channels,) for part in parts}

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import ENCODERS, NetInfo, golden_to_metadata
-from gtp_export.convert.golden import make_golden
+from gtp_engine.evaluators.contract import ENCODERS, NetInfo
+from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
 from gtp_export.tower import SCORE_COLUMNS, TowerShape, Weights, random_weights
 from gtp_export.tower_graph import HEADS, build_model
@@ -35,12 +35,11 @@ def write_tower(path: Path, shape: TowerShape, weights: Weights, info: NetInfo) 
     """Write a tower with its description and golden outputs, all of it or nothing.
 
     Raises:
-        ValueError: The weights do not fit the shape.
+        ValueError: The weights do not fit the shape, or are no longer finite.
         OSError: The file cannot be written.
     """
     model = build_model(shape, weights, info.to_metadata())
-    for key, value in golden_to_metadata(make_golden(model, info)).items():
-        model.metadata_props.add(key=key, value=value)
+    add_golden(model, info)
     write_model(model, path)
 
 

@@ -14,6 +14,7 @@ from gtp_engine.evaluators.contract import NetFileError
 SUBCOMMANDS = {
     "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
     "describe": "write a description into an ONNX file of your own",
+    "distil": "make a net of our own that judges as a teacher net does",
 }
 """Name of the subcommand, which is also its module's, to the line `--help` shows."""
 

@@ -1,0 +1,135 @@
+"""Fill a folder with shards of labelled positions, job by job; a killed run goes on where it was.
+
+Every job makes one shard. Which kind comes next depends only on the shards that are there, so
+that the mixture stays as wanted however often the run is interrupted. One shard in
+`VALID_EVERY` of each kind goes to the folder `valid`; as a job plays whole games, no game is on
+both sides.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+from gtp_export.labels import Teacher
+from gtp_export.record_positions import label_records
+from gtp_export.records import Record, read_pack
+from gtp_export.samples import Samples, write_shard
+from gtp_export.selfplay import draw_plan, play_games
+
+VALID_EVERY = 20
+RECORDS = "records"
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of shard."""
+
+    name: str
+    """`records`, `other` for self-play on boards of any size, or a size such as "9x9"."""
+    games: int
+    """Games a shard."""
+    share: float
+    """Share of the shards; the shares of all kinds sum to 1."""
+
+
+KINDS = (
+    Kind("9x9", games=24, share=0.46),
+    Kind("13x13", games=10, share=0.17),
+    Kind("19x19", games=5, share=0.06),
+    Kind(OTHER, games=12, share=0.16),
+    Kind(RECORDS, games=256, share=0.15),
+)
+"""Sizes people play most, and enough of everything else that no size is foreign."""
+
+
+def generate(
+    teacher: Teacher,
+    folder: Path,
+    packs: Sequence[Path],
+    seconds: float,
+    seed: int,
+    say: Callable[[str], None],
+) -> int:
+    """Add shards for a while and return how many positions were made.
+
+    Args:
+        teacher: Gives the labels and draws the moves of self-play.
+        folder: Where `train` and `valid` are, or will be made.
+        packs: Game records; without any, self-play makes everything.
+        seconds: No job is begun after that time.
+        seed: Together with a job's number, makes its games.
+        say: Told in a line about every shard.
+
+    Raises:
+        OSError: A shard cannot be written.
+    """
+    start = time.monotonic()
+    kinds = [kind for kind in KINDS if packs or kind.name != RECORDS]
+    done = _count_shards(folder)
+    records = _all_records(packs, skip=_games(RECORDS) * done.get(RECORDS, 0))
+    positions = 0
+    while time.monotonic() - start < seconds:
+        kind = min(kinds, key=lambda kind: (done.get(kind.name, 0) + 1) / kind.share)
+        number = done.get(kind.name, 0)
+        samples = _make(teacher, kind, records, _job_seed(seed, kind, number))
+        if samples is None:
+            kinds.remove(kind)
+            continue
+        side = "valid" if number % VALID_EVERY == VALID_EVERY - 1 or number == 0 else "train"
+        write_shard(folder / side / f"{kind.name}-{number:06d}.npz", samples)
+        done[kind.name] = number + 1
+        positions += len(samples.features)
+        elapsed = time.monotonic() - start
+        say(f"{positions} positions in {elapsed:.0f} s; last {kind.name}, {side}")
+    return positions
+
+
+def _games(name: str) -> int:
+    return next(kind.games for kind in KINDS if kind.name == name)
+
+
+def _count_shards(folder: Path) -> dict[str, int]:
+    """Return by kind the number of the next shard; make the folders."""
+    numbers: dict[str, int] = {}
+    for side in ("train", "valid"):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        for path in (folder / side).glob("*-*.npz"):
+            name, _, number = path.stem.rpartition("-")
+            numbers[name] = max(numbers.get(name, 0), int(number) + 1)
+    return numbers
+
+
+def _all_records(packs: Sequence[Path], skip: int) -> Iterator[Record]:
+    for pack in packs:
+        yield from read_pack(pack, skip)
+        skip = 0
+
+
+def _job_seed(seed: int, kind: Kind, number: int) -> int:
+    place = [item.name for item in KINDS].index(kind.name)
+    return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
+
+
+def _make(teacher: Teacher, kind: Kind, records: Iterator[Record], seed: int) -> Samples | None:
+    if kind.name == RECORDS:
+        return label_records(teacher, records, seed, kind.games)
+    generator = np.random.Generator(np.random.PCG64(seed))
+    if kind.name == OTHER:
+        width, height = draw_size(generator)
+    else:
+        width, height = (int(side) for side in kind.name.split("x"))
+    plans = [draw_plan(generator, width, height) for _ in range(kind.games)]
+    return play_games(teacher, plans, width, height, seed)
+
+
+def draw_size(generator: np.random.Generator) -> tuple[int, int]:
+    """Draw a board size: all of 2 to 25, mostly 5 to 19, two in five rectangular."""
+    low, high = (MIN_SIZE, MAX_SIZE) if generator.random() < 0.15 else (5, 19)
+    width = int(generator.integers(low, high + 1))
+    height = int(generator.integers(low, high + 1)) if generator.random() < 0.4 else width
+    return width, height

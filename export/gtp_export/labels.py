@@ -1,0 +1,119 @@
+"""Ask a teacher net what it makes of positions, and keep its answers as training targets."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.evaluators.contract import (
+    NO_RESULT_ALWAYS,
+    NO_RESULT_NEVER,
+    VALUE_WIN_LOSS_NORESULT,
+    NetFileError,
+)
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.go.coords import point_to_action
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_export.encoding import FEATURES, PLANES, PositionEncoder
+from gtp_export.samples import Samples, pack_samples
+from gtp_export.tower import SCORE_COLUMNS
+
+
+class Labels(NamedTuple):
+    """A teacher's view of N positions of one board size with A points, for the side to move."""
+
+    spatial: NDArray[np.uint8]
+    """[N, C, H, W] what the student will see."""
+    features: NDArray[np.float32]
+    """[N, G]."""
+    policy: NDArray[np.float32]
+    """[N, A + 1] over legal moves, pass last."""
+    value: NDArray[np.float32]
+    """[N, 3] probability of win, loss and no result."""
+    score: NDArray[np.float32]
+    """[N, 3] the columns of SCORE_COLUMNS."""
+    ownership: NDArray[np.float32]
+    """[N, H, W]."""
+
+    def samples(self) -> Samples:
+        """Return all of it, packed."""
+        return pack_samples(*self)
+
+
+class Teacher:
+    """A net that labels positions."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the net.
+
+        Raises:
+            NetFileError: It cannot be opened, or lacks a head or an input this project's own
+                nets learn from.
+        """
+        self._net = OnnxNet(path, "auto", say=lambda line: print(line, file=sys.stderr))
+        info = self._net.info
+        if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
+            raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")
+        missing = sorted(set(SCORE_COLUMNS) - set(info.score_columns))
+        missing += sorted({"policy", "value", "ownership"} - set(info.heads))
+        if missing:
+            raise NetFileError(f"{path}: as a teacher it lacks {missing[0]!r}")
+        self._columns = [info.score_columns.index(name) for name in SCORE_COLUMNS]
+        self._no_result = info.no_result
+        self._encoder = PositionEncoder()
+
+    def label(self, positions: Sequence[Position]) -> Labels:
+        """Evaluate positions of one board size, of any rules and komi."""
+        first = positions[0]
+        n, width, height = len(positions), first.width, first.height
+        spatial = np.zeros((n, PLANES, height, width), np.uint8)
+        features = np.zeros((n, FEATURES), np.float32)
+        for i, position in enumerate(positions):
+            self._encoder.encode(position, spatial[i], features[i])
+        outputs = self._net.run(spatial, features)
+        if outputs.value is None or outputs.score is None or outputs.ownership is None:
+            raise NetFileError(f"{self._net.path}: an output is missing")
+        counted = np.array([self._counts_no_result(position.rules) for position in positions])
+        return Labels(
+            spatial=spatial,
+            features=features,
+            policy=_softmax(outputs.policy, _legal_mask(positions)),
+            value=_softmax(outputs.value, _outcome_mask(counted)),
+            score=outputs.score[:, self._columns],
+            ownership=outputs.ownership,
+        )
+
+    def _counts_no_result(self, rules: Rules) -> bool:
+        if self._no_result == NO_RESULT_ALWAYS:
+            return True
+        if self._no_result == NO_RESULT_NEVER:
+            return False
+        return rules.ko == Ko.SIMPLE or rules.scoring == Scoring.TERRITORY
+
+
+def _legal_mask(positions: Sequence[Position]) -> NDArray[np.bool_]:
+    """Return [N, A + 1], true where a move is legal."""
+    width, height = positions[0].width, positions[0].height
+    mask = np.zeros((len(positions), width * height + 1), np.bool_)
+    for row, position in zip(mask, positions, strict=True):
+        for point in position.legal_moves():
+            row[point_to_action(point, width, height)] = True
+    return mask
+
+
+def _outcome_mask(counted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return [N, 3], false where a game without result is impossible."""
+    always = np.ones_like(counted)
+    return np.stack([always, always, counted], axis=1)
+
+
+def _softmax(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the softmax over the last axis of what the mask admits."""
+    masked = np.where(mask, logits, -np.inf)
+    weights = np.exp(masked - masked.max(axis=-1, keepdims=True))
+    chances: NDArray[np.float32] = weights / weights.sum(axis=-1, keepdims=True)
+    return chances.astype(np.float32)

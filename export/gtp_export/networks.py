@@ -1,0 +1,244 @@
+"""The tower of `tower.py` as a PyTorch module, with the same names for the same arrays.
+
+Every hidden layer, dense ones included, is followed by a norm; without it the value head dies at
+the learning rates the convolutions like.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gtp_export.tower import (
+    NORM_EPSILON,
+    POOLS,
+    SCORE_COLUMNS,
+    SCORE_UNIT,
+    SIZE_CENTER,
+    SIZE_SCALE,
+    UNTRAINED_NO_RESULT_LOGIT,
+    VALUE_POOL_OFFSET,
+    TowerShape,
+)
+
+
+class TowerOutputs(NamedTuple):
+    """What the tower says about a batch, in the net contract's units unless noted."""
+
+    policy: Tensor
+    """[B, H * W + 1] logits, pass last."""
+    value: Tensor
+    """[B, 3] logits of win, loss and no result."""
+    score: Tensor
+    """[B, 3] the columns of SCORE_COLUMNS, in points."""
+    ownership_logit: Tensor
+    """[B, H, W] before tanh."""
+
+
+class RunningNorm(nn.Module):
+    """Batch renormalisation: forward by running statistics, backward through the batch's own.
+
+    A training batch holds boards of one size, whose statistics differ from the mixture that
+    inference uses. Normalising by the running mixture from the start keeps training and inference
+    the same function (Ioffe 2017, "Batch Renormalization"). The corrections are let in over the
+    first steps, while the running statistics settle.
+    """
+
+    MOMENTUM = 0.02
+    WARM_UP_STEPS = 200
+    MAX_SCALE, MAX_SHIFT = 4.0, 6.0
+
+    running_mean: Tensor
+    running_var: Tensor
+    steps: Tensor
+
+    def __init__(self, channels: int) -> None:
+        """Start as the identity on inputs of mean 0 and variance 1."""
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+        self.register_buffer("running_mean", torch.zeros(channels))
+        self.register_buffer("running_var", torch.ones(channels))
+        self.register_buffer("steps", torch.zeros(1), persistent=False)
+
+    def forward(self, tensor: Tensor) -> Tensor:
+        """Normalise [B, C] or [B, C, H, W]."""
+        if not self.training:
+            return functional.batch_norm(
+                tensor,
+                self.running_mean,
+                self.running_var,
+                self.weight,
+                self.bias,
+                eps=NORM_EPSILON,
+            )
+        with torch.no_grad():
+            scale, shift = self._corrections(tensor)
+        return functional.batch_norm(
+            tensor,
+            None,
+            None,
+            self.weight * scale,
+            self.bias + self.weight * shift,
+            training=True,
+            eps=NORM_EPSILON,
+        )
+
+    def _corrections(self, tensor: Tensor) -> tuple[Tensor, Tensor]:
+        """Update the statistics; return what turns batch-normed values into running-normed ones."""
+        # Momentum 0 leaves the buffers alone: this is the one fast kernel for both moments.
+        mean, variance = torch.batch_norm_update_stats(
+            tensor, self.running_mean, self.running_var, 0.0
+        )
+        warm = min(1.0, self.steps.item() / self.WARM_UP_STEPS)
+        deviation = (self.running_var + NORM_EPSILON).sqrt()
+        max_scale = 1.0 + warm * (self.MAX_SCALE - 1.0)
+        max_shift = warm * self.MAX_SHIFT
+        scale = ((variance + NORM_EPSILON).sqrt() / deviation).clamp(1 / max_scale, max_scale)
+        shift = ((mean - self.running_mean) / deviation).clamp(-max_shift, max_shift)
+        momentum = max(self.MOMENTUM, 1.0 / (1.0 + self.steps.item()))
+        self.running_mean.lerp_(mean, momentum)
+        self.running_var.lerp_(variance, momentum)
+        self.steps += 1
+        return scale, shift
+
+
+def size_offset(tensor: Tensor) -> float:
+    """Return (s - 14) / 10 with s the square root of the points of [B, C, H, W]."""
+    side = (tensor.shape[2] * tensor.shape[3]) ** 0.5
+    return float((side - SIZE_CENTER) / SIZE_SCALE)
+
+
+def pool(tensor: Tensor) -> Tensor:
+    """Pool [B, C, H, W] to [B, 3C]: mean, mean by size, maximum."""
+    mean = tensor.mean((2, 3))
+    return torch.cat([mean, mean * size_offset(tensor), tensor.amax((2, 3))], 1)
+
+
+def value_pool(tensor: Tensor) -> Tensor:
+    """Pool [B, C, H, W] to [B, 3C]: mean, mean by size, mean by the square of size."""
+    mean = tensor.mean((2, 3))
+    offset = size_offset(tensor)
+    return torch.cat([mean, mean * offset, mean * (offset * offset - VALUE_POOL_OFFSET)], 1)
+
+
+def _conv(inputs: int, outputs: int, side: int) -> nn.Conv2d:
+    return nn.Conv2d(inputs, outputs, side, padding=side // 2, bias=False)
+
+
+class Stem(nn.Module):
+    """Planes and globals to the trunk's first map."""
+
+    def __init__(self, shape: TowerShape) -> None:
+        super().__init__()
+        self.conv = _conv(shape.planes, shape.channels, 3)
+        self.globals = nn.Linear(shape.features, shape.channels, bias=False)
+        self.norm = RunningNorm(shape.channels)
+
+    def forward(self, spatial: Tensor, features: Tensor) -> Tensor:
+        """Return [B, C, H, W] of [B, P, H, W] planes and [B, G] globals."""
+        everywhere = self.globals(features)[:, :, None, None]
+        return functional.relu(self.norm(self.conv(spatial) + everywhere))
+
+
+class Block(nn.Module):
+    """A residual block; with pooling, the whole board adds a bias to every point."""
+
+    def __init__(self, channels: int, pooled: bool) -> None:
+        super().__init__()
+        self.conv1 = _conv(channels, channels, 3)
+        self.norm1 = RunningNorm(channels)
+        self.conv2 = _conv(channels, channels, 3)
+        self.pool = nn.Linear(POOLS * channels, channels, bias=False) if pooled else None
+        self.norm2 = RunningNorm(channels)
+
+    def forward(self, trunk: Tensor) -> Tensor:
+        """Map [B, C, H, W] to the same shape."""
+        inner = functional.relu(self.norm1(self.conv1(trunk)))
+        outer = self.conv2(inner)
+        if self.pool is not None:
+            outer = outer + self.pool(pool(inner))[:, :, None, None]
+        return functional.relu(trunk + self.norm2(outer))
+
+
+class PolicyHead(nn.Module):
+    """Logits of every point and of the pass."""
+
+    def __init__(self, channels: int, width: int) -> None:
+        super().__init__()
+        self.gather = _conv(channels, width, 1)
+        self.gather_norm = RunningNorm(width)
+        self.conv = _conv(channels, width, 1)
+        self.pool = nn.Linear(POOLS * width, width, bias=False)
+        self.norm = RunningNorm(width)
+        self.out = _conv(width, 1, 1)
+        self.pass_hidden = nn.Linear(POOLS * width, width, bias=False)
+        self.pass_norm = RunningNorm(width)
+        self.pass_out = nn.Linear(width, 1)
+
+    def forward(self, trunk: Tensor) -> Tensor:
+        """Return [B, H * W + 1]."""
+        pooled = pool(functional.relu(self.gather_norm(self.gather(trunk))))
+        local = self.conv(trunk) + self.pool(pooled)[:, :, None, None]
+        points = self.out(functional.relu(self.norm(local))).flatten(1)
+        hidden = functional.relu(self.pass_norm(self.pass_hidden(pooled)))
+        return torch.cat([points, self.pass_out(hidden)], 1)
+
+
+class ValueHead(nn.Module):
+    """Outcome, score and ownership."""
+
+    def __init__(self, channels: int, width: int, hidden: int) -> None:
+        super().__init__()
+        self.conv = _conv(channels, width, 1)
+        self.norm = RunningNorm(width)
+        self.hidden = nn.Linear(POOLS * width, hidden, bias=False)
+        self.hidden_norm = RunningNorm(hidden)
+        self.out = nn.Linear(hidden, 3)
+        self.score = nn.Linear(hidden, len(SCORE_COLUMNS))
+        self.ownership = _conv(width, 1, 1)
+        with torch.no_grad():
+            self.out.bias[2] = UNTRAINED_NO_RESULT_LOGIT
+
+    def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return value logits [B, 3], score in points [B, 3], ownership logits [B, H, W]."""
+        features = functional.relu(self.norm(self.conv(trunk)))
+        hidden = functional.relu(self.hidden_norm(self.hidden(value_pool(features))))
+        mean, spread, lead = self.score(hidden).float().split(1, 1)
+        score = SCORE_UNIT * torch.cat([mean, functional.softplus(spread), lead], 1)
+        return self.out(hidden), score, self.ownership(features).squeeze(1)
+
+
+class Tower(nn.Module):
+    """The whole net, for batches of one board size each."""
+
+    def __init__(self, shape: TowerShape) -> None:
+        """Initialise for training."""
+        super().__init__()
+        self.shape = shape
+        self.stem = Stem(shape)
+        self.blocks = nn.ModuleList(
+            Block(shape.channels, shape.is_pooled(block)) for block in range(shape.blocks)
+        )
+        self.policy = PolicyHead(shape.channels, shape.head_channels)
+        self.value = ValueHead(shape.channels, shape.head_channels, shape.value_hidden)
+        for name, parameter in self.named_parameters():
+            if parameter.dim() > 1:
+                nn.init.kaiming_normal_(parameter, nonlinearity="relu")
+            if name.endswith("norm2.weight"):
+                nn.init.constant_(parameter, 0.5)  # blocks start close to the identity
+
+    def forward(self, spatial: Tensor, features: Tensor) -> TowerOutputs:
+        """Evaluate [B, P, H, W] planes (any number type) and [B, G] globals."""
+        trunk = self.stem(spatial.float(), features)
+        for block in self.blocks:
+            trunk = block(trunk)
+        value, score, owner = self.value(trunk)
+        return TowerOutputs(self.policy(trunk).float(), value.float(), score, owner.float())
+
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """Return all arrays by the names of `TowerShape.arrays`."""
+        return {name: tensor.detach().numpy().copy() for name, tensor in self.state_dict().items()}

@@ -1,0 +1,68 @@
+"""Positions from game records, labelled by a teacher."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from gtp_engine.go.position import IllegalMoveError, Position, SetupError
+from gtp_export.labels import Teacher
+from gtp_export.records import Record
+from gtp_export.samples import Samples, join_samples
+from gtp_export.selfplay import draw_rules
+
+POSITIONS_PER_GAME = 4
+OTHER_RULES_RATE = 0.4
+"""Share of games that are shown to the teacher under other rules than recorded."""
+ASTRAY_RATE = 0.4
+"""Share of positions that are led astray by random moves first, as a search would."""
+MAX_ASTRAY_MOVES = 3
+GAMES_AT_ONCE = 8
+"""Games replayed before their positions are labelled; each position holds its whole line."""
+
+
+def label_records(
+    teacher: Teacher, records: Iterator[Record], seed: int, games: int
+) -> Samples | None:
+    """Label a few random positions of each of the next games, which share one board size.
+
+    Games that do not fit the rules they are to be shown under are left out.
+
+    Returns:
+        The samples; None when the records are used up.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    parts = []
+    chosen = islice(records, games)
+    while group := list(islice(chosen, GAMES_AT_ONCE)):
+        positions = [found for record in group for found in _pick_positions(record, generator)]
+        if positions:
+            parts.append(teacher.label(positions).samples())
+    return join_samples(parts) if parts else None
+
+
+def _pick_positions(record: Record, generator: np.random.Generator) -> Sequence[Position]:
+    """Return a few positions of a game, some of them some random moves off it."""
+    rules = record.rules
+    if generator.random() < OTHER_RULES_RATE:
+        rules = replace(draw_rules(generator), komi=rules.komi)
+    count = min(POSITIONS_PER_GAME, len(record.moves))
+    plies = generator.choice(max(len(record.moves), 1), size=count, replace=False)
+    picked = []
+    try:
+        position = record.start(rules)
+        for ply in np.sort(plies):
+            position.play_all(record.moves[position.ply : ply], strict=False)
+            picked.append(_lead_astray(position.copy(), generator))
+    except (IllegalMoveError, SetupError):
+        return []
+    return [position for position in picked if not position.is_over]
+
+
+def _lead_astray(position: Position, generator: np.random.Generator) -> Position:
+    if generator.random() < ASTRAY_RATE:
+        for _ in range(int(generator.integers(1, MAX_ASTRAY_MOVES + 1))):
+            moves = position.legal_moves()
+            position.play(position.to_play, moves[int(generator.integers(len(moves)))])
+    return position

@@ -1,0 +1,142 @@
+"""Batches for training, drawn from a folder of shards that may grow meanwhile."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gtp_export.losses import Targets
+from gtp_export.samples import (
+    Samples,
+    ShardError,
+    join_samples,
+    read_shard,
+    transform_board,
+    transform_policy,
+)
+
+RESCAN_SECONDS = 60.0
+MAX_BATCH = 256
+SYMMETRIES_PER_BATCH = 4
+COMMON_SIZES = {(9, 9): 0.45, (13, 13): 0.18, (19, 19): 0.22}
+"""Share of the batches, and so of the time, by board size; the rest is for all other sizes."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Boards of one size with what a teacher says about them."""
+
+    spatial: Tensor
+    """[B, C, H, W] uint8."""
+    features: Tensor
+    """[B, G]."""
+    targets: Targets
+
+
+def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
+    """Return some samples as seen under a symmetry."""
+    width, height = samples.width, samples.height
+    spatial = samples.spatial(index)
+    points = samples.ownership[index].reshape(len(index), height, width)
+    policy = samples.policy[index].astype(np.float32)
+    turned = np.ascontiguousarray(transform_board(spatial, symmetry))
+    owner = np.ascontiguousarray(transform_board(points, symmetry)).astype(np.float32) / 127.0
+    stones = torch.from_numpy(turned[:, 1] | turned[:, 2]).bool()
+    policy = transform_policy(policy, width, height, symmetry)
+    # Half precision leaves sums a little off 1.
+    policy /= policy.sum(axis=1, keepdims=True)
+    value = samples.value[index].astype(np.float32)
+    return Batch(
+        spatial=torch.from_numpy(turned),
+        features=torch.from_numpy(samples.features[index]),
+        targets=Targets(
+            policy=torch.from_numpy(policy),
+            value=torch.from_numpy(value / value.sum(axis=1, keepdims=True)),
+            score=torch.from_numpy(samples.score[index].astype(np.float32)),
+            ownership=torch.from_numpy(owner),
+            occupied=stones.flatten(1),
+        ),
+    )
+
+
+def join_batches(parts: list[Batch]) -> Batch:
+    """Return one batch of several with boards of one shape."""
+    columns = zip(*(part.targets for part in parts), strict=True)
+    return Batch(
+        spatial=torch.cat([part.spatial for part in parts]),
+        features=torch.cat([part.features for part in parts]),
+        targets=Targets(*(torch.cat(column) for column in columns)),
+    )
+
+
+def read_folder(folder: Path, known: set[Path]) -> dict[tuple[int, int], list[Samples]]:
+    """Read the shards of a folder that are not known yet, and note them as known.
+
+    Damaged shards are left out: another process may be writing, and the rest is as good.
+    """
+    found: dict[tuple[int, int], list[Samples]] = {}
+    for path in sorted(set(folder.glob("*.npz")) - known):
+        try:
+            samples = read_shard(path)
+        except ShardError:
+            continue
+        known.add(path)
+        found.setdefault((samples.width, samples.height), []).append(samples)
+    return found
+
+
+class SampleSource:
+    """Draws batches from all shards of a folder, looking for new ones every minute."""
+
+    def __init__(self, folder: Path, batch_points: int) -> None:
+        """Read the folder.
+
+        Raises:
+            FileNotFoundError: It holds no shard.
+        """
+        self._folder = folder
+        self._batch_points = batch_points
+        self._known: set[Path] = set()
+        self._pools: dict[tuple[int, int], Samples] = {}
+        self._scan()
+        if not self._pools:
+            raise FileNotFoundError(f"{folder}: there are no shards of samples")
+
+    def draw(self, generator: np.random.Generator) -> Batch:
+        """Draw a batch of one board size, in several symmetries."""
+        if time.monotonic() - self._scanned > RESCAN_SECONDS:
+            self._scan()
+        samples = self._pools[self._draw_size(generator)]
+        count = min(MAX_BATCH, max(2, self._batch_points // samples.area))
+        index = generator.integers(len(samples.features), size=count)
+        # Transposing changes the shape of a rectangle; with all flips a batch keeps one shape.
+        transposed = 4 * int(generator.integers(2))
+        flips = generator.permutation(4)[:SYMMETRIES_PER_BATCH]
+        parts = np.array_split(index, len(flips))
+        return join_batches(
+            [
+                make_batch(samples, part, int(flip) + transposed)
+                for part, flip in zip(parts, flips, strict=True)
+                if len(part)
+            ]
+        )
+
+    def _draw_size(self, generator: np.random.Generator) -> tuple[int, int]:
+        sizes = list(self._pools)
+        counts = np.array([len(self._pools[size].features) for size in sizes], np.float64)
+        common = np.array([COMMON_SIZES.get(size, 0.0) for size in sizes])
+        others = np.where(common == 0.0, counts, 0.0)
+        if others.any():
+            others *= (1.0 - sum(COMMON_SIZES.values())) / others.sum()
+        chances = common + others
+        return sizes[int(generator.choice(len(sizes), p=chances / chances.sum()))]
+
+    def _scan(self) -> None:
+        for size, shards in read_folder(self._folder, self._known).items():
+            old = [self._pools[size]] if size in self._pools else []
+            self._pools[size] = join_samples(old + shards)
+        self._scanned = time.monotonic()

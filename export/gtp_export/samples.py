@@ -1,0 +1,146 @@
+"""Training samples of one board size, and the shard files that hold them.
+
+A sample is what a net sees and what it should have said, always for the side to move. Planes are
+packed to bits, so that a 9x9 sample takes some 600 bytes and a 19x19 one 2.2 kB.
+"""
+
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class ShardError(ValueError):
+    """A shard file that cannot be read; the message names it."""
+
+
+class Samples(NamedTuple):
+    """Parallel arrays over N samples on boards of one size with A points."""
+
+    width: int
+    height: int
+    planes: NDArray[np.uint8]
+    """[N, bytes] the bits of [C, H, W], padded with zeros to whole bytes."""
+    features: NDArray[np.float32]
+    """[N, G] globals."""
+    policy: NDArray[np.float16]
+    """[N, A + 1] probability by action, pass last; zero on illegal moves."""
+    value: NDArray[np.float16]
+    """[N, 3] probability of win, loss and no result."""
+    score: NDArray[np.float16]
+    """[N, 3] the columns of `tower.SCORE_COLUMNS`, points."""
+    ownership: NDArray[np.int8]
+    """[N, A] ownership times 127, row by row from the top."""
+
+    @property
+    def area(self) -> int:
+        """Points of the board."""
+        return self.width * self.height
+
+    def spatial(self, index: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the planes of some samples, [n, C, H, W]."""
+        bits = np.unpackbits(self.planes[index], axis=1)
+        planes = bits.shape[1] // self.area
+        used = bits[:, : planes * self.area]
+        return used.reshape(len(index), planes, self.height, self.width)
+
+
+ARRAYS = ("planes", "features", "policy", "value", "score", "ownership")
+
+
+def pack_samples(
+    spatial: NDArray[np.uint8],
+    features: NDArray[np.float32],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    score: NDArray[np.float32],
+    ownership: NDArray[np.float32],
+) -> Samples:
+    """Pack a batch: [N, C, H, W] planes, and the rest as in `Samples`, ownership in -1..1."""
+    n, planes, height, width = spatial.shape
+    return Samples(
+        width=width,
+        height=height,
+        planes=np.packbits(spatial.reshape(n, planes * height * width), axis=1),
+        features=features.astype(np.float32),
+        policy=policy.astype(np.float16),
+        value=value.astype(np.float16),
+        score=score.astype(np.float16),
+        ownership=np.rint(ownership.reshape(n, -1) * 127).astype(np.int8),
+    )
+
+
+def join_samples(parts: Sequence[Samples]) -> Samples:
+    """Return the samples of all parts, which share one board size.
+
+    Raises:
+        ValueError: There is no part, or the sizes differ.
+    """
+    sizes = {(part.width, part.height) for part in parts}
+    if len(sizes) != 1:
+        raise ValueError(f"samples of {len(sizes)} board sizes cannot be joined")
+    joined: list[NDArray[Any]] = [
+        np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS
+    ]
+    return Samples(parts[0].width, parts[0].height, *joined)
+
+
+def write_shard(path: Path, samples: Samples) -> None:
+    """Write samples to a file, all of it or nothing.
+
+    Raises:
+        OSError: The file cannot be written; nothing is left behind.
+    """
+    partial = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            np.savez(
+                file,
+                size=np.array([samples.width, samples.height]),
+                **{name: getattr(samples, name) for name in ARRAYS},
+            )
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def read_shard(path: Path) -> Samples:
+    """Read what `write_shard` wrote.
+
+    Raises:
+        ShardError: The file is no shard or is damaged.
+    """
+    try:
+        with np.load(path) as arrays:
+            width, height = (int(side) for side in arrays["size"])
+            return Samples(width, height, *(arrays[name] for name in ARRAYS))
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ShardError(f"{path}: is not a shard of samples: {error}") from None
+
+
+def transform_board(array: NDArray[Any], symmetry: int) -> NDArray[Any]:
+    """Return a view of [..., H, W] under a symmetry.
+
+    Bit 0 flips rows, bit 1 columns, bit 2 transposes, in that order.
+    """
+    if symmetry & 1:
+        array = array[..., ::-1, :]
+    if symmetry & 2:
+        array = array[..., ::-1]
+    if symmetry & 4:
+        array = np.swapaxes(array, -1, -2)
+    return array
+
+
+def transform_policy(
+    policy: NDArray[np.float32], width: int, height: int, symmetry: int
+) -> NDArray[np.float32]:
+    """Return [N, A + 1] policies under a symmetry; the pass stays."""
+    n = len(policy)
+    points = transform_board(policy[:, :-1].reshape(n, height, width), symmetry)
+    return np.concatenate([points.reshape(n, -1), policy[:, -1:]], axis=1)

@@ -1,0 +1,319 @@
+"""Train a tower on shards of labelled positions, within a span of time.
+
+Each step, every process draws a batch of one board size, of about the same number of points
+whatever the size; gradients are averaged over the processes. The learning rate follows one
+cosine over the span. The weights that are measured and shipped are a running average. A run that
+was killed goes on from its last checkpoint, minutes old at most.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import distributed, multiprocessing
+
+from gtp_export.losses import losses
+from gtp_export.measures import measure
+from gtp_export.networks import RunningNorm, Tower
+from gtp_export.sample_source import SampleSource
+from gtp_export.tower import TowerShape
+
+CHECKPOINT_SECONDS = 60.0
+BUFFER_SYNC_STEPS = 50
+LOG_STEPS = 50
+ALL_REDUCE_TIMEOUT_MINUTES = 10
+
+
+@dataclass(frozen=True)
+class TrainPlan:
+    """How a net is to be trained."""
+
+    shape: TowerShape
+    data: Path
+    """Folder with `train` and `valid`, which may grow meanwhile."""
+    out: Path
+    """Folder for checkpoint, metrics and nets."""
+    minutes: float
+    """Length of the run, earlier parts of a resumed one included."""
+    processes: int = 1
+    batch_points: int = 10_400
+    """Points of the boards of one process's batch: 128 boards of 9x9."""
+    learning_rate: float = 0.25
+    """Peak. Tuned by hand in runs of a minute."""
+    momentum: float = 0.9
+    weight_decay: float = 1e-4
+    """On weights with more than one axis."""
+    warm_up_steps: int = 100
+    average_decay: float = 0.999
+    max_gradient_norm: float = 3.0
+    seed: int = 1
+    export_minutes: float = 10.0
+    """A net is written that often."""
+    loss_weights: Mapping[str, float] = field(
+        default_factory=lambda: {"policy": 1.0, "value": 1.5, "score": 0.5, "ownership": 1.0}
+    )
+
+
+Export = Callable[[Tower, str], None]
+"""Writes an averaged net under a file name's stem."""
+
+
+def train(plan: TrainPlan, export: Export, say: Callable[[str], None]) -> None:
+    """Run the training, in as many processes as planned, to its end.
+
+    Args:
+        plan: What to do. `export` and `say` must be picklable if it asks for more than a process.
+        export: Called with the averaged net every `export_minutes` and at the end.
+        say: Told in a line how it goes.
+    """
+    plan.out.mkdir(parents=True, exist_ok=True)
+    if plan.processes == 1:
+        _run(0, plan, export, say)
+        return
+    rendezvous = plan.out / "rendezvous"
+    rendezvous.unlink(missing_ok=True)
+    multiprocessing.spawn(_run_rank, (plan, export, say, rendezvous), plan.processes)
+    rendezvous.unlink(missing_ok=True)
+
+
+def _run_rank(
+    rank: int, plan: TrainPlan, export: Export, say: Callable[[str], None], rendezvous: Path
+) -> None:
+    from datetime import timedelta
+
+    distributed.init_process_group(
+        "gloo",
+        init_method=f"file://{rendezvous.resolve()}",
+        rank=rank,
+        world_size=plan.processes,
+        timeout=timedelta(minutes=ALL_REDUCE_TIMEOUT_MINUTES),
+    )
+    try:
+        _run(rank, plan, export, say)
+    finally:
+        distributed.destroy_process_group()
+
+
+def _run(rank: int, plan: TrainPlan, export: Export, say: Callable[[str], None]) -> None:
+    torch.set_num_threads(1)
+    trainer = Trainer(rank, plan)
+    trainer.restore()
+    reporter = _Reporter(trainer, plan, export, say) if rank == 0 else None
+    while trainer.progress < 1.0:
+        found = trainer.step()
+        if reporter is not None:
+            reporter.after_step(found)
+    if reporter is not None:
+        reporter.finish()
+
+
+class Trainer:
+    """One process's share of a training run."""
+
+    def __init__(self, rank: int, plan: TrainPlan) -> None:
+        """Build the net, the same in every process."""
+        torch.manual_seed(plan.seed)
+        self._plan = plan
+        self._rank = rank
+        self.net = Tower(plan.shape)
+        self.average = Tower(plan.shape)
+        self.average.load_state_dict(self.net.state_dict())
+        self.average.eval()
+        self.steps = 0
+        self.samples = 0
+        """Samples drawn by this process."""
+        self.progress = 0.0
+        """Share of the span that has passed."""
+        self._spent = 0.0
+        self._clock = time.monotonic()
+        self._source = SampleSource(plan.data / "train", plan.batch_points)
+        self._optimizer = torch.optim.SGD(
+            _parameter_groups(self.net, plan.weight_decay),
+            lr=plan.learning_rate,
+            momentum=plan.momentum,
+            nesterov=True,
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Time spent so far, in earlier parts of the run too."""
+        return self._spent + time.monotonic() - self._clock
+
+    def step(self) -> dict[str, float]:
+        """Draw a batch and move the weights; return the losses by name."""
+        generator = np.random.default_rng([self._plan.seed, self._rank, self.steps])
+        batch = self._source.draw(generator)
+        self.net.train()
+        with torch.autocast("cpu", torch.bfloat16):
+            outputs = self.net(batch.spatial, batch.features)
+        found = losses(outputs, batch.targets)
+        total = sum(self._plan.loss_weights[name] * loss for name, loss in found.items())
+        self._optimizer.zero_grad(set_to_none=False)
+        total.backward()
+        self._share_gradients()
+        found["gradient"] = torch.nn.utils.clip_grad_norm_(
+            self.net.parameters(), self._plan.max_gradient_norm
+        )
+        rate = self._learning_rate()
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        self._optimizer.step()
+        self.steps += 1
+        self.samples += len(batch.features)
+        self._update_average()
+        return {name: float(loss.detach()) for name, loss in found.items()}
+
+    def _learning_rate(self) -> float:
+        warm = min(1.0, (self.steps + 1) / self._plan.warm_up_steps)
+        cosine = 0.5 * (1.0 + np.cos(np.pi * min(1.0, self.progress)))
+        return float(self._plan.learning_rate * warm * cosine)
+
+    def _share_gradients(self) -> None:
+        """Average the gradients over the processes; all take the first one's clock."""
+        progress = self.seconds / (60.0 * self._plan.minutes)
+        if self._plan.processes == 1:
+            self.progress = progress
+            return
+        gradients = [p.grad for p in self.net.parameters()]
+        clock = torch.tensor([progress if self._rank == 0 else 0.0])
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), clock])
+        distributed.all_reduce(flat)
+        self.progress = float(flat[-1])
+        flat /= self._plan.processes
+        at = 0
+        for gradient in gradients:
+            gradient.copy_(flat[at : at + gradient.numel()].view_as(gradient))
+            at += gradient.numel()
+        if self.steps % BUFFER_SYNC_STEPS == 0:
+            self._share_statistics()
+
+    def _share_statistics(self) -> None:
+        buffers = [b for name, b in self.net.named_buffers() if ".running_" in name]
+        flat = torch.cat([buffer.flatten() for buffer in buffers])
+        distributed.all_reduce(flat)
+        flat /= self._plan.processes
+        at = 0
+        for buffer in buffers:
+            buffer.copy_(flat[at : at + buffer.numel()].view_as(buffer))
+            at += buffer.numel()
+
+    def _update_average(self) -> None:
+        # Early on the average follows closely, so that it forgets the random start.
+        decay = min(self._plan.average_decay, (1.0 + self.steps) / (10.0 + self.steps))
+        state = self.net.state_dict()
+        with torch.no_grad():
+            for name, average in self.average.state_dict().items():
+                average.lerp_(state[name], 1.0 - decay)
+
+    def save(self) -> None:
+        """Write a checkpoint, all of it or nothing."""
+        state = {
+            "shape": asdict(self._plan.shape),
+            "net": self.net.state_dict(),
+            "average": self.average.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "norm_steps": _norm_steps(self.net),
+            "steps": self.steps,
+            "samples": self.samples,
+            "seconds": self.seconds,
+        }
+        path = self._plan.out / "checkpoint.pt"
+        partial = path.with_suffix(".part")
+        torch.save(state, partial)
+        os.replace(partial, path)
+
+    def restore(self) -> bool:
+        """Go on from the checkpoint, if there is one; return whether there was."""
+        path = self._plan.out / "checkpoint.pt"
+        if not path.exists():
+            return False
+        state = torch.load(path, weights_only=True)
+        if state["shape"] != asdict(self._plan.shape):
+            raise ValueError(f"{path}: holds a net of another shape")
+        self.net.load_state_dict(state["net"])
+        self.average.load_state_dict(state["average"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        for module in _norms(self.net):
+            module.steps.fill_(state["norm_steps"])
+        self.steps, self.samples = state["steps"], state["samples"]
+        self._spent, self._clock = state["seconds"], time.monotonic()
+        return True
+
+
+def _norms(net: Tower) -> list[RunningNorm]:
+    return [module for module in net.modules() if isinstance(module, RunningNorm)]
+
+
+def _norm_steps(net: Tower) -> float:
+    return float(_norms(net)[0].steps)
+
+
+def _parameter_groups(net: Tower, decay: float) -> list[dict[str, Any]]:
+    weights = [p for p in net.parameters() if p.dim() > 1]
+    others = [p for p in net.parameters() if p.dim() <= 1]
+    return [
+        {"params": weights, "weight_decay": decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+
+
+class _Reporter:
+    """Logs, measures, checkpoints and exports, in the first process."""
+
+    def __init__(
+        self, trainer: Trainer, plan: TrainPlan, export: Export, say: Callable[[str], None]
+    ) -> None:
+        self._trainer = trainer
+        self._plan = plan
+        self._export = export
+        self._say = say
+        self._means: dict[str, float] = {}
+        self._saved = trainer.seconds
+        self._exported = trainer.seconds
+        self._began, self._first_samples = trainer.seconds, trainer.samples
+
+    def after_step(self, found: Mapping[str, float]) -> None:
+        trainer = self._trainer
+        for name, loss in found.items():
+            self._means[name] = 0.98 * self._means.get(name, loss) + 0.02 * loss
+        if trainer.steps % LOG_STEPS == 0:
+            self._log()
+        if trainer.seconds - self._saved > CHECKPOINT_SECONDS:
+            trainer.save()
+            self._saved = trainer.seconds
+        if trainer.seconds - self._exported > 60.0 * self._plan.export_minutes:
+            self._exported = trainer.seconds
+            self._publish(f"student-{trainer.seconds / 60:03.0f}min")
+
+    def finish(self) -> None:
+        self._trainer.save()
+        self._publish("student-final")
+
+    def _log(self) -> None:
+        trainer = self._trainer
+        passed = max(1e-9, trainer.seconds - self._began)
+        rate = self._plan.processes * (trainer.samples - self._first_samples) / passed
+        left = max(0.0, 60.0 * self._plan.minutes - trainer.seconds)
+        means = ", ".join(f"{name} {mean:.3f}" for name, mean in self._means.items())
+        self._say(f"step {trainer.steps}, {left / 60:.1f} min left, {rate:.0f} samples/s: {means}")
+
+    def _publish(self, stem: str) -> None:
+        trainer = self._trainer
+        entry = {
+            "net": stem,
+            "steps": trainer.steps,
+            "samples": trainer.samples * self._plan.processes,
+            "seconds": round(trainer.seconds, 1),
+            "losses": {name: round(mean, 4) for name, mean in self._means.items()},
+            "valid": measure(trainer.average, self._plan.data / "valid"),
+        }
+        with (self._plan.out / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        self._say(json.dumps(entry["valid"]))
+        self._export(trainer.average, stem)
