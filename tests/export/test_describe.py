@@ -68,8 +68,9 @@ def test_a_plain_net_becomes_a_described_one(tmp_path: Path) -> None:
     assert (info.encoder, info.board_sizes, info.has_pass) == ("dlgo1", (SIZE,), False)
     assert set(info.heads) == {"policy", "value"}
     assert len(golden_from_metadata(metadata)) == 1
-    planes = (np.random.default_rng(2).random((3, 1, SIZE, SIZE)) < 0.5).astype(np.uint8)
-    moves, win = before.run(["moves", "win"], {"board": planes.astype(np.float32)})
+    planes = (np.random.default_rng(2).random((3, 2, SIZE, SIZE)) < 0.3).astype(np.uint8)
+    board = planes[:, :1].astype(np.float32) - planes[:, 1:]
+    moves, win = before.run(["moves", "win"], {"board": board})
     policy, value = after.run(["policy", "value"], {"spatial_in": planes})
     np.testing.assert_allclose(np.exp(policy), moves, rtol=1e-5)
     np.testing.assert_allclose(value, 2 * win - 1, atol=1e-6)

@@ -72,7 +72,8 @@ ENCODERS = {
     "katago_v5": (5, 13, 12),
     "katago_v6": (6, 22, 16),
     "katago_v7": (7, 22, 19),
-    "dlgo1": (1, 1, 0),
+    # Own and opponent's stones; the one plane of the book is their difference.
+    "dlgo1": (1, 2, 0),
     "gocnn8": (1, 8, 0),
     "alphago48": (1, 48, 0),
     "agz17": (1, 17, 0),

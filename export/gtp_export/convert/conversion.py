@@ -10,6 +10,8 @@ from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import Graph, GraphError, write_model
 from gtp_export.convert.katago_file import read_katago
 from gtp_export.convert.katago_graph import katago_graph, katago_info
+from gtp_export.convert.keras_file import read_keras
+from gtp_export.convert.keras_graph import keras_graph, keras_info
 from gtp_export.convert.leela_zero_file import read_leela_zero
 from gtp_export.convert.leela_zero_graph import leela_zero_graph, leela_zero_info
 
@@ -51,11 +53,12 @@ def load_net(source: Path) -> tuple[NetFormat, Graph, NetInfo]:
     if net_format is NetFormat.KATAGO:
         net = read_katago(source, data)
         return net_format, katago_graph(net), katago_info(net, source.name)
+    name = _plain_name(source)
     if net_format is NetFormat.LEELA_ZERO:
         leela = read_leela_zero(source, data)
-        info = leela_zero_info(leela, _plain_name(source), source.name)
-        return net_format, leela_zero_graph(leela), info
-    raise NetFileError(f"{source}: {net_format.value} nets are not supported")
+        return net_format, leela_zero_graph(leela), leela_zero_info(leela, name, source.name)
+    keras = read_keras(source, data)
+    return net_format, keras_graph(keras), keras_info(keras, name, source.name)
 
 
 def _plain_name(source: Path) -> str:

@@ -60,7 +60,7 @@ def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
         if not separator or not old or not new:
             editor.fail(f"--rename takes YOURS=NAME, not {pair!r}")
         editor.rename(old, new)
-    editor.take_bytes()
+    editor.take_bytes(wishes.encoder)
     editor.natural_units(wishes)
     try:
         info = _info(editor, wishes)
@@ -149,8 +149,11 @@ class _Editor:
             for dim in value.type.tensor_type.shape.dim
         ]
 
-    def take_bytes(self) -> None:
-        """Let the planes come as uint8, whatever type the graph works with."""
+    def take_bytes(self, encoder: str) -> None:
+        """Let the planes come as uint8, whatever type the graph works with.
+
+        A net of the book's one plane, own stones minus opponent's, gets both and subtracts.
+        """
         if SPATIAL_INPUT not in self.inputs:
             known = ", ".join(self.inputs)
             self.fail(
@@ -158,12 +161,25 @@ class _Editor:
             )
         value = self.inputs[SPATIAL_INPUT]
         kind = value.type.tensor_type.elem_type
-        if kind == TensorProto.UINT8:
+        dims = self.dims(value)
+        one_plane = encoder == "dlgo1" and len(dims) == 4 and dims[1] == 1
+        if kind == TensorProto.UINT8 and not one_plane:
             return
-        inner = self.fresh(f"{SPATIAL_INPUT}/cast")
+        inner, cast = self.fresh(f"{SPATIAL_INPUT}/given"), self.fresh(f"{SPATIAL_INPUT}/cast")
         self.replace_tensor(SPATIAL_INPUT, inner)
-        self.graph.node.insert(0, helper.make_node("Cast", [SPATIAL_INPUT], [inner], to=kind))
         value.type.tensor_type.elem_type = TensorProto.UINT8
+        if not one_plane:
+            nodes = [helper.make_node("Cast", [SPATIAL_INPUT], [inner], to=kind)]
+        else:
+            value.type.tensor_type.shape.dim[1].dim_value = 2
+            own, other = (self.fresh(f"{SPATIAL_INPUT}/{side}") for side in ("own", "opponent"))
+            nodes = [
+                helper.make_node("Cast", [SPATIAL_INPUT], [cast], to=kind),
+                helper.make_node("Split", [cast], [own, other], axis=1),
+                helper.make_node("Sub", [own, other], [inner]),
+            ]
+        for node in reversed(nodes):
+            self.graph.node.insert(0, node)
 
     def natural_units(self, wishes: Wishes) -> None:
         """Turn probabilities into logits and a value from 0 to 1 into one from -1 to 1."""

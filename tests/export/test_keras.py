@@ -1,0 +1,220 @@
+"""Sequential Keras nets from HDF5 files."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_export.convert.container import NetFormat, read_net_file
+from gtp_export.convert.conversion import convert_file
+
+h5py = pytest.importorskip("h5py", reason="Keras files need the extra `keras`")
+keras_writer = pytest.importorskip("keras_writer")
+
+SIZE = 5
+RANDOM = np.random.default_rng(3)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32) * 0.3
+
+
+def book_net(last: bool, outputs: int, activation: str) -> tuple[list[Any], dict[str, Any]]:
+    """Return a net like the book's: padded convolutions, pooling, norm, two dense layers."""
+    order = "channels_last" if last else "channels_first"
+    shape = [None, SIZE, SIZE, 1] if last else [None, 1, SIZE, SIZE]
+    write = keras_writer
+    layers = [
+        write.layer_config(
+            "ZeroPadding2D",
+            "pad",
+            padding=[[1, 1], [1, 1]],
+            data_format=order,
+            batch_input_shape=shape,
+        ),
+        write.conv_config("conv1", 4, 3, data_format=order, activation="relu"),
+        write.layer_config("Dropout", "drop", rate=0.5),
+        write.conv_config("conv2", 3, 2, data_format=order, padding="same"),
+        write.layer_config("BatchNormalization", "norm", axis=-1 if last else 1, epsilon=1e-3),
+        write.layer_config("Activation", "act", activation="tanh"),
+        write.layer_config("MaxPooling2D", "pool", pool_size=[2, 2], data_format=order),
+        write.layer_config("Flatten", "flat"),
+        write.layer_config("Dense", "dense1", units=6, activation="relu"),
+        write.layer_config("Dense", "dense2", units=outputs, activation=activation),
+    ]
+    weights = {
+        "conv1": [normal(3, 3, 1, 4), normal(4)],
+        "conv2": [normal(2, 2, 4, 3), normal(3)],
+        "norm": [1 + normal(3), normal(3), normal(3), 1 + normal(3) ** 2],
+        "dense1": [normal(12, 6), normal(6)],
+        "dense2": [normal(6, outputs), normal(outputs)],
+    }
+    return layers, weights
+
+
+def compute(weights: dict[str, Any], last: bool, board: np.ndarray) -> np.ndarray:
+    """Evaluate `book_net` up to its last activation; the board's rows count from the bottom."""
+    x = np.pad(board[:, :, None].astype(float), ((1, 1), (1, 1), (0, 0)))
+    x = np.maximum(keras_writer.slow_conv(x, *weights["conv1"]), 0)
+    # Keras pads a 2x2 window of `same` on the far sides.
+    x = keras_writer.slow_conv(np.pad(x, ((0, 1), (0, 1), (0, 0))), *weights["conv2"])
+    gamma, beta, mean, variance = weights["norm"]
+    x = np.tanh((x - mean) / np.sqrt(variance + 1e-3) * gamma + beta)
+    x = keras_writer.slow_max_pool(x, 2)
+    flat = x.ravel() if last else x.transpose(2, 0, 1).ravel()
+    hidden = np.maximum(flat @ weights["dense1"][0] + weights["dense1"][1], 0)
+    return hidden @ weights["dense2"][0] + weights["dense2"][1]
+
+
+def convert(content: bytes, folder: Path) -> tuple[onnxruntime.InferenceSession, NetInfo]:
+    (folder / "net.h5").write_bytes(content)
+    convert_file(folder / "net.h5", folder / "net.onnx")
+    session = onnxruntime.InferenceSession(
+        str(folder / "net.onnx"), providers=["CPUExecutionProvider"]
+    )
+    return session, NetInfo.from_metadata(session.get_modelmeta().custom_metadata_map)
+
+
+def random_board() -> tuple[np.ndarray, np.ndarray]:
+    """Return planes [1, 2, H, W] with rows from the top, and the book's board from the bottom."""
+    board = np.random.default_rng(5).integers(-1, 2, (SIZE, SIZE))
+    planes = np.stack([board == 1, board == -1])[None].astype(np.uint8)
+    return planes, board[::-1]
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("has_pass", [False, True])
+@pytest.mark.parametrize("encoder", [None, "oneplane"])
+def test_policy_nets(last: bool, has_pass: bool, encoder: str | None, tmp_path: Path) -> None:
+    layers, weights = book_net(last, SIZE * SIZE + has_pass, "softmax")
+    session, info = convert(keras_writer.write_keras(layers, weights, encoder), tmp_path)
+    assert (info.encoder, info.has_pass, info.board_sizes) == ("dlgo1", has_pass, (SIZE,))
+    planes, board = random_board()
+    (policy,) = session.run(["policy"], {"spatial_in": planes})
+    expected = compute(weights, last, board)
+    points = expected[: SIZE * SIZE].reshape(SIZE, SIZE)[::-1].ravel()
+    np.testing.assert_allclose(policy[0, : SIZE * SIZE], points, atol=1e-5)
+    if has_pass:
+        assert policy[0, -1] == pytest.approx(expected[-1], abs=1e-5)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_value_nets(activation: str, tmp_path: Path) -> None:
+    layers, weights = book_net(False, 1, activation)
+    session, info = convert(keras_writer.write_keras(layers, weights), tmp_path)
+    assert set(info.heads) == {"value"} and info.value_kind == "scalar"
+    planes, board = random_board()
+    (value,) = session.run(["value"], {"spatial_in": planes})
+    raw = compute(weights, False, board)[0]
+    expected = np.tanh(raw) if activation == "tanh" else 2 / (1 + np.exp(-raw)) - 1
+    assert value[0, 0] == pytest.approx(expected, abs=1e-5)
+
+
+def changed(index: int, **values: Any) -> bytes:
+    layers, weights = book_net(False, 25, "softmax")
+    layers[index]["config"] |= values
+    return keras_writer.write_keras(layers, weights)
+
+
+def with_layer(kind: str) -> bytes:
+    layers, weights = book_net(False, 25, "softmax")
+    layers.insert(3, keras_writer.layer_config(kind, "odd", function="import os"))
+    return keras_writer.write_keras(layers, weights)
+
+
+def with_weights(name: str, tensors: list[np.ndarray]) -> bytes:
+    layers, weights = book_net(False, 25, "softmax")
+    return keras_writer.write_keras(layers, weights | {name: tensors})
+
+
+def elsewhere() -> bytes:
+    """Return a file whose weights are a link into another file."""
+    import io
+
+    buffer = io.BytesIO(with_weights("none", []))
+    with h5py.File(buffer, "a") as file:
+        del file["model_weights/conv1"]
+        file["model_weights/conv1"] = h5py.ExternalLink("/etc/passwd", "/")
+    return buffer.getvalue()
+
+
+def huge() -> bytes:
+    """Return a file that claims a tensor of a terabyte and stores none of it."""
+    import io
+
+    buffer = io.BytesIO(with_weights("none", []))
+    with h5py.File(buffer, "a") as file:
+        del file["model_weights/conv1/conv1/tensor_0:0"]
+        file["model_weights/conv1"].create_dataset(
+            "conv1/tensor_0:0", shape=(1 << 19, 1 << 19), dtype="f4", chunks=(1024, 1024)
+        )
+    return buffer.getvalue()
+
+
+def weights_only() -> bytes:
+    import io
+
+    buffer = io.BytesIO(with_weights("none", []))
+    with h5py.File(buffer, "a") as file:
+        del file.attrs["model_config"]
+    return buffer.getvalue()
+
+
+BROKEN = {
+    "code": (lambda: with_layer("Lambda"), "'Lambda', which cannot be converted"),
+    "custom layer": (lambda: with_layer("MyOwnLayer"), "'MyOwnLayer'"),
+    "custom activation": (lambda: changed(1, activation="my_relu"), "'my_relu'"),
+    "functional": (
+        lambda: keras_writer.write_keras(*book_net(False, 25, "softmax"), kind="Functional"),
+        "'Functional'",
+    ),
+    "other encoder": (
+        lambda: keras_writer.write_keras(*book_net(False, 25, "softmax"), "sevenplane"),
+        "'sevenplane'",
+    ),
+    "encoder of another size": (
+        lambda: keras_writer.write_keras(*book_net(False, 25, "softmax"), "oneplane", 9),
+        "9 lines",
+    ),
+    "wrong weights": (lambda: with_weights("conv1", [normal(3, 3, 2, 4), normal(4)]), "conv1"),
+    "no weights": (lambda: with_weights("conv1", []), "conv1"),
+    "NaN": (lambda: with_weights("conv1", [normal(3, 3, 1, 4) * np.nan, normal(4)]), "NaN"),
+    "too many filters": (lambda: changed(1, filters=1 << 40), "filters"),
+    "kernel too large": (lambda: changed(1, kernel_size=[50, 50]), "conv1"),
+    "rectangular": (lambda: changed(0, batch_input_shape=[None, 1, 5, 6]), "5x6"),
+    "dynamic size": (lambda: changed(0, batch_input_shape=[None, 1, None, None]), "takes in"),
+    "planes unknown": (lambda: changed(0, batch_input_shape=[None, 7, 5, 5]), "conv1"),
+    "strange outputs": (
+        lambda: keras_writer.write_keras(*book_net(False, 7, "softmax")),
+        "7 outputs",
+    ),
+    "value without bounds": (
+        lambda: keras_writer.write_keras(*book_net(False, 1, "linear")),
+        "without bounds",
+    ),
+    "weights in another file": (elsewhere, "'conv1' of its own"),
+    "weights that are not there": (huge, "more than the file holds"),
+    "weights alone": (weights_only, "without the architecture"),
+    "truncated": (lambda: with_weights("none", [])[:3000], "damaged"),
+    "nothing but the magic": (lambda: b"\x89HDF\r\n\x1a\n", "damaged"),
+}
+
+
+@pytest.mark.parametrize("title", BROKEN)
+def test_broken_files_are_refused_in_one_sentence(title: str, tmp_path: Path) -> None:
+    make, reason = BROKEN[title]
+    source, target = tmp_path / "net.h5", tmp_path / "net.onnx"
+    source.write_bytes(make())
+    with pytest.raises(NetFileError) as caught:
+        convert_file(source, target)
+    assert reason in str(caught.value)
+    assert str(caught.value).startswith(f"{source}: ") and "\n" not in str(caught.value)
+    assert not target.exists()
+
+
+def test_format_is_told_from_content(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_bytes(with_weights("none", []))
+    assert read_net_file(tmp_path / "net.txt")[0] is NetFormat.KERAS
