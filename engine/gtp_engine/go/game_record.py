@@ -107,6 +107,8 @@ class GameRecord:
         for number in range(n_moves + 1):
             if number in self.setups:
                 self._set_up(position, number)
+            if number == 0:
+                position.reserve(n_moves)
             if number < n_moves:
                 self._play(position, number)
         to_play = self.to_play_at(n_moves)

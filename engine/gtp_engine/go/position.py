@@ -272,7 +272,7 @@ class Position:
         if point != PASS:
             self._check(color, point, strict)
         if self._ply + 1 >= len(self._line.situations):
-            self._grow()
+            self.reserve(len(self._line.situations))
         lines.play(self._line, self._ply, point, color, self._flags, int(self.encores))
         self._ply += 1
 
@@ -299,6 +299,14 @@ class Position:
         if not 0 <= count <= self._ply:
             raise IndexError("cannot undo")
         self._ply -= count
+
+    def reserve(self, moves: int) -> None:
+        """Make room for this many further moves at once, which spares a long game some copying."""
+        needed = self._ply + 1 + moves
+        if needed > len(self._line.situations):
+            larger = lines.new_line(needed)
+            lines.copy_line(larger, self._line, self._ply + 1)
+            self._line = larger
 
     def repetitions(self, ply: int | None = None) -> list[int]:
         """Return the earlier plies that hold exactly the same stones as a ply, newest first.
@@ -337,8 +345,3 @@ class Position:
         other = self.copy()
         other.to_play = color
         return other._line, other._ply
-
-    def _grow(self) -> None:
-        larger = lines.new_line(2 * len(self._line.situations))
-        lines.copy_line(larger, self._line, self._ply + 1)
-        self._line = larger
