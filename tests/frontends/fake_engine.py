@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gtp_engine.evaluators.net_evaluator import RawEvaluation
 from gtp_engine.go.coords import PASS, action_to_point, parse_vertex
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.engine import Engine, EngineUnavailableError
@@ -23,25 +24,6 @@ class FakeStatus:
     seki: list[int]
     white_territory: list[int]
     black_territory: list[int]
-
-
-@dataclass
-class FakeRaw:
-    """An evaluation with recognisable numbers."""
-
-    to_play: int
-    policy: np.ndarray
-    ownership: np.ndarray
-    policy_pass: float = 0.25
-    win: float = 0.6
-    loss: float = 0.3
-    no_result: float = 0.1
-    lead: float = 2.5
-    score_mean: float = 2.0
-    score_stdev: float = 3.0
-    var_time: float | None = 4.0
-    shortterm_winloss_error: float | None = None
-    shortterm_score_error: float | None = 1.5
 
 
 class FakeSearch:
@@ -193,10 +175,23 @@ class FakeEngine(Engine):
     def final_score(self) -> float:
         return 3.5
 
-    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> FakeRaw:
+    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> RawEvaluation:
         position = self.position
         policy = np.full((position.height, position.width), 1 / 8, np.float32)
         policy[0, 0] = np.nan
-        return FakeRaw(
-            position.to_play, policy, np.full((position.height, position.width), 0.5, np.float32)
+        return RawEvaluation(
+            to_play=position.to_play,
+            symmetry=symmetry,
+            win=0.6,
+            loss=0.3,
+            no_result=0.1,
+            lead=2.0,
+            score_mean=2.0,
+            score_stdev=3.0,
+            var_time=None,
+            shortterm_winloss_error=None,
+            shortterm_score_error=None,
+            policy=policy,
+            policy_pass=1 / 8,
+            ownership=np.full((position.height, position.width), 0.5, np.float32),
         )

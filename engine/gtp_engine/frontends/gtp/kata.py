@@ -159,18 +159,25 @@ def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
 @commands.command("kata-raw-nn")
 def raw_nn(session: Session, arguments: Arguments) -> str:
     """Give the net's own opinion: `SYMMETRY [OPTIMISM]`, the symmetry 0 to 7 or `all`."""
-    word = arguments.word(0, "a symmetry")
-    if word.lower() == "all":
-        symmetries = list(range(8))
-    else:
-        symmetries = [arguments.integer(0, "the symmetry")]
-        if symmetries[0] not in range(8):
-            raise GtpError("syntax error: the symmetry must be 0 to 7 or all")
+    chosen = None if arguments.word(0, "a symmetry").lower() == "all" else _symmetry(arguments)
     optimism = arguments.number(1, "the optimism", minimum=0) if len(arguments) > 1 else None
     if optimism is not None and optimism > 1:
         raise GtpError("syntax error: the optimism must be 0 to 1")
     engine = session.net_engine()
+    from gtp_engine.go.symmetry import symmetries
+
+    width, height = session.position.width, session.position.height
+    possible = list(symmetries(width, height))
+    if chosen is not None and chosen not in possible:
+        raise GtpError(f"symmetry {chosen} turns the board, which is not square")
     return "\n".join(
-        format_raw_evaluation(symmetry, engine.raw_evaluation(symmetry, optimism))
-        for symmetry in symmetries
+        format_raw_evaluation(engine.raw_evaluation(symmetry, optimism))
+        for symmetry in (possible if chosen is None else [chosen])
     )
+
+
+def _symmetry(arguments: Arguments) -> int:
+    symmetry = arguments.integer(0, "the symmetry")
+    if symmetry not in range(8):
+        raise GtpError("syntax error: the symmetry must be 0 to 7 or all")
+    return symmetry
