@@ -111,14 +111,13 @@ def decode_sgf(data: bytes) -> str:
 def _main_line(tokens: list[tuple[str, bytes]]) -> tuple[list[Node], bool]:
     """Return the nodes up to the first closing bracket, and whether there was one."""
     nodes: list[Node] = []
-    values: list[str] = []
+    name = ""
     for kind, token in tokens:
         if kind == "I":
-            values = []
-            if nodes:
-                values = nodes[-1].setdefault(token.decode("ascii"), values)
+            name = token.decode("ascii")
         elif kind == "V":
-            values.append(token.decode("utf-8", "replace"))
+            if nodes:
+                nodes[-1].setdefault(name, []).append(token.decode("utf-8", "replace"))
         elif token == b";":
             nodes.append({})
         elif token == b")":
