@@ -44,14 +44,18 @@ def keras_graph(net: KerasNet) -> Graph:
     size, planes = net.size, ENCODERS[encoder][1]
     spatial = graph.input(SPATIAL_INPUT, TensorProto.UINT8, ["batch", planes, size, size])
     tensor = _board(graph, spatial, encoder)
-    layers = list(net.layers)
-    last = layers.pop() if isinstance(layers[-1], ActivationLayer) else ActivationLayer("linear")
+    *layers, last = net.layers
+    ending = "linear"
+    if isinstance(last, ActivationLayer):
+        ending = last.kind
+    else:
+        layers.append(last)
     for layer in layers:
         tensor = _layer(graph, tensor, layer)
     if net.outputs == 1:
-        graph.output("value", _value(graph, tensor, last.kind), ["batch", 1])
+        graph.output("value", _value(graph, tensor, ending), ["batch", 1])
     else:
-        graph.output("policy", _policy(graph, tensor, net, last.kind), ["batch", net.outputs])
+        graph.output("policy", _policy(graph, tensor, net, ending), ["batch", net.outputs])
     return graph
 
 

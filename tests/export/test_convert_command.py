@@ -1,0 +1,62 @@
+"""The command line around the converter."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from katago_writer import NetPlan, write_net
+from leela_zero_writer import write_leela_zero
+
+from gtp_export.commands import run
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (write_net(NetPlan(version=12)), ["KataGo", "katago_v7", "policy_optimistic", "2 to 25"]),
+        (write_net(NetPlan(version=3, text=True)), ["katago_v3 (22 planes, 14 globals)"]),
+        (write_leela_zero(2), ["Leela Zero", "lz18 (18 planes, 0 globals)", "19 to 19, square"]),
+    ],
+)
+def test_summary_on_stderr(
+    content: bytes, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "net", tmp_path / "net.onnx"
+    source.write_bytes(content)
+    assert run(["convert", str(source), str(target)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for part in [*expected, str(target)]:
+        assert part in captured.err
+
+
+def test_unknown_options_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in ([], ["convert"], ["convert", "a", "b", "--frobnicate"], ["transmogrify"]):
+        with pytest.raises(SystemExit) as caught:
+            run(arguments)
+        assert caught.value.code == 2
+        assert "usage: gtp-export" in capsys.readouterr().err
+
+
+def test_help_needs_only_the_standard_library() -> None:
+    code = (
+        "import sys\n"
+        "from gtp_export.commands import run\n"
+        "try:\n    run(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'onnx', 'onnxruntime', 'torch', 'h5py', 'numba'} & set(sys.modules)\n"
+        "print('heavy:', sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "convert" in done.stdout and "describe" in done.stdout
+    assert done.stdout.endswith("heavy: []\n")
+
+
+def test_a_missing_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    source = tmp_path / "net.h5"
+    source.write_bytes(b"\x89HDF\r\n\x1a\n")
+    assert run(["convert", str(source), str(tmp_path / "net.onnx")]) == 1
+    assert "pip install 'gtp-engine[keras]'" in capsys.readouterr().err
