@@ -24,7 +24,6 @@ from gtp_engine.go.board import (
     ZOBRIST,
     BoardRecord,
     clear_board,
-    copy_board,
     count_liberties,
     has_empty_neighbor,
     hash_after,
@@ -103,41 +102,11 @@ def new_line(capacity: int) -> Line:
 
 
 @kernel
-def copy_turn(target: TurnRecord, source: TurnRecord, n_points: int) -> None:
-    """Copy a turn, only as far as the board uses the arrays."""
-    target["situation"] = source["situation"]
-    target["recapture_hash"] = source["recapture_hash"]
-    target["white_bonus"] = source["white_bonus"]
-    target["move"] = source["move"]
-    target["mover"] = source["mover"]
-    target["to_play"] = source["to_play"]
-    target["passes"] = source["passes"]
-    target["status"] = source["status"]
-    target["phase"] = source["phase"]
-    target["past_end"] = source["past_end"]
-    target["has_button"] = source["has_button"]
-    target["pass_for_ko"] = source["pass_for_ko"]
-    target["ko_capture"] = source["ko_capture"]
-    target["white_moved"] = source["white_moved"]
-    target["handicap"] = source["handicap"]
-    target["initial_black"] = source["initial_black"]
-    target["opening_black"] = source["opening_black"]
-    target["recent"] = source["recent"]
-    target["repetition_start"] = source["repetition_start"]
-    target["phase_start"] = source["phase_start"]
-    target["occupied"][:n_points] = source["occupied"][:n_points]
-    # Nothing reads the encore's arrays before the encore, which clears them when it begins.
-    if source["phase"] > 0:
-        target["recapture"][:n_points] = source["recapture"][:n_points]
-        target["encore_start"][:n_points] = source["encore_start"][:n_points]
-
-
-@kernel
 def copy_ply(target: Line, target_ply: int, source: Line, source_ply: int) -> None:
     """Copy one ply of a line into another line."""
-    copy_board(target.boards[target_ply], source.boards[source_ply])
-    n_points = source.boards[source_ply]["n_points"]
-    copy_turn(target.turns[target_ply], source.turns[source_ply], n_points)
+    # Whole records: one block copy is ten times as fast as copying the used part of each field.
+    target.boards[target_ply] = source.boards[source_ply]
+    target.turns[target_ply] = source.turns[source_ply]
     target.situations[target_ply] = source.situations[source_ply]
 
 
@@ -294,7 +263,7 @@ def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     for earlier in range(ply, np.int64(turn["repetition_start"]) - 1, -1):
         if line.situations[earlier] == after:
             if not played:
-                copy_board(scratch[0], board)
+                scratch[0] = board
                 place_stone(scratch[0], point, color)
                 played = True
             if _is_same_situation(line, earlier, scratch[0], 3 - color, rules):
@@ -541,8 +510,7 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
     """
     # 1. Start from the present ply. Play going on after an end cuts the history in use.
     was_over = line.turns[ply]["status"] != PLAYING or line.turns[ply]["past_end"]
-    copy_board(line.boards[ply + 1], line.boards[ply])
-    copy_turn(line.turns[ply + 1], line.turns[ply], line.boards[ply]["n_points"])
+    copy_ply(line, ply + 1, line, ply)
     board = line.boards[ply + 1]
     turn = line.turns[ply + 1]
     if was_over and turn["recent"] > 1:
