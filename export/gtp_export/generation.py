@@ -61,7 +61,7 @@ def generate(
         teacher: Gives the labels and draws the moves of self-play.
         folder: Where `train` and `valid` are, or will be made.
         packs: Game records; without any, self-play makes everything.
-        seconds: No job is begun after that time.
+        seconds: No job but the first is begun after that time.
         seed: Together with a job's number, makes its games.
         say: Told in a line about every shard.
 
@@ -71,26 +71,23 @@ def generate(
     start = time.monotonic()
     kinds = [kind for kind in KINDS if packs or kind.name != RECORDS]
     done = _count_shards(folder)
-    records = _all_records(packs, skip=_games(RECORDS) * done.get(RECORDS, 0))
+    skip = sum(kind.games * done.get(RECORDS, 0) for kind in kinds if kind.name == RECORDS)
+    records = _all_records(packs, skip)
     positions = 0
-    while time.monotonic() - start < seconds:
+    while kinds and (positions == 0 or time.monotonic() - start < seconds):
         kind = min(kinds, key=lambda kind: (done.get(kind.name, 0) + 1) / kind.share)
         number = done.get(kind.name, 0)
         samples = _make(teacher, kind, records, _job_seed(seed, kind, number))
         if samples is None:
             kinds.remove(kind)
             continue
-        side = "valid" if number % VALID_EVERY == VALID_EVERY - 1 or number == 0 else "train"
+        side = "valid" if number % VALID_EVERY == 1 else "train"
         write_shard(folder / side / f"{kind.name}-{number:06d}.npz", samples)
         done[kind.name] = number + 1
         positions += len(samples.features)
         elapsed = time.monotonic() - start
         say(f"{positions} positions in {elapsed:.0f} s; last {kind.name}, {side}")
     return positions
-
-
-def _games(name: str) -> int:
-    return next(kind.games for kind in KINDS if kind.name == name)
 
 
 def _count_shards(folder: Path) -> dict[str, int]:

@@ -116,7 +116,8 @@ def read_shard(path: Path) -> Samples:
         ShardError: The file is no shard or is damaged.
     """
     try:
-        with np.load(path) as arrays:
+        # Opened here, because numpy leaves the file open when it turns out to be no archive.
+        with path.open("rb") as file, np.load(file) as arrays:
             width, height = (int(side) for side in arrays["size"])
             return Samples(width, height, *(arrays[name] for name in ARRAYS))
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:

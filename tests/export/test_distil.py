@@ -1,0 +1,181 @@
+"""Labels, shards, self-play and the folder they fill."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.go.coords import BLACK, WHITE, action_to_point
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_export.generation import KINDS, draw_size, generate
+from gtp_export.labels import Teacher
+from gtp_export.samples import (
+    Samples,
+    ShardError,
+    join_samples,
+    pack_samples,
+    read_shard,
+    transform_board,
+    transform_policy,
+    write_shard,
+)
+from gtp_export.selfplay import draw_plan, play_games
+from gtp_export.tower_file import TINY_SHAPE
+
+TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
+
+
+def random_samples(width: int, height: int, n: int, seed: int = 1) -> tuple[Samples, np.ndarray]:
+    """Return samples and the planes that are packed in them."""
+    generator = np.random.default_rng(seed)
+    spatial = (generator.random((n, 22, height, width)) < 0.3).astype(np.uint8)
+    policy = generator.dirichlet(np.ones(width * height + 1), n).astype(np.float32)
+    samples = pack_samples(
+        spatial,
+        generator.normal(size=(n, 19)).astype(np.float32),
+        policy,
+        generator.dirichlet(np.ones(3), n).astype(np.float32),
+        generator.normal(size=(n, 3)).astype(np.float32),
+        generator.uniform(-1, 1, (n, height, width)).astype(np.float32),
+    )
+    return samples, spatial
+
+
+@pytest.mark.parametrize("size", [(9, 9), (5, 7), (19, 19), (2, 3)])
+def test_planes_survive_packing(size: tuple[int, int]) -> None:
+    samples, spatial = random_samples(*size, n=5)
+    index = np.array([4, 0, 2])
+    np.testing.assert_array_equal(samples.spatial(index), spatial[index])
+
+
+def test_shards_survive_the_disk(tmp_path: Path) -> None:
+    samples, _ = random_samples(5, 7, n=3)
+    write_shard(tmp_path / "a.npz", samples)
+    again = read_shard(tmp_path / "a.npz")
+    assert (again.width, again.height) == (5, 7)
+    for wanted, got in zip(samples[2:], again[2:], strict=True):
+        np.testing.assert_array_equal(wanted, got)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"junk"])
+def test_a_broken_shard_is_an_error_that_names_it(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(content)
+    with pytest.raises(ShardError, match=r"a\.npz"):
+        read_shard(path)
+
+
+def test_samples_of_one_size_are_joined() -> None:
+    first, second = random_samples(5, 5, 2)[0], random_samples(5, 5, 3, seed=2)[0]
+    joined = join_samples([first, second])
+    assert len(joined.features) == 5
+    np.testing.assert_array_equal(joined.policy[2:], second.policy)
+    with pytest.raises(ValueError, match="2 board sizes"):
+        join_samples([first, random_samples(5, 6, 1)[0]])
+
+
+def test_symmetries_turn_board_and_policy_alike() -> None:
+    board = np.arange(6).reshape(1, 2, 3)
+    policy = np.concatenate([board.reshape(1, 6), [[99]]], axis=1)
+    seen = set()
+    for symmetry in range(8):
+        turned = transform_board(board, symmetry)
+        assert turned.shape == ((1, 3, 2) if symmetry & 4 else (1, 2, 3))
+        moved = transform_policy(policy, 3, 2, symmetry)
+        np.testing.assert_array_equal(moved[0, :-1], turned.ravel())
+        assert moved[0, -1] == 99
+        seen.add(turned.tobytes() + bytes(turned.shape))
+    assert len(seen) == 8
+
+
+def test_labels_are_chances_of_legal_moves_for_the_side_to_move() -> None:
+    position = Position(5, 5, Rules(komi=3.0))
+    for i, action in enumerate((1, 12, 5, 13)):
+        position.play(BLACK if i % 2 == 0 else WHITE, action_to_point(action, 5, 5))
+    labels = Teacher(TINY_NET).label([position, position])
+    np.testing.assert_allclose(labels.policy.sum(1), 1.0, atol=1e-5)
+    assert set(np.flatnonzero(labels.policy[0] == 0)) == {1, 5, 12, 13}
+    np.testing.assert_array_equal(labels.policy[0], labels.policy[1])
+    assert labels.spatial[0, 1].sum() == 2 and labels.spatial[0, 2].sum() == 2
+    assert labels.ownership.shape == (2, 5, 5)
+
+
+def test_no_result_is_possible_where_the_rules_know_it() -> None:
+    every = [
+        Position(5, 5, Rules(ko=Ko.POSITIONAL)),
+        Position(5, 5, Rules(ko=Ko.SIMPLE)),
+        Position(5, 5, Rules(scoring=Scoring.TERRITORY)),
+    ]
+    value = Teacher(TINY_NET).label(every).value
+    np.testing.assert_allclose(value.sum(1), 1.0, atol=1e-5)
+    assert value[0, 2] == 0 and value[1, 2] > 0 and value[2, 2] > 0
+
+
+def test_a_teacher_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NetFileError, match="none"):
+        Teacher(tmp_path / "none.onnx")
+
+
+def test_selfplay_is_reproducible_and_whole() -> None:
+    def play() -> Samples:
+        generator = np.random.default_rng(5)
+        plans = [draw_plan(generator, 5, 4) for _ in range(3)]
+        return play_games(Teacher(TINY_NET), plans, 5, 4, seed=11)
+
+    first, second = play(), play()
+    for wanted, got in zip(first[2:], second[2:], strict=True):
+        np.testing.assert_array_equal(wanted, got)
+    assert first.policy.shape[1] == 21 and len(first.features) > 30
+    # Occupied points are never among the moves.
+    planes = first.spatial(np.arange(len(first.features)))
+    stones = (planes[:, 1] | planes[:, 2]).reshape(-1, 20).astype(bool)
+    in_encore = first.features[:, 12] > 0
+    assert not (first.policy[:, :-1][~in_encore] > 0)[stones[~in_encore]].any()
+
+
+def test_plans_cover_rules_and_komi() -> None:
+    generator = np.random.default_rng(1)
+    plans = [draw_plan(generator, 9, 9) for _ in range(300)]
+    assert {plan.rules.scoring for plan in plans} == set(Scoring)
+    assert {plan.rules.ko for plan in plans} == set(Ko)
+    assert any(plan.encores for plan in plans) and any(plan.rules.button for plan in plans)
+    assert all(2 * plan.rules.komi == round(2 * plan.rules.komi) for plan in plans)
+    assert np.std([plan.rules.komi for plan in plans]) > 1.0
+
+
+def test_sizes_cover_the_range() -> None:
+    generator = np.random.default_rng(1)
+    sizes = [draw_size(generator) for _ in range(2000)]
+    assert {side for size in sizes for side in size} == set(range(2, 26))
+    assert 0.2 < sum(width != height for width, height in sizes) / 2000 < 0.5
+
+
+def test_a_folder_of_shards_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sum(kind.share for kind in KINDS) == pytest.approx(1.0)
+    small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
+    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+    teacher, lines = Teacher(TINY_NET), []
+    for _ in range(2):
+        generate(teacher, tmp_path, [], 0.0, 3, lines.append)
+    assert len(lines) == 2
+    made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
+    assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
+    assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
+
+
+def test_records_become_shards_until_they_are_used_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tuple(replace(kind, games=1) for kind in KINDS if kind.name == "records")
+    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+    pack = tmp_path / "games.sgf"
+    pack.write_text("(;SZ[9];B[aa];W[bb])\n" * 3)
+    teacher, lines = Teacher(TINY_NET), []
+    assert generate(teacher, tmp_path, [pack], 60.0, 3, lines.append) == 6
+    assert len(lines) == 3

@@ -1,0 +1,176 @@
+"""Training: losses, batches, resuming, and the command from teacher to net."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gtp_engine.evaluators.onnx_runtime import OnnxNet  # noqa: E402
+from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.losses import losses  # noqa: E402
+from gtp_export.measures import measure  # noqa: E402
+from gtp_export.networks import Tower, TowerOutputs  # noqa: E402
+from gtp_export.sample_source import SampleSource, make_batch  # noqa: E402
+from gtp_export.samples import Samples, pack_samples, write_shard  # noqa: E402
+from gtp_export.tower import PRESETS  # noqa: E402
+from gtp_export.training import Trainer, TrainPlan, train  # noqa: E402
+
+TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
+
+
+def easy_samples(width: int, height: int, n: int) -> Samples:
+    """Return samples whose answers can be read off a plane: play the marked point, it is ours."""
+    generator = np.random.default_rng(width * height)
+    area = width * height
+    spatial = np.zeros((n, 22, height, width), np.uint8)
+    spatial[:, 0] = 1
+    marked = generator.integers(area, size=n)
+    spatial.reshape(n, 22, area)[np.arange(n), 9, marked] = 1
+    policy = np.zeros((n, area + 1), np.float32)
+    policy[np.arange(n), marked] = 1
+    wins = generator.integers(2, size=n)
+    features = np.zeros((n, 19), np.float32)
+    features[:, 5] = 2.0 * wins - 1.0
+    value = np.stack([wins, 1 - wins, np.zeros(n)], 1).astype(np.float32)
+    score = np.stack([10.0 * features[:, 5], np.full(n, 5.0), 10.0 * features[:, 5]], 1)
+    owner = 2.0 * spatial[:, 9].astype(np.float32) - 1.0
+    return pack_samples(spatial, features, policy, value, score.astype(np.float32), owner)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    for side in ("train", "valid"):
+        (folder / side).mkdir(parents=True)
+        write_shard(folder / side / "5x5-000000.npz", easy_samples(5, 5, 60))
+        write_shard(folder / side / "other-000000.npz", easy_samples(4, 6, 60))
+    return folder
+
+
+def plan_for(data: Path, minutes: float) -> TrainPlan:
+    return TrainPlan(
+        PRESETS["tiny"], data, data.parent / "run", minutes, batch_points=800, warm_up_steps=10
+    )
+
+
+def test_perfect_outputs_cost_nothing() -> None:
+    batch = make_batch(easy_samples(5, 5, 4), np.arange(4), 0)
+    targets = batch.targets
+    outputs = TowerOutputs(
+        policy=(targets.policy + 1e-9).log(),
+        value=(targets.value + 1e-9).log(),
+        score=targets.score,
+        ownership_logit=20.0 * targets.ownership,
+    )
+    for name, loss in losses(outputs, targets).items():
+        assert float(loss) == pytest.approx(0.0, abs=1e-4), name
+
+
+def test_stones_are_no_moves_unless_the_teacher_plays_there() -> None:
+    batch = make_batch(easy_samples(5, 5, 1), np.arange(1), 0)
+    targets = batch.targets
+    played = int(targets.policy.argmax())
+    other = (played + 1) % 25
+    occupied = torch.zeros(1, 25, dtype=torch.bool)
+    occupied[0, [played, other]] = True
+    logits = torch.zeros(1, 26)
+    outputs = TowerOutputs(logits, torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(1, 5, 5))
+    found = losses(outputs, targets._replace(occupied=occupied))
+    assert float(found["policy"]) == pytest.approx(np.log(25))
+
+
+@pytest.mark.parametrize("symmetry", range(8))
+def test_batches_are_turned_as_a_whole(symmetry: int) -> None:
+    batch = make_batch(easy_samples(4, 6, 8), np.arange(8), symmetry)
+    marked = batch.spatial[:, 9].flatten(1).argmax(1)
+    assert torch.equal(batch.targets.policy.argmax(1), marked)
+    assert torch.equal(batch.targets.ownership.flatten(1).argmax(1), marked)
+
+
+def test_batches_hold_one_size_and_about_as_many_points(data: Path) -> None:
+    source = SampleSource(data / "train", batch_points=240)
+    generator = np.random.default_rng(1)
+    shapes = {tuple(source.draw(generator).spatial.shape) for _ in range(40)}
+    assert shapes <= {(9, 22, 5, 5), (10, 22, 6, 4), (10, 22, 4, 6)} and len(shapes) == 3
+
+
+def test_a_damaged_shard_is_passed_over(data: Path) -> None:
+    (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
+    SampleSource(data / "train", batch_points=240)
+
+
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no shards"):
+        SampleSource(tmp_path, batch_points=240)
+
+
+def test_training_learns_what_is_easy(data: Path) -> None:
+    trainer = Trainer(0, plan_for(data, minutes=10.0))
+    first = trainer.step()
+    for _ in range(25):
+        last = trainer.step()
+    assert last["policy"] < 0.5 * first["policy"]
+    assert last["value"] < 0.5 * first["value"]
+    assert last["ownership"] < 0.5 * first["ownership"]
+
+
+def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
+    plan = plan_for(data, minutes=10.0)
+    plan.out.mkdir()
+    trainer = Trainer(0, plan)
+    for _ in range(3):
+        trainer.step()
+    trainer.save()
+    resumed = Trainer(0, plan)
+    assert resumed.restore()
+    assert (resumed.steps, resumed.samples) == (trainer.steps, trainer.samples)
+    assert resumed.seconds > 0
+    for name, array in trainer.average.weights().items():
+        np.testing.assert_array_equal(resumed.average.weights()[name], array)
+    assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
+
+
+def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
+    plan = plan_for(data, minutes=10.0)
+    plan.out.mkdir()
+    Trainer(0, plan).save()
+    other = TrainPlan(PRESETS["b4c48"], data, plan.out, 10.0)
+    with pytest.raises(ValueError, match="another shape"):
+        Trainer(0, other).restore()
+
+
+def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
+    plan, exported, lines = plan_for(data, minutes=0.02), [], []
+    train(plan, lambda net, stem: exported.append(stem), lines.append)
+    assert exported == ["student-final"]
+    entry = json.loads((plan.out / "metrics.jsonl").read_text().splitlines()[-1])
+    assert entry["steps"] > 0 and set(entry["valid"]) == {"other"}
+
+
+def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
+    net = Tower(PRESETS["tiny"])
+    net.eval()
+    found = measure(net, data / "valid")["other"]
+    assert found["positions"] == 120
+    assert found["policy_kl"] > 0 and 0 <= found["top1"] <= 1 and 0 <= found["win_error"] <= 1
+
+
+def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, "--minutes", "0.04", "--name", "pupil"]) == 0
+    info = OnnxNet(tmp_path / "student-final.onnx", "cpu").info
+    assert info.name == "pupil" and "tiny" in info.source
+    assert "student-final.onnx" in capsys.readouterr().err
+    facts = json.loads((tmp_path / "facts.json").read_text())
+    assert facts["positions"]["valid"]
+
+
+def test_a_preset_nobody_knows_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "huge"]
+    assert run_command(["distil", *arguments]) == 1
+    assert "unknown preset 'huge'" in capsys.readouterr().err
