@@ -246,6 +246,11 @@ class NetEvaluator:
             return None
         return float(raw.score[:, columns.index(name)].mean())
 
+    def clear_cache(self) -> None:
+        """Forget every evaluation."""
+        with self._guard:
+            self._caches.clear()
+
     def _cache(self, width: int, height: int) -> EvaluationCache:
         with self._guard:
             if (width, height) not in self._caches:
