@@ -4,10 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import onnx
 import pytest
 from katago_writer import NetPlan, write_net
 from leela_zero_writer import write_leela_zero
 
+from gtp_engine.evaluators.contract import NetInfo
 from gtp_export.commands import run
 
 
@@ -29,6 +31,27 @@ def test_summary_on_stderr(
     assert captured.out == ""
     for part in [*expected, str(target)]:
         assert part in captured.err
+
+
+def test_texts_reach_the_description(tmp_path: Path) -> None:
+    source, target = tmp_path / "net", tmp_path / "net.onnx"
+    source.write_bytes(write_net(NetPlan()))
+    given = ["--name", "mine", "--licence", "MIT", "--strength", "none", "--trained-on", "noise"]
+    assert run(["convert", str(source), str(target), *given]) == 0
+    info = NetInfo.from_metadata(
+        {item.key: item.value for item in onnx.load(target).metadata_props}
+    )
+    assert (info.name, info.licence) == ("mine", "MIT")
+    assert (info.strength, info.trained_on) == ("none", "noise")
+
+
+def test_a_folder_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "net", tmp_path / "folder"
+    source.write_bytes(write_net(NetPlan()))
+    target.mkdir()
+    assert run(["convert", str(source), str(target)]) == 1
+    assert capsys.readouterr().err.startswith(f"gtp-export: {target}: ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "net"]
 
 
 def test_unknown_options_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:

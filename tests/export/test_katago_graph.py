@@ -4,6 +4,7 @@ from pathlib import Path
 
 import katago_oracle
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 from katago_writer import (
@@ -107,6 +108,7 @@ def natural_score(misc: np.ndarray, version: int, by: Multipliers, points: int) 
 def test_graph_computes_what_the_layers_say(title: str, tmp_path: Path) -> None:
     plan = PLANS[title]
     path = convert(plan, tmp_path)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
     net = read_katago(tmp_path / "net", (tmp_path / "net").read_bytes())
     session = open_session(path)
     info = NetInfo.from_metadata(session.get_modelmeta().custom_metadata_map)
@@ -157,8 +159,6 @@ def test_text_and_binary_give_the_same(tmp_path: Path) -> None:
 
 def test_no_mask_and_no_layout_work_on_a_full_board(tmp_path: Path) -> None:
     """A plain residual net is convolutions, norms, activations and sums, and nothing besides."""
-    import onnx
-
     model = onnx.load(convert(NetPlan(version=8, blocks=(ORDINARY,) * 3), tmp_path))
     trunk = [node.op_type for node in model.graph.node]
     assert trunk.count("Conv") == 1 + 3 * 2 + 3 + 2

@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gtp_export.convert.conversion import Conversion
 
+_TEXTS = {
+    "name": "its name",
+    "licence": "its licence",
+    "trained_on": "what it was trained on",
+    "strength": "its measured strength",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export convert` takes."""
     parser.add_argument("source", type=Path, metavar="IN", help="a KataGo, Leela Zero or Keras net")
     parser.add_argument("target", type=Path, metavar="OUT.onnx", help="the file to write")
+    for field, text in _TEXTS.items():
+        option = f"--{field.replace('_', '-')}"
+        parser.add_argument(option, metavar="TEXT", help=f"{text}, for the net's description")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert, and say on stderr what came of it."""
     from gtp_export.convert.conversion import convert_file
 
-    conversion = convert_file(arguments.source, arguments.target)
+    given = {field: getattr(arguments, field) for field in _TEXTS}
+    texts = {field: text for field, text in given.items() if text is not None}
+    conversion = convert_file(arguments.source, arguments.target, texts)
     print(summary(conversion, arguments.target), file=sys.stderr)
     return 0
 

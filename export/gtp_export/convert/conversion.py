@@ -1,8 +1,10 @@
 """From a foreign net file to a self-describing ONNX file."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_export.convert.container import NetFormat, read_net_file
@@ -26,8 +28,13 @@ class Conversion:
     seconds: float
 
 
-def convert_file(source: Path, target: Path) -> Conversion:
+def convert_file(source: Path, target: Path, texts: Mapping[str, str] | None = None) -> Conversion:
     """Convert a foreign net and write it to `target`, all of it or nothing.
+
+    Args:
+        source: The foreign net.
+        target: The ONNX file to write.
+        texts: Fields of the description that the foreign file does not know, such as `licence`.
 
     Raises:
         NetFileError: the source is no net that can be converted.
@@ -38,6 +45,8 @@ def convert_file(source: Path, target: Path) -> Conversion:
         raise NetFileError(f"{target}: the net cannot be written over itself")
     try:
         net_format, graph, info = load_net(source)
+        given: dict[str, Any] = dict(texts or {})
+        info = replace(info, **given)
         model = graph.model(info.to_metadata())
         add_golden(model, info)
         write_model(model, target)

@@ -99,7 +99,7 @@ class Graph:
         return self._constants[key]
 
     def model(self, metadata: Mapping[str, str]) -> onnx.ModelProto:
-        """Return the finished model, its shapes and types checked."""
+        """Return the finished model with these entries of metadata."""
         graph = helper.make_graph(
             self._nodes, self._name, self._inputs, self._outputs, self._initializers
         )
