@@ -25,12 +25,13 @@ class Conversation:
         self._server = Server(engine, self.inbox, self.output, Journal())
         self._received = b""
         self._grown = threading.Condition()
+        self._receiver = threading.Thread(target=self._receive, daemon=True)
         self.is_over = threading.Event()
 
     def __enter__(self) -> "Conversation":
         self.inbox.start()
         threading.Thread(target=self._serve, daemon=True).start()
-        threading.Thread(target=self._receive, daemon=True).start()
+        self._receiver.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -79,6 +80,6 @@ class Conversation:
         """End the input, wait for the server to leave, and return what it still said."""
         if self._to_server >= 0:
             self.hang_up()
-        assert self.is_over.wait(TIMEOUT)
-        with self._grown:
-            return self._received
+        self._receiver.join(TIMEOUT)
+        assert not self._receiver.is_alive()
+        return self._received

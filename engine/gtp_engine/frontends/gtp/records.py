@@ -1,5 +1,51 @@
 """Games in and out of SGF files."""
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.session import Session
 
 commands = Registry()
+
+_NUMBERED = re.compile(r"(.*\S)\s+([0-9]{1,6})")
+
+
+@commands.command("loadsgf")
+def load(session: Session, arguments: Arguments) -> str:
+    """Take over the game of a file, up to before the move of a number if one is given."""
+    arguments.word(0, "a file name")
+    path, before_move = arguments.rest, None
+    numbered = _NUMBERED.fullmatch(path)
+    if numbered is not None and not Path(path).is_file():
+        path, before_move = numbered[1], int(numbered[2])
+    engine = session.board_engine()
+    from gtp_engine.go.sgf import SgfError, load_sgf
+
+    try:
+        record = load_sgf(path)
+        komi = engine.komi if record.komi is None else record.komi
+        rules = replace(record.rules or engine.rules, komi=komi)
+        engine.adopt(record.position(before_move, rules))
+    except SgfError as error:
+        raise GtpError(f"cannot load file: {error}") from None
+    return ""
+
+
+@commands.command("printsgf")
+def save(session: Session, arguments: Arguments) -> str:
+    """Give the game as SGF, or write it to a file if one is named."""
+    position = session.position
+    from gtp_engine.go.sgf import format_sgf
+
+    text = format_sgf(position)
+    if arguments.rest in ("", "-"):
+        return text.replace("#", "")
+    try:
+        Path(arguments.rest).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        reason = getattr(error, "strerror", None) or error
+        raise GtpError(f"cannot write file: {reason}") from None
+    return ""

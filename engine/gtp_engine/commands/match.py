@@ -1,0 +1,376 @@
+"""`gtp-engine match`: let two GTP engines play each other, and say what the results mean."""
+
+import argparse
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.statistics import Sprt
+
+if TYPE_CHECKING:
+    from gtp_engine.commands.match_report import Report
+    from gtp_engine.commands.referee import Game, Terms
+    from gtp_engine.frontends.gtp.client import GtpClient
+
+_EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
+
+examples:
+  gtp-engine match "self --playouts 200" "gnugo --mode gtp --level 10" --size 9 --games 40
+  gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
+
+Results and a summary go to stdout, progress to stderr.
+"""
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that one answer may take before the engine counts as hanging."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the command's options."""
+    parser.description = "Let two GTP engines play each other; colors alternate."
+    parser.epilog = _EXAMPLES
+    parser.add_argument("a", metavar="A", help="the first engine's command line")
+    parser.add_argument("b", metavar="B", help="the second engine's command line")
+    games = parser.add_argument_group("the games")
+    games.add_argument("--games", type=_count, default=10, metavar="N", help="how many (10)")
+    games.add_argument("--size", type=_size, default=(19, 19), metavar="N|WxH", help="board (19)")
+    games.add_argument("--komi", type=float, metavar="POINTS", help="7.5; 7 up to 9x9")
+    games.add_argument(
+        "--rules",
+        metavar="NAME",
+        help="what the referee goes by (chinese: simple ko, area scoring); when given, engines "
+        "that understand kata-set-rules are told",
+    )
+    games.add_argument(
+        "--max-moves", type=_count, metavar="N", help="end and count games there (3 per point)"
+    )
+    games.add_argument(
+        "--openings",
+        type=_count,
+        default=0,
+        metavar="K",
+        help="begin with K random moves, the same for two games with colors changed",
+    )
+    games.add_argument("--seed", type=int, default=0, metavar="N", help="of the openings (0)")
+    running = parser.add_argument_group("running")
+    running.add_argument(
+        "--parallel", type=_count, default=1, metavar="P", help="games at once (1)"
+    )
+    running.add_argument(
+        "--timeout",
+        type=float,
+        default=DEFAULT_TIMEOUT,
+        metavar="SECONDS",
+        help=f"an engine that takes longer for an answer loses ({DEFAULT_TIMEOUT:g})",
+    )
+    running.add_argument(
+        "--sprt",
+        type=float,
+        nargs=2,
+        metavar=("ELO0", "ELO1"),
+        help="stop once it is clear whether A is ELO1 stronger or only ELO0 (both 5 %% error)",
+    )
+    output = parser.add_argument_group("records")
+    output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF")
+    output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
+
+
+def _count(text: str) -> int:
+    try:
+        return parse_count(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _size(text: str) -> tuple[int, int]:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play a match; return 0, or 1 if it could not be played to its end.
+
+    Raises:
+        UsageError: An option or a command line makes no sense.
+    """
+    from gtp_engine.commands.match_report import Report
+    from gtp_engine.frontends.gtp.client import EngineFailure, split_command
+
+    sprt = _read_sprt(args.sprt)
+    terms = _read_terms(args)
+    try:
+        commands = [split_command(args.a), split_command(args.b)]
+    except ValueError as error:
+        raise UsageError(f"an engine's command line: {error}") from None
+    if args.sgf is not None:
+        _make_folder(args.sgf)
+    try:
+        tables = [Table(commands, args.timeout) for _ in range(min(args.parallel, args.games))]
+        with tables[0].seated() as engines:
+            names = _names(engines)
+            match = Match(tables, names, terms, args.games, args.seed, sprt)
+            report = Report(names, [args.a, args.b], terms, sprt)
+            with _progress(args.games, report) as show:
+                match.play(lambda game: _record(report, game, args.sgf, show))
+    except EngineFailure as failure:
+        print(f"gtp-engine match: {failure}", file=sys.stderr)
+        return 1
+    print(report.text())
+    if args.json is not None:
+        _write(args.json, json.dumps(report.document(), indent=1) + "\n")
+    if match.failure is not None:
+        print(f"gtp-engine match: {match.failure}", file=sys.stderr)
+    return 0 if match.failure is None else 1
+
+
+def _read_sprt(bounds: list[float] | None) -> Sprt | None:
+    if bounds is None:
+        return None
+    if not -2000 < bounds[0] < bounds[1] < 2000:
+        raise UsageError("--sprt: ELO0 must be less than ELO1")
+    return Sprt(*bounds)
+
+
+def _read_terms(args: argparse.Namespace) -> "Terms":
+    from dataclasses import replace
+
+    from gtp_engine.commands.referee import Terms
+    from gtp_engine.go.rules import Rules, parse_komi
+    from gtp_engine.play.settings import customary_komi
+
+    width, height = args.size
+    try:
+        rules = Rules.parse(args.rules or "chinese")
+        komi = customary_komi(rules, width, height) if args.komi is None else parse_komi(args.komi)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Terms(
+        width=width,
+        height=height,
+        komi=komi,
+        rules=replace(rules, komi=komi),
+        rules_name=args.rules,
+        max_moves=args.max_moves or 3 * width * height,
+        opening_moves=args.openings,
+    )
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--sgf: {folder}: {error.strerror}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"gtp-engine match: {path}: {error.strerror}", file=sys.stderr)
+
+
+def _record(
+    report: "Report", game: "Game", folder: Path | None, show: "Callable[[Game], None]"
+) -> None:
+    report.add(game)
+    if folder is not None:
+        _write(folder / f"game{game.number:04}.sgf", game.sgf)
+    show(game)
+
+
+def _names(engines: "list[GtpClient]") -> list[str]:
+    """Return what the engines call themselves, told apart."""
+    from gtp_engine.frontends.gtp.client import EngineRefusal
+
+    names = []
+    for engine in engines:
+        words = []
+        for command in ("name", "version"):
+            try:
+                words.append(engine.ask(command))
+            except EngineRefusal:
+                continue
+        names.append(" ".join(filter(None, words)) or "unknown")
+    if names[0] == names[1]:
+        names = [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=True)]
+    return names
+
+
+class Table:
+    """A place where games are played: both engines, started anew if one of them failed."""
+
+    def __init__(self, commands: list[list[str]], timeout: float) -> None:
+        self._commands = commands
+        self._timeout = timeout
+        self._engines: list[GtpClient] = []
+
+    def engines(self) -> "list[GtpClient]":
+        """Return both engines, started if they are not running.
+
+        Raises:
+            EngineDied: One of them cannot be started.
+        """
+        from gtp_engine.frontends.gtp.client import GtpClient
+
+        while len(self._engines) < len(self._commands):
+            command = self._commands[len(self._engines)]
+            self._engines.append(GtpClient(command, self._timeout))
+        return self._engines
+
+    @contextmanager
+    def seated(self) -> "Iterator[list[GtpClient]]":
+        """Return a context with both engines, at whose end they leave.
+
+        Raises:
+            EngineDied: One of them cannot be started.
+        """
+        try:
+            yield self.engines()
+        finally:
+            self.clear()
+
+    def clear(self) -> None:
+        """End both engines."""
+        while self._engines:
+            self._engines.pop().close()
+
+
+@dataclass
+class _Turnstile:
+    """Hands out the numbers of games."""
+
+    n_games: int
+    next_number: int = 1
+    is_closed: bool = False
+
+
+class Match:
+    """A number of games at one or several tables."""
+
+    def __init__(
+        self,
+        tables: list[Table],
+        names: list[str],
+        terms: "Terms",
+        n_games: int,
+        seed: int,
+        sprt: Sprt | None,
+    ) -> None:
+        self._tables = tables
+        self._names = names
+        self._terms = terms
+        self._seed = seed
+        self._sprt = sprt
+        self._lock = threading.Lock()
+        self._turnstile = _Turnstile(n_games)
+        self._points = 0.0
+        self._decided = 0
+        self.failure: str | None = None
+        """Why the match broke off, if it did."""
+
+    def play(self, on_game: "Callable[[Game], None]") -> None:
+        """Play the games; Ctrl-C ends the match with those that are finished.
+
+        Args:
+            on_game: Called with each finished game, one at a time.
+        """
+        threads = [
+            threading.Thread(target=self._serve, args=(table, on_game), daemon=True)
+            for table in self._tables
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            self._turnstile.is_closed = True
+            self.failure = "interrupted"
+
+    def _serve(self, table: Table, on_game: "Callable[[Game], None]") -> None:
+        try:
+            while (number := self._next_number()) is not None:
+                game = self._play_one(table, number)
+                with self._lock:
+                    if not self._turnstile.is_closed or self._sprt is not None:
+                        self._score(game)
+                        on_game(game)
+        except Exception as error:
+            self._turnstile.is_closed = True
+            self.failure = str(error) or type(error).__name__
+        finally:
+            table.clear()
+
+    def _next_number(self) -> int | None:
+        with self._lock:
+            turnstile = self._turnstile
+            if turnstile.is_closed or turnstile.next_number > turnstile.n_games:
+                return None
+            turnstile.next_number += 1
+            return turnstile.next_number - 1
+
+    def _play_one(self, table: Table, number: int) -> "Game":
+        from gtp_engine.commands.match_report import FAILURES
+        from gtp_engine.commands.referee import Game, Referee
+
+        game = Game(number, black=(number - 1) % 2)
+        opening_seed = f"{self._seed}/{(number - 1) // 2}"
+        Referee(table.engines(), self._names, self._terms, game).conduct(opening_seed)
+        if game.reason in FAILURES:
+            table.clear()
+        return game
+
+    def _score(self, game: "Game") -> None:
+        if game.winner is None and not game.is_draw:
+            return
+        self._decided += 1
+        self._points += 0.5 if game.is_draw else 1.0 - (game.winner or 0)
+        if self._sprt is not None and self._sprt.verdict(self._points, self._decided):
+            self._turnstile.is_closed = True
+
+
+@contextmanager
+def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[Game], None]]":
+    """Return a context with a function that shows a finished game on stderr."""
+    if not sys.stderr.isatty():
+        began = time.monotonic()
+
+        def print_line(game: "Game") -> None:
+            left = (time.monotonic() - began) / report.n_games * (n_games - report.n_games)
+            line = report.game_line(game)
+            print(f"{report.n_games}/{n_games} {line}, {left:.0f} s left", file=sys.stderr)
+
+        yield print_line
+        return
+    with _bar(n_games) as bar:
+
+        def advance(game: "Game") -> None:
+            bar.console.print(report.game_line(game), highlight=False, markup=False)
+            bar.update(bar.task_ids[0], advance=1, description=report.standing())
+
+        yield advance
+
+
+def _bar(n_games: int) -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeLeft(),
+        console=Console(stderr=True),
+    )
+    bar.add_task("playing", total=n_games)
+    return bar

@@ -1,0 +1,220 @@
+"""What came out of a match, as text and as JSON."""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from gtp_engine.commands.referee import Game, Terms, color_name
+from gtp_engine.commands.statistics import Interval, Sprt, elo, wilson
+from gtp_engine.go.coords import BLACK
+
+FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "bad reply")
+"""Reasons for which an engine loses a game by its own fault."""
+
+_LETTERS = "AB"
+
+
+class Report:
+    """Collects games."""
+
+    def __init__(
+        self, names: list[str], commands: list[str], terms: Terms, sprt: Sprt | None
+    ) -> None:
+        self._names = names
+        self._commands = commands
+        self._terms = terms
+        self._sprt = sprt
+        self._games: list[Game] = []
+
+    def add(self, game: Game) -> None:
+        """Count a finished game."""
+        self._games.append(game)
+        self._games.sort(key=lambda each: each.number)
+
+    @property
+    def n_games(self) -> int:
+        """How many games are finished."""
+        return len(self._games)
+
+    def wins(self, engine: int) -> int:
+        """Return how many games an engine has won."""
+        return sum(game.winner == engine for game in self._games)
+
+    @property
+    def draws(self) -> int:
+        """How many games ended in a draw."""
+        return sum(game.is_draw for game in self._games)
+
+    @property
+    def decided(self) -> int:
+        """How many games have a result, draws included."""
+        return self.wins(0) + self.wins(1) + self.draws
+
+    @property
+    def points(self) -> float:
+        """Games that A won, half a one for each draw."""
+        return self.wins(0) + 0.5 * self.draws
+
+    def failures(self, engine: int) -> dict[str, int]:
+        """Return how often an engine lost by its own fault, by reason."""
+        counts = dict.fromkeys(FAILURES, 0)
+        for game in self._games:
+            if game.reason in counts and game.winner == 1 - engine:
+                counts[game.reason] += 1
+        return counts
+
+    # For people ---------------------------------------------------------------------------------
+
+    def standing(self) -> str:
+        """Return the score so far, in a few words."""
+        draws = f" ={self.draws}" if self.draws else ""
+        return f"A {self.wins(0)}-{self.wins(1)} B{draws}"
+
+    def game_line(self, game: Game) -> str:
+        """Return a finished game in one line."""
+        if game.winner is None:
+            who = "a draw" if game.is_draw else "no result"
+        else:
+            who = f"{_LETTERS[game.winner]} ({color_name(game, game.winner)}) wins"
+        detail = f" ({game.detail})" if game.detail else ""
+        return (
+            f"game {game.number}: {who}, {game.result} by {game.reason}{detail},"
+            f" {game.moves} moves; {self.standing()}"
+        )
+
+    def text(self) -> str:
+        """Return the summary."""
+        terms = self._terms
+        size = f"{terms.width}x{terms.height}"
+        lines = [
+            f"{letter}: {name}: {command}"
+            for letter, name, command in zip(_LETTERS, self._names, self._commands, strict=True)
+        ]
+        void = self.n_games - self.decided
+        lines += [
+            f"{self.n_games} games on {size}, komi {terms.komi:g}",
+            f"A won {self.wins(0)}, B won {self.wins(1)}, {self.draws} draws, {void} void",
+        ]
+        if self.decided:
+            lines += self._strength_lines()
+        lines += self._count_lines()
+        lines += self._failure_lines()
+        lines += self._time_lines()
+        return "\n".join(lines)
+
+    def _strength_lines(self) -> list[str]:
+        share, points = wilson(self.points, self.decided), elo(self.points, self.decided)
+        lines = [
+            f"A's share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}),"
+            f" Elo {points.estimate:+.0f} (95 %: {points.low:+.0f} to {points.high:+.0f})",
+        ]
+        for color in ("black", "white"):
+            games = [game for game in self._games if color_name(game, 0) == color]
+            won = sum(game.winner == 0 for game in games)
+            lines.append(f"A as {color}: won {won} of {len(games)}")
+        if self._sprt is not None:
+            ratio = self._sprt.log_likelihood_ratio(self.points, self.decided)
+            verdict = self._sprt.verdict(self.points, self.decided) or "open"
+            lines.append(
+                f"SPRT {self._sprt.elo0:g} against {self._sprt.elo1:g} Elo: {verdict},"
+                f" log-likelihood ratio {ratio:.2f}"
+                f" ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"
+            )
+        return lines
+
+    def _count_lines(self) -> list[str]:
+        counted = [game for game in self._games if game.agreed is not None]
+        if not counted:
+            return []
+        agreed = sum(bool(game.agreed) for game in counted)
+        lines = [
+            f"final scores agreed in {agreed} of {len(counted)} games ({agreed / len(counted):.1%})"
+        ]
+        lines += [
+            f"  game {game.number}: A says {game.scores[0]}, B says {game.scores[1]};"
+            f" counted with all stones alive: {game.referee_score}"
+            for game in counted
+            if not game.agreed
+        ]
+        return lines
+
+    def _failure_lines(self) -> list[str]:
+        lines = []
+        for engine, letter in enumerate(_LETTERS):
+            counts = [f"{n} {reason}" for reason, n in self.failures(engine).items() if n]
+            if counts:
+                lines.append(f"{letter} failed: {', '.join(counts)}")
+        return lines or ["no illegal moves, crashes or time-outs"]
+
+    def _time_lines(self) -> list[str]:
+        lines = []
+        for engine, letter in enumerate(_LETTERS):
+            seconds = sum(game.seconds[engine] for game in self._games)
+            moves = sum(self._moves_of(game, engine) for game in self._games)
+            slowest = max((game.slowest[engine] for game in self._games), default=0.0)
+            cpu = [game.cpu_seconds[engine] for game in self._games]
+            known = [each for each in cpu if each is not None]
+            processor = f", {sum(known) / max(1, moves):.3f} s of processor" if known else ""
+            lines.append(
+                f"{letter}: {seconds / max(1, moves):.3f} s a move{processor},"
+                f" slowest {slowest:.3f} s"
+            )
+        return lines
+
+    @staticmethod
+    def _moves_of(game: Game, engine: int) -> int:
+        """Return how many moves an engine thought about."""
+        played = game.moves - len(game.opening)
+        black_first = len(game.opening) % 2 == 0
+        first = game.color_of(engine) == BLACK
+        return (played + 1) // 2 if first == black_first else played // 2
+
+    # For programs -------------------------------------------------------------------------------
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as JSON takes it; infinite Elo becomes null."""
+        terms = self._terms
+        counted = [game for game in self._games if game.agreed is not None]
+        return {
+            "engines": [
+                {"name": name, "command": command, "failures": self.failures(engine)}
+                for engine, (name, command) in enumerate(
+                    zip(self._names, self._commands, strict=True)
+                )
+            ],
+            "width": terms.width,
+            "height": terms.height,
+            "komi": terms.komi,
+            "rules": terms.rules.preset,
+            "games_played": self.n_games,
+            "wins": [self.wins(0), self.wins(1)],
+            "draws": self.draws,
+            "void": self.n_games - self.decided,
+            "share": _numbers(wilson(self.points, self.decided)),
+            "elo": _numbers(elo(self.points, self.decided)),
+            "sprt": self._sprt_document(),
+            "scores_compared": len(counted),
+            "scores_agreed": sum(bool(game.agreed) for game in counted),
+            "games": [_game_document(game) for game in self._games],
+        }
+
+    def _sprt_document(self) -> dict[str, Any] | None:
+        if self._sprt is None:
+            return None
+        return {
+            "elo0": self._sprt.elo0,
+            "elo1": self._sprt.elo1,
+            "log_likelihood_ratio": self._sprt.log_likelihood_ratio(self.points, self.decided),
+            "verdict": self._sprt.verdict(self.points, self.decided),
+        }
+
+
+def _numbers(interval: Interval) -> list[float | None]:
+    values = (interval.low, interval.estimate, interval.high)
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _game_document(game: Game) -> dict[str, Any]:
+    document = asdict(game)
+    del document["sgf"]
+    return document

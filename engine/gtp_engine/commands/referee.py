@@ -1,0 +1,291 @@
+"""One game between two GTP engines: every move is checked, every failure has an owner."""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal, GtpClient
+from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.go.line import NO_RESULT
+from gtp_engine.go.position import IllegalMoveError, Position
+from gtp_engine.go.rules import Rules
+from gtp_engine.go.scoring import agreed_score, resulting_margin
+from gtp_engine.go.sgf import format_sgf
+
+_LETTERS = {BLACK: "B", WHITE: "W"}
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What both players agree on before the game."""
+
+    width: int
+    height: int
+    komi: float
+    rules: Rules
+    """What the referee goes by."""
+    rules_name: str | None
+    """What the engines are told, if they understand `kata-set-rules`; None: nothing."""
+    max_moves: int
+    """The game ends there and is counted."""
+    opening_moves: int = 0
+    """Random moves at the start."""
+
+
+@dataclass
+class Game:
+    """A game and how it ended."""
+
+    number: int
+    black: int
+    """Which engine, 0 or 1, has Black."""
+    result: str = "Void"
+    """As in SGF: "B+3.5", "W+R", "B+F", "0" or "Void"."""
+    winner: int | None = None
+    """Which engine won; None for a draw or no result."""
+    reason: str = ""
+    """resign, score, illegal move, refused move, crash, time-out, bad reply, max moves, cycle."""
+    detail: str = ""
+    moves: int = 0
+    opening: list[str] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Wall time that each engine took for its moves."""
+    slowest: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    """Seconds of each engine's longest move."""
+    cpu_seconds: list[float | None] = field(default_factory=lambda: [None, None])
+    """Processor time that each engine says it took."""
+    scores: list[str | None] = field(default_factory=lambda: [None, None])
+    """What each engine says the score is."""
+    referee_score: str | None = None
+    """The count that decided where the engines did not agree."""
+    agreed: bool | None = None
+    """Whether both engines counted the same; None where not both were asked."""
+    sgf: str = ""
+
+    @property
+    def is_draw(self) -> bool:
+        """Whether the game was counted and nobody won."""
+        return self.result == "0"
+
+    def engine_of(self, color: int) -> int:
+        """Return which engine plays a colour."""
+        return self.black if color == BLACK else 1 - self.black
+
+    def color_of(self, engine: int) -> int:
+        """Return the colour that an engine plays."""
+        return BLACK if engine == self.black else WHITE
+
+
+class _Forfeit(Exception):
+    """A game lost by what an engine did."""
+
+    def __init__(self, engine: int, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.engine = engine
+        self.reason = reason
+
+
+class Referee:
+    """Conducts one game."""
+
+    def __init__(
+        self, engines: Sequence[GtpClient], names: Sequence[str], terms: Terms, game: Game
+    ) -> None:
+        """Take a seat.
+
+        Args:
+            engines: Both players.
+            names: What the record calls them.
+            terms: What they agree on.
+            game: Its number and colours; the rest is filled in.
+        """
+        self._engines = engines
+        self._names = names
+        self._terms = terms
+        self._game = game
+        self._position = Position(terms.width, terms.height, terms.rules)
+        self._comments: dict[int, str] = {}
+
+    def conduct(self, opening_seed: str) -> Game:
+        """Have the game played and return it; failures of the engines end up in its result."""
+        game = self._game
+        try:
+            for engine in (0, 1):
+                self._prepare(engine)
+            before = [self._cpu_seconds(engine) for engine in (0, 1)]
+            self._play_opening(random.Random(opening_seed))
+            self._play()
+            for engine, start in enumerate(before):
+                end = self._cpu_seconds(engine)
+                if start is not None and end is not None:
+                    game.cpu_seconds[engine] = round(end - start, 3)
+        except _Forfeit as forfeit:
+            self._win(1 - forfeit.engine, "F", forfeit.reason)
+            game.detail = f"{self._names[forfeit.engine]}: {forfeit}"
+        game.moves = self._position.ply
+        game.seconds = [round(seconds, 3) for seconds in game.seconds]
+        game.slowest = [round(seconds, 3) for seconds in game.slowest]
+        game.sgf = format_sgf(
+            self._position,
+            black_name=self._names[game.engine_of(BLACK)],
+            white_name=self._names[game.engine_of(WHITE)],
+            result=game.result,
+            comments=self._comments,
+        )
+        return game
+
+    def _ask(self, engine: int, command: str) -> str:
+        """Return a reply that has to be a good one."""
+        try:
+            return self._engines[engine].ask(command)
+        except EngineFailure as failure:
+            raise _Forfeit(engine, failure.kind, str(failure)) from None
+        except EngineRefusal as refusal:
+            raise _Forfeit(engine, "refusal", f"{command!r} is answered {refusal}") from None
+
+    def _knows(self, engine: int, command: str) -> bool:
+        try:
+            return self._engines[engine].knows(command)
+        except EngineFailure as failure:
+            raise _Forfeit(engine, failure.kind, str(failure)) from None
+
+    def _prepare(self, engine: int) -> None:
+        terms = self._terms
+        if terms.width == terms.height:
+            size = f"boardsize {terms.width}"
+        elif self._knows(engine, "rectangular_boardsize"):
+            size = f"rectangular_boardsize {terms.width} {terms.height}"
+        else:
+            size = f"boardsize {terms.width} {terms.height}"
+        self._ask(engine, size)
+        self._ask(engine, "clear_board")
+        if terms.rules_name is not None and self._knows(engine, "kata-set-rules"):
+            self._ask(engine, f"kata-set-rules {terms.rules_name}")
+        self._ask(engine, f"komi {terms.komi:g}")
+
+    def _cpu_seconds(self, engine: int) -> float | None:
+        command = next((c for c in ("cputime", "gomill-cpu_time") if self._knows(engine, c)), "")
+        if not command:
+            return None
+        try:
+            return float(self._ask(engine, command))
+        except ValueError:
+            return None
+
+    # The moves ----------------------------------------------------------------------------------
+
+    def _play_opening(self, rng: random.Random) -> None:
+        """Play random moves, off the edge where the board has room."""
+        position, terms = self._position, self._terms
+        for _ in range(terms.opening_moves):
+            color = position.to_play
+            legal = [point for point in position.legal_moves() if point != PASS]
+            inner = [point for point in legal if not self._is_on_edge(point)]
+            if not legal:
+                return
+            point = rng.choice(inner if min(terms.width, terms.height) >= 5 and inner else legal)
+            position.play(color, point)
+            vertex = format_vertex(point, terms.width, terms.height)
+            self._game.opening.append(vertex)
+            for engine in (0, 1):
+                self._ask(engine, f"play {_LETTERS[color]} {vertex}")
+
+    def _is_on_edge(self, point: int) -> bool:
+        row, col = divmod(point, self._terms.width + 1)
+        return row in (1, self._terms.height) or col in (1, self._terms.width)
+
+    def _play(self) -> None:
+        position, game = self._position, self._game
+        while not position.is_over:
+            if position.ply >= self._terms.max_moves:
+                self._decide(agreed_score(position), "max moves")
+                return
+            color = position.to_play
+            mover = game.engine_of(color)
+            vertex = self._generate(mover, color)
+            if vertex.lower() == "resign":
+                self._win(1 - mover, "R", "resign")
+                return
+            self._check_and_play(mover, color, vertex)
+            self._tell(1 - mover, color, vertex)
+        if position.turn["status"] == NO_RESULT:
+            game.reason = "cycle"
+            return
+        self._count()
+
+    def _generate(self, mover: int, color: int) -> str:
+        began = time.monotonic()
+        vertex = self._ask(mover, f"genmove {_LETTERS[color]}")
+        seconds = time.monotonic() - began
+        game = self._game
+        game.seconds[mover] += seconds
+        game.slowest[mover] = max(game.slowest[mover], seconds)
+        self._comments[self._position.ply + 1] = f"{seconds:.3f} s"
+        return vertex
+
+    def _check_and_play(self, mover: int, color: int, vertex: str) -> None:
+        try:
+            point = parse_vertex(vertex, self._terms.width, self._terms.height)
+            self._position.play(color, point)
+        except (ValueError, IllegalMoveError) as error:
+            move = self._position.ply + 1
+            raise _Forfeit(mover, "illegal move", f"move {move} is illegal: {error}") from None
+
+    def _tell(self, engine: int, color: int, vertex: str) -> None:
+        try:
+            self._ask(engine, f"play {_LETTERS[color]} {vertex}")
+        except _Forfeit as forfeit:
+            if forfeit.reason != "refusal":
+                raise
+            raise _Forfeit(engine, "refused move", f"{forfeit}, though it is legal") from None
+
+    # The end ------------------------------------------------------------------------------------
+
+    def _count(self) -> None:
+        """Ask both engines for the score; where they differ, count every stone as alive."""
+        game = self._game
+        margins: list[float | None] = [None, None]
+        for engine in (0, 1):
+            if not self._knows(engine, "final_score"):
+                continue
+            try:
+                game.scores[engine] = self._engines[engine].ask("final_score")
+            except EngineRefusal as refusal:
+                game.scores[engine] = f"? {refusal}"
+            except EngineFailure as failure:
+                game.detail = f"{self._names[engine]}: {failure}"
+            margins[engine] = resulting_margin((game.scores[engine] or "").split(" ")[0])
+        known = [margin for margin in margins if margin is not None]
+        if len(known) == 2:
+            game.agreed = known[0] == known[1]
+        if known and len(set(known)) == 1:
+            self._decide(known[0], "score")
+            return
+        margin = agreed_score(self._position)
+        game.referee_score = _score_text(margin)
+        self._decide(margin, "score")
+
+    def _decide(self, white_margin: float, reason: str) -> None:
+        game = self._game
+        game.result = _score_text(white_margin)
+        game.reason = reason
+        if white_margin:
+            game.winner = game.engine_of(WHITE if white_margin > 0 else BLACK)
+
+    def _win(self, engine: int, how: str, reason: str) -> None:
+        game = self._game
+        game.winner = engine
+        game.result = f"{_LETTERS[game.color_of(engine)]}+{how}"
+        game.reason = reason
+
+
+def _score_text(white_margin: float) -> str:
+    if white_margin == 0:
+        return "0"
+    return f"{'W' if white_margin > 0 else 'B'}+{abs(white_margin):g}"
+
+
+def color_name(game: Game, engine: int) -> str:
+    """Return "black" or "white" for an engine's colour in a game."""
+    return COLOR_NAMES[game.color_of(engine)]

@@ -1,0 +1,104 @@
+"""What the results of a match say about the strength of its players.
+
+A draw counts as half a win and half a loss throughout.
+"""
+
+import math
+from dataclasses import dataclass
+
+Z_95 = 1.959963984540054
+"""Two-sided 95 % quantile of the normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its 95 % confidence interval."""
+
+    low: float
+    estimate: float
+    high: float
+
+
+def wilson(wins: float, games: int, z: float = Z_95) -> Interval:
+    """Return the share of games won and its score interval.
+
+    E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
+    Journal of the American Statistical Association 22 (1927), 209-212.
+
+    Args:
+        wins: Games won, half a one for each draw.
+        games: Games played; without any, nothing is known.
+        z: Quantile of the normal distribution.
+    """
+    if games == 0:
+        return Interval(0.0, 0.5, 1.0)
+    share = wins / games
+    scale = 1.0 + z * z / games
+    center = (share + z * z / (2 * games)) / scale
+    spread = z / scale * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
+    low = center - spread if wins > 0 else 0.0
+    high = center + spread if wins < games else 1.0
+    return Interval(low, share, high)
+
+
+def elo_of_share(share: float) -> float:
+    """Return by how many Elo points a player is stronger that wins this share; may be infinite.
+
+    A. E. Elo, "The Rating of Chessplayers, Past and Present" (1978), with the logistic curve.
+    """
+    if share <= 0.0:
+        return -math.inf
+    if share >= 1.0:
+        return math.inf
+    return 400.0 * math.log10(share / (1.0 - share))
+
+
+def share_of_elo(elo: float) -> float:
+    """Return the share of games won by a player who is stronger by so many Elo points."""
+    return 1.0 / (1.0 + math.pow(10.0, -elo / 400.0))
+
+
+def elo(wins: float, games: int) -> Interval:
+    """Return the Elo difference and its interval, the ends of `wilson` on the Elo scale."""
+    share = wilson(wins, games)
+    return Interval(*(elo_of_share(part) for part in (share.low, share.estimate, share.high)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sprt:
+    """A sequential probability ratio test: is the first player elo1 stronger, or only elo0?
+
+    A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16
+    (1945), 117-186, the binomial case. With half points for draws it errs on the side of
+    playing longer, for a draw varies less than a win and a loss.
+    """
+
+    elo0: float
+    elo1: float
+    alpha: float = 0.05
+    """Chance of accepting elo1 though elo0 is true."""
+    beta: float = 0.05
+    """Chance of accepting elo0 though elo1 is true."""
+
+    @property
+    def lower(self) -> float:
+        """The log-likelihood ratio at which elo0 is accepted."""
+        return math.log(self.beta / (1.0 - self.alpha))
+
+    @property
+    def upper(self) -> float:
+        """The log-likelihood ratio at which elo1 is accepted."""
+        return math.log((1.0 - self.beta) / self.alpha)
+
+    def log_likelihood_ratio(self, wins: float, games: int) -> float:
+        """Return how much likelier elo1 makes these results than elo0, as a logarithm."""
+        share0, share1 = share_of_elo(self.elo0), share_of_elo(self.elo1)
+        losses = games - wins
+        return wins * math.log(share1 / share0) + losses * math.log((1 - share1) / (1 - share0))
+
+    def verdict(self, wins: float, games: int) -> str | None:
+        """Return "elo0" or "elo1" once one of them is accepted, None while it is open."""
+        ratio = self.log_likelihood_ratio(wins, games)
+        if ratio >= self.upper:
+            return "elo1"
+        return "elo0" if ratio <= self.lower else None

@@ -1,0 +1,186 @@
+"""The other side of GTP: start an engine and talk to it."""
+
+import contextlib
+import queue
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+
+_CLOSING_SECONDS = 2.0
+_LINES_KEPT = 20
+
+
+class EngineRefusal(Exception):
+    """The engine answered a command with an error; the message is its text."""
+
+
+class EngineFailure(Exception):
+    """The engine cannot be talked to any more."""
+
+    kind = "failure"
+
+
+class EngineDied(EngineFailure):
+    """The engine ended, or never began."""
+
+    kind = "crash"
+
+
+class EngineHangs(EngineFailure):
+    """The engine did not answer in time."""
+
+    kind = "time-out"
+
+
+class EngineBabbles(EngineFailure):
+    """The engine's answer is no GTP."""
+
+    kind = "bad reply"
+
+
+def split_command(text: str) -> list[str]:
+    """Return the words of a command line; `self` as the first stands for this engine.
+
+    Raises:
+        ValueError: There are none, or a quotation has no end.
+    """
+    words = shlex.split(text, posix=sys.platform != "win32")
+    if not words:
+        raise ValueError("the command of an engine is empty")
+    if words[0] == "self":
+        return [sys.executable, "-m", "gtp_engine", *words[1:]]
+    return words
+
+
+class GtpClient:
+    """An engine's process; a context manager that ends it."""
+
+    def __init__(self, command: Sequence[str], timeout: float = 60.0) -> None:
+        """Start an engine.
+
+        Args:
+            command: The program and its arguments.
+            timeout: Seconds that an answer may take where `ask` is not told otherwise.
+
+        Raises:
+            EngineDied: The program cannot be started.
+        """
+        self.timeout = timeout
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except OSError as error:
+            raise EngineDied(f"{command[0]} cannot be started: {error.strerror}") from None
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._complaints: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._threads = [
+            threading.Thread(target=self._read_output, daemon=True),
+            threading.Thread(target=self._read_errors, daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+        self._commands: frozenset[str] | None = None
+
+    def __enter__(self) -> "GtpClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _read_output(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.decode("utf-8", "replace").rstrip())
+        self._lines.put(None)
+
+    def _read_errors(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._complaints.append(line.decode("utf-8", "replace").rstrip())
+
+    def ask(self, command: str, timeout: float | None = None) -> str:
+        """Send a command and return the text of its reply.
+
+        Args:
+            command: A line without an id.
+            timeout: Seconds that the answer may take; the client's own when None.
+
+        Raises:
+            EngineRefusal: The reply is an error.
+            EngineFailure: There is no reply.
+        """
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(command.encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._death(command) from None
+        lines = self._read_reply(command, self.timeout if timeout is None else timeout)
+        text = "\n".join([lines[0][1:].lstrip("0123456789").strip(), *lines[1:]]).strip()
+        if lines[0].startswith("?"):
+            raise EngineRefusal(text)
+        return text
+
+    def _read_reply(self, command: str, timeout: float) -> list[str]:
+        deadline = time.monotonic() + timeout
+        lines: list[str] = []
+        while True:
+            try:
+                line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise EngineHangs(f"no answer to {command!r} within {timeout:g} s") from None
+            if line is None:
+                raise self._death(command)
+            if not line and lines:
+                return lines
+            if line and not lines and line[0] not in "=?":
+                raise EngineBabbles(f"the answer to {command!r} begins with {line[:40]!r}")
+            if line:
+                lines.append(line)
+
+    def _death(self, command: str) -> EngineDied:
+        self._threads[1].join(1.0)
+        last = f": {self._complaints[-1]}" if self._complaints else ""
+        return EngineDied(f"it ended during {command!r}{last}")
+
+    def knows(self, command: str) -> bool:
+        """Whether the engine lists a command.
+
+        Raises:
+            EngineFailure: There is no reply.
+        """
+        if self._commands is None:
+            try:
+                self._commands = frozenset(self.ask("list_commands").split())
+            except EngineRefusal:
+                self._commands = frozenset()
+        return command in self._commands
+
+    def close(self) -> None:
+        """End the process, by `quit` if it listens."""
+        try:
+            if self._process.poll() is None:
+                self.ask("quit", _CLOSING_SECONDS)
+        except (EngineFailure, EngineRefusal):
+            self._process.kill()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # nobody reads what was still to be written
+            self._process.stdin.close()
+        try:
+            self._process.wait(_CLOSING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for thread in self._threads:
+            thread.join()
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            stream.close()

@@ -1,0 +1,51 @@
+"""A GTP engine that plays the moves on its command line, one at a time, then passes.
+
+Words that are no moves: `crash` ends the process, `hang` waits for ever, `babble` answers no GTP,
+`refuse` answers the next play with an error. `score=TEXT` is what final_score says, `deaf` makes
+it ignore quit.
+"""
+
+import sys
+import time
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    scores = [word[6:] for word in words if word.startswith("score=")]
+    is_deaf = "deaf" in words
+    known = ["name", "version", "boardsize", "list_commands"] + ["final_score"] * len(scores)
+    moves = [word for word in words if "=" not in word and word != "deaf"]
+    original = list(moves)
+    for line in sys.stdin:
+        command = line.split()[0]
+        if command == "quit":
+            if is_deaf:
+                time.sleep(3600)
+            print("=\n", flush=True)
+            return
+        if command == "clear_board":
+            moves = list(original)
+        answer = ""
+        if command == "list_commands":
+            answer = "\n".join(known)
+        elif command == "name":
+            answer = "Script"
+        elif command == "final_score":
+            answer = scores[0]
+        elif command == "genmove":
+            answer = moves.pop(0) if moves else "pass"
+            if answer == "crash":
+                print("out of memory", file=sys.stderr, flush=True)
+                sys.exit(3)
+            if answer == "hang":
+                time.sleep(3600)
+            if answer == "babble":
+                print("I am thinking", flush=True)
+        elif command == "play" and moves[:1] == ["refuse"]:
+            print("? illegal move\n", flush=True)
+            continue
+        print(f"= {answer}\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()

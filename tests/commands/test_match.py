@@ -1,0 +1,197 @@
+"""Matches between scripted engines: who wins, who is to blame, what is written down."""
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gtp_engine.commands.table import run
+from gtp_engine.frontends.gtp.client import (
+    EngineBabbles,
+    EngineDied,
+    EngineHangs,
+    EngineRefusal,
+    GtpClient,
+    split_command,
+)
+from gtp_engine.go.sgf import load_sgf
+
+SCRIPT = [sys.executable, str(Path(__file__).parent / "scripted_engine.py")]
+
+
+def engine(*words: str) -> str:
+    return shlex.join([*SCRIPT, *words])
+
+
+def play(tmp_path: Path, a: str, b: str, *options: str) -> dict[str, Any]:
+    """Play a match on 5x5 and return its JSON."""
+    report = tmp_path / "match.json"
+    arguments = [a, b, "--size", "5", "--games", "2", "--json", str(report), *options]
+    assert run(["match", *arguments]) == 0
+    document: dict[str, Any] = json.loads(report.read_text())
+    return document
+
+
+def test_a_whole_game_is_counted_by_both(tmp_path: Path) -> None:
+    a = engine("C3", "score=B+17.0")
+    b = engine("score=B+17")
+    document = play(tmp_path, a, b, "--games", "1", "--komi", "7", "--sgf", str(tmp_path / "sgf"))
+    game = document["games"][0]
+    assert (game["result"], game["winner"], game["reason"]) == ("B+17", 0, "score")
+    assert (game["agreed"], game["moves"], game["referee_score"]) == (True, 3, None)
+    record = load_sgf(tmp_path / "sgf" / "game0001.sgf")
+    assert (record.width, record.komi, record.result) == (5, 7.0, "B+17")
+    assert (record.black_name, record.white_name) == ("Script (A)", "Script (B)")
+    assert "s]" in (tmp_path / "sgf" / "game0001.sgf").read_text()
+
+
+def test_a_disagreement_is_recorded_and_counted_by_the_referee(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a, b = engine("C3", "score=B+17.0"), engine("score=W+3.5")
+    document = play(tmp_path, a, b, "--games", "1", "--komi", "7.5")
+    game = document["games"][0]
+    assert game["scores"] == ["B+17.0", "W+3.5"]
+    assert (game["agreed"], game["result"], game["referee_score"]) == (False, "B+17.5", "B+17.5")
+    assert (document["scores_compared"], document["scores_agreed"]) == (1, 0)
+    assert "A says B+17.0, B says W+3.5" in capsys.readouterr().out
+
+
+def test_colors_alternate_and_resigning_loses(tmp_path: Path) -> None:
+    document = play(tmp_path, engine("resign"), engine("C3", "D3"), "--games", "4")
+    assert [game["result"] for game in document["games"]] == ["W+R", "B+R", "W+R", "B+R"]
+    assert [game["black"] for game in document["games"]] == [0, 1, 0, 1]
+    assert document["wins"] == [0, 4]
+    assert document["elo"][1] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["C3", "C3"], "illegal move"),
+        (["I5"], "illegal move"),
+        (["Z9"], "illegal move"),
+        (["crash"], "crash"),
+        (["hang"], "time-out"),
+        (["babble"], "bad reply"),
+        (["E5", "refuse"], "refused move"),
+    ],
+)
+def test_whoever_fails_loses(tmp_path: Path, words: list[str], reason: str) -> None:
+    healthy = engine("D4", "D3", "D2")
+    n_games = 1 if reason == "time-out" else 2
+    options = ["--timeout", "5", "--games", str(n_games)]
+    document = play(tmp_path, healthy, engine(*words), *options)
+    assert [game["reason"] for game in document["games"]] == [reason] * n_games
+    assert document["wins"] == [n_games, 0]
+    assert document["engines"][1]["failures"][reason] == n_games
+    assert sum(document["engines"][0]["failures"].values()) == 0
+
+
+def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
+    # Black takes the ko at D4, and White takes back at once.
+    white = engine("D5", "E4", "D3", "C4", "C4")
+    black = engine("C5", "B4", "C3", "A1", "D4")
+    document = play(tmp_path, black, white, "--games", "1")
+    game = document["games"][0]
+    assert game["reason"] == "illegal move"
+    assert "repeats" in game["detail"]
+
+
+def test_long_games_are_ended(tmp_path: Path) -> None:
+    a, b = engine("A1", "A2", "A3", "A4"), engine("E1", "E2", "E3", "E4")
+    document = play(tmp_path, a, b, "--games", "1", "--max-moves", "6", "--komi", "0.5")
+    assert document["games"][0]["reason"] == "max moves"
+    assert document["games"][0]["result"] == "W+0.5"
+
+
+def test_openings_come_in_pairs(tmp_path: Path) -> None:
+    options = ["--openings", "3", "--games", "4", "--seed", "5", "--parallel", "2"]
+    games = play(tmp_path, engine("resign"), engine("resign"), *options)["games"]
+    openings = [game["opening"] for game in games]
+    assert [game["number"] for game in games] == [1, 2, 3, 4]
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+    assert all(len(set(opening)) == 3 for opening in openings)
+    # White is to move, and gives up.
+    assert [game["result"] for game in games] == ["B+R"] * 4
+    again = play(tmp_path, engine("resign"), engine("resign"), *options)["games"]
+    assert [game["opening"] for game in again] == openings
+
+
+def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--games", "50", "--sprt", "0", "400"]
+    document = play(tmp_path, engine("C3"), engine("resign"), *options)
+    assert document["sprt"]["verdict"] == "elo1"
+    assert document["games_played"] < 50
+    assert "elo1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["x"],
+        ["", "x"],
+        ["'", "x"],
+        ["x", "y", "--games", "0"],
+        ["x", "y", "--size", "1"],
+        ["x", "y", "--komi", "nan"],
+        ["x", "y", "--rules", "calvinball"],
+        ["x", "y", "--sprt", "50", "0"],
+        ["x", "y", "--sgf", os.devnull],
+    ],
+)
+def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(["match", *arguments])
+    assert caught.value.code == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+
+
+def test_an_engine_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["match", "no-such-program", engine()]) == 1
+    assert "no-such-program cannot be started" in capsys.readouterr().err
+
+
+def test_client() -> None:
+    with GtpClient([*SCRIPT, "D4", "refuse"]) as client:
+        assert client.ask("genmove b") == "D4"
+        assert client.knows("boardsize") and not client.knows("final_score")
+        with pytest.raises(EngineRefusal, match="illegal move"):
+            client.ask("play w E5")
+    for word, error in (("crash", EngineDied), ("hang", EngineHangs), ("babble", EngineBabbles)):
+        with GtpClient([*SCRIPT, word], timeout=5) as client, pytest.raises(error):
+            client.ask("genmove b")
+    with GtpClient([*SCRIPT, "crash"]) as client:
+        with pytest.raises(EngineDied, match="out of memory"):
+            client.ask("genmove b")
+        with pytest.raises(EngineDied):
+            client.ask("name")
+
+
+def test_command_lines() -> None:
+    assert split_command("self --playouts 5") == [
+        sys.executable,
+        "-m",
+        "gtp_engine",
+        "--playouts",
+        "5",
+    ]
+    assert split_command("'a program' \"b c\"") == ["a program", "b c"]
+
+
+GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
+
+
+@pytest.mark.skipif(GNUGO is None, reason="gnugo is not installed")
+def test_gnugo_against_itself(tmp_path: Path) -> None:
+    gnugo = f"{GNUGO} --mode gtp --level 1 --chinese-rules --capture-all-dead"
+    document = play(tmp_path, gnugo, gnugo, "--openings", "2", "--rules", "chinese")
+    assert [game["reason"] in ("score", "resign") for game in document["games"]] == [True] * 2
+    assert document["scores_agreed"] == document["scores_compared"]

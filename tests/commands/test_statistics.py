@@ -1,0 +1,48 @@
+"""Intervals and tests against numbers worked out by hand."""
+
+import math
+
+import pytest
+
+from gtp_engine.commands.statistics import Sprt, elo, elo_of_share, share_of_elo, wilson
+
+
+def test_wilson_by_hand() -> None:
+    # 15 of 20, z = 2: scale 1.2, center (0.75 + 0.1) / 1.2, spread 2/1.2 sqrt(0.009375 + 0.0025)
+    interval = wilson(15, 20, z=2.0)
+    assert interval.estimate == 0.75
+    assert interval.low == pytest.approx(0.708333 - 0.181620, abs=1e-5)
+    assert interval.high == pytest.approx(0.708333 + 0.181620, abs=1e-5)
+
+
+def test_wilson_at_the_ends() -> None:
+    assert wilson(0, 0).low == 0.0 and wilson(0, 0).high == 1.0
+    # No win in n games: from 0 to z^2 / (n + z^2).
+    assert wilson(0, 10).low == 0.0
+    assert wilson(0, 10).high == pytest.approx(3.841459 / 13.841459, abs=1e-6)
+    assert wilson(10, 10).high == 1.0
+    assert wilson(10, 10).low == pytest.approx(10 / 13.841459, abs=1e-6)
+
+
+def test_elo() -> None:
+    assert elo_of_share(0.5) == 0.0
+    assert elo_of_share(10 / 11) == pytest.approx(400.0)
+    assert elo_of_share(0.75) == pytest.approx(190.848, abs=1e-3)
+    assert share_of_elo(-400) == pytest.approx(1 / 11)
+    for points in (-300.0, 0.0, 12.5):
+        assert elo_of_share(share_of_elo(points)) == pytest.approx(points)
+    assert elo(20, 20).high == math.inf and elo(20, 20).low > 100
+    assert elo(0, 20).low == -math.inf
+    assert elo(12.5, 25).estimate == 0.0
+
+
+def test_sprt_by_hand() -> None:
+    # A share of 2/3 against one of 1/2: a win adds ln(4/3), a loss adds ln(2/3).
+    test = Sprt(0.0, elo_of_share(2 / 3))
+    assert test.log_likelihood_ratio(3, 4) == pytest.approx(3 * math.log(4 / 3) + math.log(2 / 3))
+    assert test.upper == pytest.approx(math.log(19))
+    assert test.lower == pytest.approx(-math.log(19))
+    # ln 19 / ln(4/3) = 10.24 wins, ln 19 / ln(3/2) = 7.26 losses.
+    assert [test.verdict(10, 10), test.verdict(11, 11)] == [None, "elo1"]
+    assert [test.verdict(0, 7), test.verdict(0, 8)] == [None, "elo0"]
+    assert test.verdict(0, 0) is None

@@ -1,0 +1,47 @@
+"""loadsgf and printsgf."""
+
+from pathlib import Path
+
+from tests.frontends.conversation import Conversation
+from tests.frontends.fake_engine import FakeEngine
+
+GAME = "(;GM[1]SZ[9]KM[5.5]RU[Japanese]AB[aa]PL[W];W[ee];B[cc];W[gg])"
+
+
+def test_a_game_comes_back(tmp_path: Path) -> None:
+    file = tmp_path / "a game 7"
+    with Conversation(FakeEngine()) as client:
+        for command in ("boardsize 5 7", "komi 0.5", "play b e7", "play w pass"):
+            client.ask(command)
+        text = client.ask("printsgf")
+        assert text.startswith("= (;") and "SZ[5:7]" in text and text.endswith("B[ea];W[])")
+        assert client.ask(f"printsgf {file}") == "= "
+        client.ask("boardsize 9")
+        assert client.ask(f"loadsgf {file}") == "= "
+        assert client.ask("printsgf") == text
+        assert client.ask("gg-undo 2") == "= "
+
+
+def test_moves_before_a_number(tmp_path: Path) -> None:
+    file = tmp_path / "game.sgf"
+    file.write_text(GAME)
+    with Conversation(FakeEngine()) as client:
+        client.ask(f"loadsgf {file} 3")
+        board = client.ask("showboard")
+        assert "White (X black, O white) to play, 2 moves made" in board
+        assert "Rules: japanese, komi 5.5" in board
+        assert client.ask("play w g3") == "= "
+
+
+def test_a_bad_file_leaves_the_game_alone(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.sgf"
+    broken.write_text("(;SZ[9];B[aa];W[zz])")
+    with Conversation(FakeEngine()) as client:
+        client.ask("boardsize 7")
+        client.ask("play b d4")
+        before = client.ask("showboard")
+        for path in (broken, tmp_path / "missing.sgf", tmp_path):
+            assert client.ask(f"loadsgf {path}").startswith("? cannot load file: ")
+        assert client.ask("loadsgf") == "? syntax error: a file name is missing"
+        assert client.ask(f"printsgf {tmp_path}").startswith("? cannot write file: ")
+        assert client.ask("showboard") == before
