@@ -316,11 +316,11 @@ class Position:
         ply = self._ply if ply is None else ply
         boards = self._line.boards
         stones = boards[ply]["color"]
+        alike = np.flatnonzero(boards["hash"][:ply] == boards[ply]["hash"])
         return [
-            earlier
-            for earlier in range(ply - 1, -1, -1)
-            if boards[earlier]["hash"] == boards[ply]["hash"]
-            and np.array_equal(boards[earlier]["color"], stones)
+            int(earlier)
+            for earlier in alike[::-1]
+            if np.array_equal(boards[earlier]["color"], stones)
         ]
 
     # Inside -------------------------------------------------------------------------------------
