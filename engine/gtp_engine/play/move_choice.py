@@ -24,6 +24,14 @@ from gtp_engine.search.search import Search
 SETTLED = 0.8
 """Ownership beyond which a point counts as decided."""
 
+SETTLED_REASON = "every point is settled"
+
+PASS_COST_LIMIT = 0.75
+"""Points of lead that a pass on a settled board may seem to cost; estimates waver by so much."""
+
+MIN_PASS_CHECK_VISITS = 24
+"""Visits that look for a punishment of such a pass, at least."""
+
 LARGEST_GAP = 4
 """Points of a neutral region between two players that may be left open."""
 
@@ -60,19 +68,20 @@ def decide(
     if cleanup:
         return Decision(position.to_play, moves[0], analysis, "clean-up")
     ownership = black_ownership_of(search)
-    point, reason = mannered_move(position, moves, analysis, ownership)
+    point, reason = mannered_move(position, moves, ownership)
+    if reason == SETTLED_REASON and not pass_is_free(search, position, analysis):
+        point, reason = moves[0], "a pass would lose something"
     return Decision(position.to_play, point, analysis, reason)
 
 
 def mannered_move(
-    position: Position, moves: list[int], analysis: Analysis, ownership: Ownership | None
+    position: Position, moves: list[int], ownership: Ownership | None
 ) -> tuple[int, str]:
     """Return the best move, or a pass where the game is over, with the reason.
 
     Args:
         position: The position searched.
         moves: The moves found, best first.
-        analysis: What the search says.
         ownership: Expected by the search; None when the net has no such head.
     """
     best = moves[0]
@@ -97,8 +106,26 @@ def mannered_move(
     if settled and wins_or_friendly(position, wins_count):
         assert ownership is not None
         if abs(float(ownership[row_col(best, position.width)])) >= SETTLED:
-            return PASS, "every point is settled"
+            return PASS, SETTLED_REASON
     return best, "search"
+
+
+def pass_is_free(search: Search, position: Position, analysis: Analysis) -> bool:
+    """Whether a pass, answered as well as possible, costs no point.
+
+    A settled board may still ask for a move: points count as settled that a last answer keeps.
+
+    Args:
+        search: Its tree is used, and afterwards holds the position after the pass.
+        position: The position searched.
+        analysis: What the search said about it.
+    """
+    after = position.copy()
+    after.play(position.to_play, PASS)
+    search.set_position(after)
+    visits = max(MIN_PASS_CHECK_VISITS, analysis.visits // 4)
+    answered = search.run(Limits(visits=visits))
+    return analysis.score_lead + answered.score_lead < PASS_COST_LIMIT
 
 
 def wins_or_friendly(position: Position, wins_count: bool) -> bool:
