@@ -202,12 +202,12 @@ def test_the_command_prints_a_line_per_depth(capsys: pytest.CaptureFixture[str])
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("--size", "0"), "not a board size"),
-        (("--size", "26"), "not a board size"),
-        (("--size", "-1"), "not a board size"),
-        (("--size", "abc"), "not a board size"),
-        (("--size", "9x"), "not a board size"),
-        (("--size", "9x9x9"), "not a board size"),
+        (("--size", "0"), "board size"),
+        (("--size", "26"), "board size"),
+        (("--size", "-1"), "size"),
+        (("--size", "abc"), "board size"),
+        (("--size", "9x"), "board size"),
+        (("--size", "9x9x9"), "board size"),
         (("--depth", "x"), "not a depth"),
         (("--depth", "1.5"), "not a depth"),
         (("--rules", "nonsense"), "unknown rules"),

@@ -1,9 +1,8 @@
 """`gtp-engine perft`: count move sequences on an empty board, to prove the board right."""
 
 import argparse
-import re
 
-from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.commands.arguments import parse_size
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
 
@@ -15,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--size",
-        type=parse_size,
+        type=_parse_size,
         default=(9, 9),
         metavar="N[xM]",
         help="columns and rows, 2 to 25 (default: 9)",
@@ -50,25 +49,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def parse_size(text: str) -> tuple[int, int]:
-    """Return the columns and rows that "N" or "NxM" names.
-
-    Raises:
-        argparse.ArgumentTypeError: The text is no board size from 2 to 25.
-    """
-    match = re.fullmatch(r"(\d{1,3})(?:[xX:](\d{1,3}))?", text.strip(), re.ASCII)
-    if match:
-        width = int(match[1])
-        height = int(match[2] or width)
-        if MIN_SIZE <= width <= MAX_SIZE and MIN_SIZE <= height <= MAX_SIZE:
-            return width, height
-    raise argparse.ArgumentTypeError(
-        f"{text[:40]!r} is not a board size N or NxM between {MIN_SIZE} and {MAX_SIZE}"
-    )
+def _parse_size(text: str) -> tuple[int, int]:
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parse_depth(text: str) -> int:
-    if re.fullmatch(r"\d{1,3}", text.strip(), re.ASCII):
+    if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a depth between 0 and 999")
 

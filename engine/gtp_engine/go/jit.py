@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
@@ -78,7 +78,6 @@ if CACHE_FOLDER is not None:
     os.environ["NUMBA_CACHE_DIR"] = str(CACHE_FOLDER)
 
 import numba  # noqa: E402  (the cache folder must be set first)
-import numpy as np  # noqa: E402
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""

@@ -1,0 +1,219 @@
+"""Who may import whom, read from the sources without running them."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
+
+LAYERS = ["go", "evaluators", "search", "play", "frontends", "commands"]
+"""Each may import those before it and itself, at any depth of a function."""
+
+TORCH_MODULES = {
+    "gtp_export.distillation",
+    "gtp_export.losses",
+    "gtp_export.measures",
+    "gtp_export.networks",
+    "gtp_export.sample_source",
+    "gtp_export.training",
+}
+"""What trains. Everything else, self-play and conversion above all, starts without torch."""
+
+ONNX_RUNTIME_MODULE = "gtp_engine.evaluators.onnx_runtime"
+
+FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
+
+STANDARD_LIBRARY_ONLY = [
+    "gtp_engine",
+    "gtp_engine.__main__",
+    "gtp_engine.go.coords",
+    "gtp_engine.go.handicap",
+    "gtp_engine.go.rules",
+    "gtp_engine.evaluators.contract",
+    "gtp_engine.search.limits",
+    "gtp_engine.play.settings",
+    "gtp_engine.play.engine",
+    "gtp_engine.commands.arguments",
+    "gtp_engine.commands.benchmark",
+    "gtp_engine.commands.gtp",
+    "gtp_engine.commands.match",
+    "gtp_engine.commands.net",
+    "gtp_engine.commands.options",
+    "gtp_engine.commands.perft",
+    "gtp_engine.commands.table",
+    "gtp_engine.frontends.gtp.server",
+    "gtp_engine.frontends.gtp.stdio",
+]
+"""What runs before numpy and numba are loaded: at import these need the standard library alone,
+and so does everything that they import."""
+
+
+class Import(NamedTuple):
+    """One import statement's target."""
+
+    importer: str
+    target: str
+    is_lazy: bool
+    """Whether it stands in a function or under TYPE_CHECKING and does not run at import."""
+
+
+def module_name(path: Path) -> str:
+    for root in SOURCE_ROOTS:
+        if path.is_relative_to(root):
+            parts = list(path.relative_to(root).with_suffix("").parts)
+            return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    raise AssertionError(path)
+
+
+SOURCES = {
+    module_name(path): path
+    for root in SOURCE_ROOTS
+    for path in sorted(root.rglob("*.py"))
+    if "__pycache__" not in path.parts
+}
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+def walk(node: ast.AST, is_lazy: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield all nodes below, with whether they stand in code that does not run at import."""
+    for child in ast.iter_child_nodes(node):
+        function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        lazy = is_lazy or function or is_type_checking(child)
+        yield child, lazy
+        yield from walk(child, lazy)
+
+
+def imports_of(module: str) -> Iterator[Import]:
+    tree = ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    for node, is_lazy in walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(module, alias.name, is_lazy)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module, f"{module} has a relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield Import(module, full if full in SOURCES else node.module, is_lazy)
+
+
+IMPORTS = [entry for module in SOURCES for entry in imports_of(module)]
+
+
+def layer_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "gtp_engine" and len(parts) > 1 else ""
+
+
+def top_of(module: str) -> str:
+    return module.split(".")[0]
+
+
+def test_arrows_between_the_engine_parts_go_one_way() -> None:
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if layer_of(entry.importer) in LAYERS
+        and layer_of(entry.target) in LAYERS
+        and LAYERS.index(layer_of(entry.target)) > LAYERS.index(layer_of(entry.importer))
+    ]
+    assert not wrong
+
+
+def test_every_part_of_the_engine_has_its_place() -> None:
+    parts = {layer_of(module) for module in SOURCES if top_of(module) == "gtp_engine"}
+    assert parts - {"", "__main__", "models"} <= set(LAYERS)
+
+
+def test_the_engine_never_imports_what_makes_its_nets() -> None:
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if top_of(entry.importer) == "gtp_engine"
+        and top_of(entry.target) in ("gtp_export", "torch", "onnx", "h5py", "matplotlib", "tests")
+    ]
+    assert not wrong
+
+
+def test_only_training_imports_torch() -> None:
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if top_of(entry.target) == "torch" and entry.importer not in TORCH_MODULES
+    ]
+    assert not wrong
+    assert set(SOURCES) >= TORCH_MODULES
+
+
+@pytest.mark.parametrize("module", sorted(set(SOURCES) - TORCH_MODULES))
+def test_everything_but_training_loads_without_torch(module: str) -> None:
+    assert "torch" not in loaded_with(module)
+
+
+def test_one_engine_module_imports_onnx_runtime() -> None:
+    importers = {
+        entry.importer
+        for entry in IMPORTS
+        if top_of(entry.target) == "onnxruntime" and top_of(entry.importer) == "gtp_engine"
+    }
+    assert importers <= {ONNX_RUNTIME_MODULE}
+
+
+def test_nothing_has_a_name_that_says_nothing() -> None:
+    assert not [name for name in SOURCES if FORBIDDEN_NAMES & set(name.split("."))]
+    tests = (ROOT / "tests").rglob("*.py")
+    assert not [path for path in tests if FORBIDDEN_NAMES & {path.stem, *path.parts}]
+
+
+def parents(module: str) -> Iterator[str]:
+    parts = module.split(".")
+    for n in range(1, len(parts)):
+        yield ".".join(parts[:n])
+
+
+def loaded_with(module: str) -> dict[str, str]:
+    """Return everything that importing a module imports at once, each with who asked for it."""
+    reached = {module: ""}
+    pending = [module]
+    while pending:
+        current = pending.pop()
+        for entry in IMPORTS:
+            if entry.importer != current or entry.is_lazy:
+                continue
+            for target in (entry.target, *parents(entry.target)):
+                if target not in reached:
+                    reached[target] = current
+                    if target in SOURCES:
+                        pending.append(target)
+    return reached
+
+
+@pytest.mark.parametrize("module", STANDARD_LIBRARY_ONLY)
+def test_what_answers_at_once_needs_the_standard_library_alone(module: str) -> None:
+    foreign = {
+        target: importer
+        for target, importer in loaded_with(module).items()
+        if top_of(target) not in sys.stdlib_module_names
+        and top_of(target) not in ("gtp_engine", "__future__")
+    }
+    assert not foreign
+
+
+def test_the_command_table_starts_without_numpy() -> None:
+    """The same once more for real, as a check on the walk above."""
+    code = (
+        "import sys, gtp_engine.commands.table, gtp_engine.commands.gtp;"
+        "import gtp_engine.frontends.gtp.server;"
+        "print([name for name in ('numpy', 'numba', 'onnxruntime', 'sgfmill', 'rich')"
+        " if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
