@@ -9,14 +9,16 @@ both sides.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.sgf_files import read_games
 from gtp_export.labels import Teacher
 from gtp_export.record_positions import label_records
-from gtp_export.records import Record, read_pack
 from gtp_export.samples import Samples, write_shard
 from gtp_export.selfplay import draw_plan, play_games
 
@@ -101,10 +103,13 @@ def _count_shards(folder: Path) -> dict[str, int]:
     return numbers
 
 
-def _all_records(packs: Sequence[Path], skip: int) -> Iterator[Record]:
-    for pack in packs:
-        yield from read_pack(pack, skip)
-        skip = 0
+def _all_records(packs: Sequence[Path], skip: int) -> Iterator[GameRecord]:
+    games = chain.from_iterable(read_games(pack, on_error=_pass_over) for pack in packs)
+    return islice(games, skip, None)
+
+
+def _pass_over(sentence: str) -> None:
+    """Leave a game out that cannot be read."""
 
 
 def _job_seed(seed: int, kind: Kind, number: int) -> int:
@@ -112,7 +117,7 @@ def _job_seed(seed: int, kind: Kind, number: int) -> int:
     return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
 
 
-def _make(teacher: Teacher, kind: Kind, records: Iterator[Record], seed: int) -> Samples | None:
+def _make(teacher: Teacher, kind: Kind, records: Iterator[GameRecord], seed: int) -> Samples | None:
     if kind.name == RECORDS:
         return label_records(teacher, records, seed, kind.games)
     generator = np.random.Generator(np.random.PCG64(seed))

@@ -6,9 +6,10 @@ from itertools import islice
 
 import numpy as np
 
-from gtp_engine.go.position import IllegalMoveError, Position, SetupError
+from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.position import IllegalMoveError, Position
+from gtp_engine.go.rules import Rules
 from gtp_export.labels import Teacher
-from gtp_export.records import Record
 from gtp_export.samples import Samples, join_samples
 from gtp_export.selfplay import draw_rules
 
@@ -23,7 +24,7 @@ GAMES_AT_ONCE = 8
 
 
 def label_records(
-    teacher: Teacher, records: Iterator[Record], seed: int, games: int
+    teacher: Teacher, records: Iterator[GameRecord], seed: int, games: int
 ) -> Samples | None:
     """Label a few random positions of each of the next games, which share one board size.
 
@@ -42,22 +43,27 @@ def label_records(
     return join_samples(parts) if parts else None
 
 
-def _pick_positions(record: Record, generator: np.random.Generator) -> Sequence[Position]:
+def _pick_positions(record: GameRecord, generator: np.random.Generator) -> Sequence[Position]:
     """Return a few positions of a game, some of them some random moves off it."""
-    rules = record.rules
+    rules = record.rules or Rules.parse("chinese")
+    komi = rules.komi if record.komi is None else record.komi
     if generator.random() < OTHER_RULES_RATE:
-        rules = replace(draw_rules(generator), komi=rules.komi)
+        rules = draw_rules(generator)
     count = min(POSITIONS_PER_GAME, len(record.moves))
-    plies = generator.choice(max(len(record.moves), 1), size=count, replace=False)
-    picked = []
+    plies = np.sort(generator.choice(max(len(record.moves), 1), size=count, replace=False))
+    picked: list[Position] = []
     try:
-        position = record.start(rules)
-        for ply in np.sort(plies):
-            position.play_all(record.moves[position.ply : ply], strict=False)
-            picked.append(_lead_astray(position.copy(), generator))
-    except (IllegalMoveError, SetupError):
+        for ply in plies:
+            if picked:
+                position = picked[-1].copy()
+                position.play_all(record.moves[position.ply : ply], strict=False)
+            else:
+                position = record.position(int(ply) + 1, replace(rules, komi=komi))
+            picked.append(position)
+    except (IllegalMoveError, SgfError):
         return []
-    return [position for position in picked if not position.is_over]
+    astray = [_lead_astray(position, generator) for position in picked]
+    return [position for position in astray if not position.is_over]
 
 
 def _lead_astray(position: Position, generator: np.random.Generator) -> Position:
