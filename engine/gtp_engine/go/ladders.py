@@ -19,8 +19,6 @@ from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
     BoardRecord,
-    collect_liberties,
-    count_liberties,
     is_head,
     is_suicide,
     neighbors,
@@ -45,15 +43,28 @@ LADDERS = np.dtype(
 _MAX_DEPTH = MAX_SIZE * MAX_SIZE * 3 // 2 + 2
 _MAX_MOVES = 8 * _MAX_DEPTH
 
-# Columns of an undo row. Up to four chains are captured and four joined by one move.
+# An undo row: how to take a move back. It captures up to four chains and joins up to four.
 _POINT, _HEAD, _NEXT, _SIZE, _PSEUDO, _KO = 0, 1, 2, 3, 4, 5
 _N_CAPTURED, _CAPTURED = 6, 7
 _N_JOINED, _JOINED = 11, 12
-_UNDO_COLUMNS = 20
+_UNDO_ROW = 20
+
+# A list row: where the moves of a depth begin, how many they are, which one is being tried.
+_BEGIN, _LENGTH, _TRIED = 0, 1, 2
+_LIST_ROW = 3
+
+# One array holds it all, because every array handed to a kernel costs time.
+_LISTS_AT = _MAX_MOVES  # the moves themselves come first
+_UNDO_AT = _LISTS_AT + _LIST_ROW * _MAX_DEPTH
+_SPARE_UNDO_AT = _UNDO_AT + _UNDO_ROW * _MAX_DEPTH
+_ROOT_UNDO_AT = _SPARE_UNDO_AT + _UNDO_ROW
+_LIBERTIES_AT = _ROOT_UNDO_AT + _UNDO_ROW
+_MAX_LIBERTIES = 16
+_WORK_SIZE = _LIBERTIES_AT + _MAX_LIBERTIES
 
 _UNDECIDED, _ESCAPES, _CAPTURED_NOW = 0, 1, 2
 
-Moves = npt.NDArray[np.int16]
+Work = npt.NDArray[np.int16]
 
 
 class Reader(NamedTuple):
@@ -63,40 +74,16 @@ class Reader(NamedTuple):
     """[slots] of LADDERS, by the low bits of the key."""
     board: npt.NDArray[Any]
     """[1] of BOARD: where moves are tried."""
-    undo: npt.NDArray[np.int16]
-    """[depth, columns] how to take back the move tried at each depth."""
-    moves: Moves
-    """The candidate moves of all depths, one list behind the other."""
-    lists: npt.NDArray[np.int32]
-    """[depth, 3] where the list begins, its length, and the move being tried."""
+    work: Work
+    """Everything else: moves, lists, undo rows."""
 
 
 def new_reader(slots: int = 2048) -> Reader:
     """Return a reader that remembers up to this many positions (a power of two, 0.4 KB each)."""
-    return Reader(
-        np.zeros(slots, LADDERS),
-        np.zeros(1, BOARD),
-        np.zeros((_MAX_DEPTH, _UNDO_COLUMNS), np.int16),
-        np.zeros(_MAX_MOVES, np.int16),
-        np.zeros((_MAX_DEPTH, 3), np.int32),
-    )
+    return Reader(np.zeros(slots, LADDERS), np.zeros(1, BOARD), np.zeros(_WORK_SIZE, np.int16))
 
 
 # Trying moves ------------------------------------------------------------------------------------
-
-
-@kernel
-def _copy_stones(target: BoardRecord, source: BoardRecord) -> None:
-    """Copy what reading needs of a board: neither its hash nor its list of empty points."""
-    n_points = source["n_points"]
-    target["stride"] = source["stride"]
-    target["n_points"] = n_points
-    target["ko_point"] = source["ko_point"]
-    target["color"][:n_points] = source["color"][:n_points]
-    target["head"][:n_points] = source["head"][:n_points]
-    target["next"][:n_points] = source["next"][:n_points]
-    target["size"][:n_points] = source["size"][:n_points]
-    target["pseudo"][:n_points] = source["pseudo"][:n_points]
 
 
 @inline_kernel
@@ -157,15 +144,15 @@ def _part(board: BoardRecord, keep: int, lose: int) -> None:
 
 
 @kernel
-def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
-    """Play a move that is not suicide, noting in a row of `undo` how to take it back."""
+def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -> None:
+    """Play a move that is not suicide, noting in the undo row there how to take it back."""
     # 1. The stone, a chain of its own that takes away its neighbours' pseudo-liberties.
-    undo[_POINT] = point
-    undo[_HEAD] = board["head"][point]
-    undo[_NEXT] = board["next"][point]
-    undo[_SIZE] = board["size"][point]
-    undo[_PSEUDO] = board["pseudo"][point]
-    undo[_KO] = board["ko_point"]
+    work[row + _POINT] = point
+    work[row + _HEAD] = board["head"][point]
+    work[row + _NEXT] = board["next"][point]
+    work[row + _SIZE] = board["size"][point]
+    work[row + _PSEUDO] = board["pseudo"][point]
+    work[row + _KO] = board["ko_point"]
     board["color"][point] = color
     board["head"][point] = point
     board["next"][point] = point
@@ -174,7 +161,7 @@ def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
     for near in neighbors(board, point):
         if board["color"][near] == EMPTY:
             free += 1
-        elif board["color"][near] != EMPTY and board["color"][near] != WALL:
+        elif board["color"][near] != WALL:
             board["pseudo"][board["head"][near]] -= 1
     board["pseudo"][point] = free
 
@@ -186,12 +173,12 @@ def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
         if board["color"][near] == 3 - color:
             head = np.int64(board["head"][near])
             if board["pseudo"][head] == 0:
-                undo[_CAPTURED + n_captured] = head
+                work[row + _CAPTURED + n_captured] = head
                 n_captured += 1
                 stones += board["size"][head]
                 taken = near
                 _lift_chain(board, head, color)
-    undo[_N_CAPTURED] = n_captured
+    work[row + _N_CAPTURED] = n_captured
 
     # 3. Joins.
     n_joined = 0
@@ -203,12 +190,12 @@ def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
                 keep, lose = own, head
                 if board["size"][own] < board["size"][head]:
                     keep, lose = head, own
-                undo[_JOINED + 2 * n_joined] = keep
-                undo[_JOINED + 2 * n_joined + 1] = lose
+                work[row + _JOINED + 2 * n_joined] = keep
+                work[row + _JOINED + 2 * n_joined + 1] = lose
                 n_joined += 1
                 _join(board, keep, lose)
                 own = keep
-    undo[_N_JOINED] = n_joined
+    work[row + _N_JOINED] = n_joined
 
     # 4. The ko ban.
     board["ko_point"] = 0
@@ -217,50 +204,87 @@ def _try_move(board: BoardRecord, point: int, color: int, undo: Moves) -> None:
 
 
 @kernel
-def _take_back(board: BoardRecord, undo: Moves) -> None:
+def _take_back(board: BoardRecord, work: Work, row: int) -> None:
     """Undo the latest `_try_move`, from its row."""
-    point = np.int64(undo[_POINT])
+    point = np.int64(work[row + _POINT])
     color = np.int64(board["color"][point])
-    for i in range(undo[_N_JOINED] - 1, -1, -1):
-        _part(board, np.int64(undo[_JOINED + 2 * i]), np.int64(undo[_JOINED + 2 * i + 1]))
-    for i in range(undo[_N_CAPTURED]):
-        _put_back(board, np.int64(undo[_CAPTURED + i]), color)
+    for i in range(np.int64(work[row + _N_JOINED]) - 1, -1, -1):
+        at = row + _JOINED + 2 * i
+        _part(board, np.int64(work[at]), np.int64(work[at + 1]))
+    for i in range(np.int64(work[row + _N_CAPTURED])):
+        _put_back(board, np.int64(work[row + _CAPTURED + i]), color)
     for near in neighbors(board, point):
         if board["color"][near] != EMPTY and board["color"][near] != WALL:
             board["pseudo"][board["head"][near]] += 1
     board["color"][point] = EMPTY
-    board["head"][point] = undo[_HEAD]
-    board["next"][point] = undo[_NEXT]
-    board["size"][point] = undo[_SIZE]
-    board["pseudo"][point] = undo[_PSEUDO]
-    board["ko_point"] = undo[_KO]
+    board["head"][point] = work[row + _HEAD]
+    board["next"][point] = work[row + _NEXT]
+    board["size"][point] = work[row + _SIZE]
+    board["pseudo"][point] = work[row + _PSEUDO]
+    board["ko_point"] = work[row + _KO]
 
 
 @inline_kernel
 def _may_try(board: BoardRecord, point: int, color: int) -> bool:
     """Whether a move on an empty point is allowed in a ladder: no suicide, no simple ko."""
-    return point != board["ko_point"] and not is_suicide(board, point, color)
+    return bool(point != board["ko_point"]) and not is_suicide(board, point, color)
 
 
 # What can be seen without playing on -----------------------------------------------------------
 
 
-@kernel
-def _lone_liberty(board: BoardRecord, head: int) -> int:
-    """Return the liberty of a chain in atari; 0 for any other chain."""
-    if board["pseudo"][head] > 4:
-        return 0
-    lone = 0
-    stone = np.int64(head)
+@inline_kernel
+def _two_liberties(board: BoardRecord, chain: int) -> tuple[int, int, int]:
+    """Return how many liberties a chain has, counted up to three, and the first two."""
+    n = 0
+    first = 0
+    second = 0
+    stone = chain
     while True:
         for near in neighbors(board, stone):
-            if board["color"][near] == EMPTY and near != lone:
-                if lone != 0:
-                    return 0
-                lone = near
+            if board["color"][near] == EMPTY and near != first and near != second:
+                n += 1
+                if n == 1:
+                    first = near
+                elif n == 2:
+                    second = near
+                else:
+                    return n, first, second
         stone = np.int64(board["next"][stone])
-        if stone == head:
-            return lone
+        if stone == chain:
+            return n, first, second
+
+
+@inline_kernel
+def _lone_liberty(board: BoardRecord, chain: int) -> int:
+    """Return the liberty of a chain in atari; 0 for any other chain."""
+    if board["pseudo"][board["head"][chain]] > 4:
+        return 0
+    n, first, _ = _two_liberties(board, chain)
+    return first if n == 1 else 0
+
+
+@kernel
+def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> int:
+    """Return the liberties of a chain, counted up to a limit of at most 16."""
+    n = 0
+    stone = chain
+    while True:
+        for near in neighbors(board, stone):
+            if board["color"][near] == EMPTY:
+                known = False
+                for i in range(n):
+                    if work[_LIBERTIES_AT + i] == near:
+                        known = True
+                        break
+                if not known:
+                    work[_LIBERTIES_AT + n] = near
+                    n += 1
+                    if n >= limit:
+                        return n
+        stone = np.int64(board["next"][stone])
+        if stone == chain:
+            return n
 
 
 @inline_kernel
@@ -272,13 +296,23 @@ def _count_empty_neighbors(board: BoardRecord, point: int) -> int:
     return n
 
 
+@inline_kernel
+def _add_move(work: Work, begin: int, n: int, move: int) -> int:
+    """Add a move to a list unless it is there already; return how many were added."""
+    for i in range(begin, begin + n):
+        if work[i] == move:
+            return 0
+    work[begin + n] = move
+    return 1
+
+
 @kernel
-def _find_captures(board: BoardRecord, chain: int, moves: Moves, begin: int) -> int:
+def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
     """List the moves that capture an enemy chain in atari around a chain; return how many."""
     enemy = 3 - np.int64(board["color"][chain])
     n = 0
     seen = 0
-    stone = np.int64(chain)
+    stone = chain
     while True:
         for near in neighbors(board, stone):
             if board["color"][near] == enemy:
@@ -287,24 +321,14 @@ def _find_captures(board: BoardRecord, chain: int, moves: Moves, begin: int) -> 
                     seen = head
                     lone = _lone_liberty(board, head)
                     if lone != 0:
-                        n += _add_move(moves, begin, n, lone)
+                        n += _add_move(work, begin, n, lone)
         stone = np.int64(board["next"][stone])
         if stone == chain:
             return n
 
 
-@inline_kernel
-def _add_move(moves: Moves, begin: int, n: int, move: int) -> int:
-    """Add a move to a list unless it is there already; return how many were added."""
-    for i in range(begin, begin + n):
-        if moves[i] == move:
-            return 0
-    moves[begin + n] = move
-    return 1
-
-
 @kernel
-def _bound_liberties(board: BoardRecord, point: int, color: int) -> tuple[int, int]:
+def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> tuple[int, int]:
     """Return a lower and an upper bound of the liberties of a stone played here."""
     empty = 0
     captures = 0
@@ -315,15 +339,13 @@ def _bound_liberties(board: BoardRecord, point: int, color: int) -> tuple[int, i
         at = board["color"][near]
         if at == EMPTY:
             empty += 1
-        elif at == 3 - color:
-            head = np.int64(board["head"][near])
-            if _lone_liberty(board, head) != 0:
-                captures += 1
-                captured_stones += board["size"][head]
         elif at == color:
-            others = count_liberties(board, near, 5) - 1
+            others = _count_liberties(board, near, 5, work) - 1
             joined += others
             best_joined = max(best_joined, others)
+        elif at != WALL and _lone_liberty(board, near) != 0:
+            captures += 1
+            captured_stones += np.int64(board["size"][board["head"][near]])
     return captures + max(empty, best_joined), empty + captured_stones + joined
 
 
@@ -335,7 +357,7 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
         at = board["color"][near]
         if at != 3 - color and at != WALL:
             return False
-        if at != WALL and _lone_liberty(board, np.int64(board["head"][near])) != 0:
+        if at != WALL and _lone_liberty(board, near) != 0:
             if target != 0 or board["size"][board["head"][near]] != 1:
                 return False
             target = near
@@ -343,37 +365,36 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
 
 
 @kernel
-def _liberties_after(board: BoardRecord, point: int, color: int, limit: int) -> int:
-    """Return the liberties of a stone played here, counted up to limit at most."""
-    undo = np.empty(_UNDO_COLUMNS, np.int16)
-    _try_move(board, point, color, undo)
-    n = count_liberties(board, point, limit)
-    _take_back(board, undo)
+def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
+    """Return the liberties of a stone played here, counted up to three."""
+    _try_move(board, point, color, work, _SPARE_UNDO_AT)
+    n, _, _ = _two_liberties(board, point)
+    _take_back(board, work, _SPARE_UNDO_AT)
     return n
 
 
 @kernel
 def _is_double_ko_death(
-    board: BoardRecord, chain: int, first: int, second: int, moves: Moves, begin: int
+    board: BoardRecord, chain: int, first: int, second: int, work: Work, begin: int
 ) -> bool:
     """Whether both liberties are kos that the chaser takes and the fleeing side cannot use."""
     color = np.int64(board["color"][chain])
     return (
         _is_ko_capture(board, first, 3 - color)
         and _is_ko_capture(board, second, 3 - color)
-        and _liberties_after(board, first, color, 3) <= 2
-        and _liberties_after(board, second, color, 3) <= 2
-        and _find_captures(board, chain, moves, begin) == 0
+        and _liberties_after(board, first, color, work) <= 2
+        and _liberties_after(board, second, color, work) <= 2
+        and _find_captures(board, chain, work, begin) == 0
     )
 
 
 @kernel
-def _connection_weight(board: BoardRecord, point: int, color: int) -> int:
+def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Rate how much a stone here would gain by joining; for the order of moves only."""
     weight = 0
     for near in neighbors(board, point):
         if board["color"][near] == color:
-            n = count_liberties(board, near, 16)
+            n = _count_liberties(board, near, _MAX_LIBERTIES, work)
             if n > 1:
                 weight += 2 * n - 3
     return weight
@@ -383,16 +404,15 @@ def _connection_weight(board: BoardRecord, point: int, color: int) -> int:
 
 
 @kernel
-def _list_escapes(board: BoardRecord, chain: int, moves: Moves, begin: int) -> tuple[int, int]:
-    """List the fleeing side's moves; return a verdict if there is one, and how many."""
-    color = np.int64(board["color"][chain])
-    head = np.int64(board["head"][chain])
-    lone = _lone_liberty(board, head)
+def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
+    """List the fleeing side's moves; return a verdict, and how many there are."""
+    lone = _lone_liberty(board, chain)
     if lone == 0 or board["ko_point"] != 0:
         return _ESCAPES, 0
-    n = _find_captures(board, chain, moves, begin)
-    n += _add_move(moves, begin, n, lone)
-    lower, upper = _bound_liberties(board, np.int64(moves[begin + n - 1]), color)
+    n = _find_captures(board, chain, work, begin)
+    n += _add_move(work, begin, n, lone)
+    last = np.int64(work[begin + n - 1])
+    lower, upper = _bound_liberties(board, last, np.int64(board["color"][chain]), work)
     if lower >= 3:
         return _ESCAPES, n
     if n == 1 and upper <= 1:
@@ -401,140 +421,149 @@ def _list_escapes(board: BoardRecord, chain: int, moves: Moves, begin: int) -> t
 
 
 @kernel
-def _list_chases(board: BoardRecord, chain: int, moves: Moves, begin: int) -> tuple[int, int]:
-    """List the chasing side's moves; return a verdict if there is one, and how many."""
-    color = np.int64(board["color"][chain])
-    liberties = np.empty(3, np.int16)
-    n = collect_liberties(board, chain, 3, liberties)
+def _list_chases(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
+    """List the chasing side's moves; return a verdict, and how many there are."""
+    n, first, second = _two_liberties(board, chain)
     if n != 2:
         return (_CAPTURED_NOW if n < 2 else _ESCAPES), 0
-    first, second = np.int64(liberties[0]), np.int64(liberties[1])
     room = _count_empty_neighbors(board, first)
     other_room = _count_empty_neighbors(board, second)
-    if (
-        room == 0
-        and other_room == 0
-        and _is_double_ko_death(board, chain, first, second, moves, begin)
-    ):
+    if room + other_room == 0 and _is_double_ko_death(board, chain, first, second, work, begin):
         return _CAPTURED_NOW, 0
-    distance = abs(second - first)
-    if distance != 1 and distance != board["stride"]:
+    if not _are_adjacent(board, first, second):
         # Filling one does not narrow the other: with three free points beside it the chain is
         # out, so that liberty must be filled first.
         if room >= 3 and other_room >= 3:
             return _ESCAPES, 0
         if room >= 3 or other_room >= 3:
-            moves[begin] = first if room >= 3 else second
+            work[begin] = first if room >= 3 else second
             return _UNDECIDED, 1
-    room = 2 * room + _connection_weight(board, first, color)
-    other_room = 2 * other_room + _connection_weight(board, second, color)
-    if other_room > room:
-        first, second = second, first
-    moves[begin] = first
-    moves[begin + 1] = second
+    color = np.int64(board["color"][chain])
+    room = 2 * room + _connection_weight(board, first, color, work)
+    other_room = 2 * other_room + _connection_weight(board, second, color, work)
+    work[begin] = second if other_room > room else first
+    work[begin + 1] = first if other_room > room else second
     return _UNDECIDED, 2
 
 
+@inline_kernel
+def _are_adjacent(board: BoardRecord, point: int, other: int) -> bool:
+    distance = abs(point - other)
+    return bool(distance == 1 or distance == board["stride"])
+
+
+@inline_kernel
+def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
+    """Return the next move of a list that may be tried, from the one at hand on; 0 for none."""
+    begin = np.int64(work[row + _BEGIN])
+    length = np.int64(work[row + _LENGTH])
+    for i in range(np.int64(work[row + _TRIED]), length):
+        move = np.int64(work[begin + i])
+        if _may_try(board, move, color):
+            work[row + _TRIED] = i
+            return move
+    return 0
+
+
 @kernel
-def _cannot_flee(reader: Reader, chain: int) -> bool:
+def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
     """Read out whether a chain in atari is lost, its own side moving first.
 
     Even depths belong to the fleeing side. `lost` is what the last finished depth found.
     """
-    board = reader.board[0]
-    moves = reader.moves
-    lists = reader.lists
-    runner = np.int64(board["color"][chain])
-    lists[0, 0] = 0
+    color = np.int64(board["color"][chain])
     depth = 0
     entering = True
     lost = False
     nodes = 0
-    while depth >= 0:
+    work[_LISTS_AT + _BEGIN] = 0
+    while True:
         fleeing = depth % 2 == 0
-        decided = False
+        row = _LISTS_AT + _LIST_ROW * depth
+        move = 0
         # 1. A position not seen before: list its moves, unless it is decided at sight.
         if entering:
-            begin = np.int64(lists[depth, 0])
+            begin = np.int64(work[row + _BEGIN])
             if fleeing:
-                verdict, n = _list_escapes(board, chain, moves, begin)
+                verdict, n = _list_escapes(board, chain, work, begin)
             else:
-                verdict, n = _list_chases(board, chain, moves, begin)
+                verdict, n = _list_chases(board, chain, work, begin)
             if depth >= _MAX_DEPTH - 2:
                 verdict = _CAPTURED_NOW
-            lists[depth, 1] = n
-            lists[depth, 2] = 0
-            decided = verdict != _UNDECIDED
+            work[row + _LENGTH] = n
+            work[row + _TRIED] = 0
             lost = verdict == _CAPTURED_NOW
-        # 2. Back from a reply: the mover is content, or tries the next move.
-        elif lost != fleeing:
-            decided = True
+            looks_on = verdict == _UNDECIDED
+        # 2. Back from a reply: unless the mover is content with it, look at the next move.
         else:
-            lists[depth, 2] += 1
-        # 3. Find the next move that may be tried; without one the mover has failed.
-        mover = runner if fleeing else 3 - runner
-        if not decided:
-            n = np.int64(lists[depth, 1])
-            at = np.int64(lists[depth, 2])
-            begin = np.int64(lists[depth, 0])
-            while at < n and not _may_try(board, np.int64(moves[begin + at]), mover):
-                at += 1
-            lists[depth, 2] = at
-            if at == n:
-                decided = True
+            work[row + _TRIED] += 1
+            looks_on = lost == fleeing
+        # 3. Find a move; without one the mover has failed.
+        if looks_on:
+            move = _next_move(board, color if fleeing else 3 - color, work, row)
+            if move == 0:
                 lost = fleeing
-        # 4. Go back up, or down one move.
-        if decided:
+        # 4. Back up.
+        if move == 0:
+            if depth == 0:
+                return lost
             depth -= 1
+            _take_back(board, work, _UNDO_AT + _UNDO_ROW * depth)
             entering = False
-            if depth >= 0:
-                _take_back(board, reader.undo[depth])
             continue
-        _try_move(board, np.int64(moves[begin + at]), mover, reader.undo[depth])
-        nodes += 1
-        depth += 1
-        if nodes >= NODE_BUDGET or begin + n > _MAX_MOVES - 2 * MAX_SIZE * MAX_SIZE:
-            while depth > 0:
-                depth -= 1
-                _take_back(board, reader.undo[depth])
-            return False
-        lists[depth, 0] = begin + n
+        # 5. Or down one move.
+        undo = _UNDO_AT + _UNDO_ROW * depth
+        _try_move(board, move, color if fleeing else 3 - color, work, undo)
+        end = np.int64(work[row + _BEGIN]) + np.int64(work[row + _LENGTH])
+        work[row + _LIST_ROW + _BEGIN] = end
         entering = True
+        depth += 1
+        nodes += 1
+        if nodes >= NODE_BUDGET or end >= _MAX_MOVES - _MAX_DEPTH:
+            _take_all_back(board, work, depth)
+            return False
+
+
+@kernel
+def _take_all_back(board: BoardRecord, work: Work, depth: int) -> None:
+    for tried in range(depth - 1, -1, -1):
+        _take_back(board, work, _UNDO_AT + _UNDO_ROW * tried)
+
+
+@inline_kernel
+def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
+    """Whether extending at `last`, after the chaser filled the other liberty, surely escapes.
+
+    Three liberties are counted without playing a stone, which saves most of the reading.
+    """
+    room = _count_empty_neighbors(board, last)
+    if _are_adjacent(board, filled, last):
+        room -= 1
+    if room >= 3:
+        return True
+    head = board["head"][chain]
+    for near in neighbors(board, last):
+        is_other = board["color"][near] == board["color"][chain] and board["head"][near] != head
+        # Another chain brings all its liberties but `last` and perhaps the filled one.
+        if is_other and _count_liberties(board, near, 5, work) >= 5:
+            return True
+    return False
+
+
+@kernel
+def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
+    """Whether filling one of a chain's two liberties captures it in a ladder."""
+    chaser = 3 - np.int64(board["color"][chain])
+    if _flees_at_once(board, chain, filled, last, work) or not _may_try(board, filled, chaser):
+        return False
+    _try_move(board, filled, chaser, work, _ROOT_UNDO_AT)
+    board["ko_point"] = 0  # at the root kos are taken to work for the fleeing side
+    lost = _cannot_flee(board, chain, work)
+    _take_back(board, work, _ROOT_UNDO_AT)
     return lost
 
 
-@kernel
-def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int) -> bool:
-    """Whether extending at `last` after the chaser filled the other liberty clearly escapes.
-
-    This only saves the reading: three liberties are counted without playing a stone.
-    """
-    stride = board["stride"]
-    room = _count_empty_neighbors(board, last)
-    if abs(last - filled) == 1 or abs(last - filled) == stride:
-        room -= 1
-    return room >= 3
-
-
-@kernel
-def _read_two_liberties(reader: Reader, chain: int, first: int, second: int) -> tuple[bool, bool]:
-    """Return for both liberties of a chain whether filling it captures the chain in a ladder."""
-    board = reader.board[0]
-    chaser = 3 - np.int64(board["color"][chain])
-    undo = np.empty(_UNDO_COLUMNS, np.int16)
-    works = False
-    other_works = False
-    if not _flees_at_once(board, chain, first, second) and _may_try(board, first, chaser):
-        _try_move(board, first, chaser, undo)
-        board["ko_point"] = 0  # kos are taken to work for the fleeing side
-        works = _cannot_flee(reader, chain)
-        _take_back(board, undo)
-    if not _flees_at_once(board, chain, second, first) and _may_try(board, second, chaser):
-        _try_move(board, second, chaser, undo)
-        board["ko_point"] = 0
-        other_works = _cannot_flee(reader, chain)
-        _take_back(board, undo)
-    return works, other_works
+# Whole boards ------------------------------------------------------------------------------------
 
 
 @inline_kernel
@@ -545,12 +574,12 @@ def _set_bit(words: npt.NDArray[np.uint64], point: int) -> None:
 @kernel
 def has_bit(words: npt.NDArray[np.uint64], point: int) -> bool:
     """Whether a point is in a bit set."""
-    return (words[point >> 6] >> np.uint64(point & 63)) & np.uint64(1) != np.uint64(0)
+    return bool((words[point >> 6] >> np.uint64(point & 63)) & np.uint64(1))
 
 
-@kernel
+@inline_kernel
 def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> None:
-    stone = np.int64(head)
+    stone = head
     while True:
         _set_bit(words, stone)
         stone = np.int64(board["next"][stone])
@@ -559,33 +588,31 @@ def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> 
 
 
 @kernel
-def _read_board(reader: Reader, board: BoardRecord, found: Any) -> None:
-    """Read all ladders of a board into a LADDERS record."""
+def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
+    """Read all ladders of a board into a LADDERS record; the board is left as it was."""
     found["chains"][:] = np.uint64(0)
     found["working"][:] = np.uint64(0)
-    scratch = reader.board[0]
-    _copy_stones(scratch, board)
-    liberties = np.empty(3, np.int16)
+    ko_point = board["ko_point"]
     for head in range(board["n_points"]):
         # Two liberties make at most eight contacts.
         if not is_head(board, head) or board["pseudo"][head] > 8:
             continue
-        color = np.int64(board["color"][head])
-        n = collect_liberties(board, head, 3, liberties)
+        n, first, second = _two_liberties(board, head)
+        lost = False
         if n == 1:
-            scratch["ko_point"] = 0
-            if _cannot_flee(reader, head):
-                _set_chain(board, head, found["chains"])
-            scratch["ko_point"] = board["ko_point"]
+            board["ko_point"] = 0
+            lost = _cannot_flee(board, head, work)
+            board["ko_point"] = ko_point
         elif n == 2:
-            first, second = np.int64(liberties[0]), np.int64(liberties[1])
-            works, other_works = _read_two_liberties(reader, head, first, second)
-            if works:
+            color = board["color"][head]
+            if _captures_by(board, head, first, second, work):
                 _set_bit(found["working"][color], first)
-            if other_works:
+                lost = True
+            if _captures_by(board, head, second, first, work):
                 _set_bit(found["working"][color], second)
-            if works or other_works:
-                _set_chain(board, head, found["chains"])
+                lost = True
+        if lost:
+            _set_chain(board, head, found["chains"])
 
 
 @kernel
@@ -600,6 +627,7 @@ def find_ladders(reader: Reader, board: BoardRecord) -> int:
     key ^= np.uint64(board["n_points"]) * np.uint64(0x165667B19E3779F9)
     slot = np.int64(key & np.uint64(len(reader.memory) - 1))
     if reader.memory[slot]["key"] != key:
-        _read_board(reader, board, reader.memory[slot])
+        reader.board[0] = board
+        _read_board(reader.board[0], reader.work, reader.memory[slot])
         reader.memory[slot]["key"] = key
     return slot

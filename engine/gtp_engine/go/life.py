@@ -23,65 +23,21 @@ Points = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.uint8]
 
 
-class Regions(NamedTuple):
-    """What is known about one player's regions, by root: the empty point that names a region."""
+class Empties(NamedTuple):
+    """The connected components of the empty points, and the chains that could live on them."""
 
-    root: Points
-    """[points] the root of an empty point; by way of its head, of an enemy stone."""
-    has_enemy: Flags
-    """[points] by root: whether enemy stones are in it."""
+    component: Points
+    """[points] which component an empty point is in; -1 elsewhere."""
+    members: Points
+    """The empty points, component by component."""
+    start: Points
+    """[components + 1] where each begins in `members`."""
+    touches: Flags
+    """[components] the colours beside it: BLACK | WHITE, one of them, or 0."""
     vital: Points
-    """[4 * points] by root: the heads of the chains it is vital to."""
+    """[2, components, 4] for Black and White, the heads of chains that touch all its points."""
     n_vital: Points
-    """[points] by root: how many; -1 before the first point was seen."""
-    struck: Flags
-    """[points] by root: whether it touches a chain that is not pass-alive."""
-
-
-@inline_kernel
-def _find(root: Points, point: int) -> int:
-    while root[point] != point:
-        root[point] = root[root[point]]
-        point = np.int64(root[point])
-    return point
-
-
-@kernel
-def _new_regions(n_points: int) -> Regions:
-    return Regions(
-        np.arange(n_points).astype(np.int16),
-        np.zeros(n_points, np.uint8),
-        np.empty(4 * n_points, np.int16),
-        np.full(n_points, -1, np.int16),
-        np.zeros(n_points, np.uint8),
-    )
-
-
-@kernel
-def _join_regions(board: BoardRecord, color: int, regions: Regions) -> bool:
-    """Find the regions of a player; return whether the player has any stone."""
-    root = regions.root
-    has_stones = False
-    for i in range(board["n_empty"]):
-        point = np.int64(board["empty"][i])
-        own = _find(root, point)
-        for near in neighbors(board, point):
-            at = board["color"][near]
-            if at == EMPTY:
-                root[_find(root, near)] = own
-            elif at == 3 - color:
-                # Roots stay empty points: a head is always hung below one.
-                root[_find(root, np.int64(board["head"][near]))] = own
-            elif at == color:
-                has_stones = True
-    for i in range(board["n_empty"]):
-        point = np.int64(board["empty"][i])
-        own = _find(root, point)
-        root[point] = own
-        for near in neighbors(board, point):
-            if board["color"][near] == 3 - color:
-                regions.has_enemy[own] = 1
-    return has_stones
+    """[2, components] how many."""
 
 
 @inline_kernel
@@ -93,112 +49,263 @@ def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> boo
 
 
 @inline_kernel
-def _keep_touching(board: BoardRecord, point: int, color: int, own: int, regions: Regions) -> None:
-    """Drop from a region's vital chains those that do not touch this point."""
-    kept = 0
-    for j in range(regions.n_vital[own]):
-        head = regions.vital[4 * own + j]
-        if _touches_chain(board, point, color, head):
-            regions.vital[4 * own + kept] = head
-            kept += 1
-    regions.n_vital[own] = kept
-
-
-@inline_kernel
-def _take_touching(board: BoardRecord, point: int, color: int, own: int, regions: Regions) -> None:
-    """Begin a region's vital chains with those around its first point."""
+def _begin_vital(board: BoardRecord, point: int, color: int, row: int, empties: Empties) -> None:
+    """Begin the vital chains of a component with those around its first point."""
     n = 0
     for near in neighbors(board, point):
         if board["color"][near] == color:
             head = board["head"][near]
             known = False
             for j in range(n):
-                if regions.vital[4 * own + j] == head:
+                if empties.vital[4 * row + j] == head:
                     known = True
             if not known:
-                regions.vital[4 * own + n] = head
+                empties.vital[4 * row + n] = head
                 n += 1
-    regions.n_vital[own] = n
-
-
-@kernel
-def _find_vital(
-    board: BoardRecord, color: int, suicide_legal: int, regions: Regions, counts: Points
-) -> bool:
-    """Find what each region is vital to, and how many vital regions each chain has.
-
-    Returns:
-        Whether any chain has two: without one, nothing is pass-alive.
-    """
-    for i in range(board["n_empty"]):
-        point = np.int64(board["empty"][i])
-        own = np.int64(regions.root[point])
-        if regions.n_vital[own] < 0:
-            _take_touching(board, point, color, own, regions)
-        elif regions.n_vital[own] > 0:
-            _keep_touching(board, point, color, own, regions)
-    if suicide_legal:
-        for point in range(board["n_points"]):
-            if board["color"][point] == 3 - color:
-                own = _find(regions.root, np.int64(board["head"][point]))
-                if regions.n_vital[own] > 0:
-                    _keep_touching(board, point, color, own, regions)
-    found = False
-    for i in range(board["n_empty"]):
-        point = np.int64(board["empty"][i])
-        if regions.root[point] == point:
-            for j in range(regions.n_vital[point]):
-                head = regions.vital[4 * point + j]
-                counts[head] += 1
-                if counts[head] >= 2:
-                    found = True
-    return found
+    empties.n_vital[row] = n
 
 
 @inline_kernel
-def _region_of(board: BoardRecord, point: int, regions: Regions) -> int:
+def _keep_touching(
+    board: BoardRecord, point: int, color: int, row: int, vital: Points, n_vital: Points
+) -> None:
+    """Drop from the vital chains of a row those that do not touch this point."""
+    kept = 0
+    for j in range(n_vital[row]):
+        head = vital[4 * row + j]
+        if _touches_chain(board, point, color, head):
+            vital[4 * row + kept] = head
+            kept += 1
+    n_vital[row] = kept
+
+
+@kernel
+def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties) -> int:
+    """Collect a component from its first member on; return where the next one begins."""
+    n_rows = len(empties.start) - 1
+    members = empties.members
+    end = begin + 1
+    at = begin
+    touches = 0
+    while at < end:
+        point = np.int64(members[at])
+        for near in neighbors(board, point):
+            color = board["color"][near]
+            if color == EMPTY:
+                if empties.component[near] < 0:
+                    empties.component[near] = index
+                    members[end] = near
+                    end += 1
+            elif color != WALL:
+                touches |= color
+        for color in (BLACK, WHITE):
+            row = (color - 1) * n_rows + index
+            if at == begin:
+                _begin_vital(board, point, color, row, empties)
+            elif empties.n_vital[row] > 0:
+                _keep_touching(board, point, color, row, empties.vital, empties.n_vital)
+        at += 1
+    empties.touches[index] = touches
+    return end
+
+
+@kernel
+def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
+    """Return how many components the empty points form, and all about them."""
+    n_points = np.int64(board["n_points"])
+    n_empty = np.int64(board["n_empty"])
+    empties = Empties(
+        np.full(n_points, -1, np.int16),
+        np.empty(n_empty + 1, np.int16),
+        np.empty(n_empty + 1, np.int16),
+        np.empty(n_empty + 1, np.uint8),
+        np.empty(8 * n_empty, np.int16),
+        np.empty(2 * n_empty, np.int16),
+    )
+    n = 0
+    end = 0
+    for i in range(n_empty):
+        point = np.int64(board["empty"][i])
+        if empties.component[point] < 0:
+            empties.component[point] = n
+            empties.members[end] = point
+            empties.start[n] = end
+            end = _grow_component(board, n, end, empties)
+            n += 1
+    empties.start[n] = end
+    return n, empties
+
+
+@kernel
+def _may_live(color: int, n: int, empties: Empties, n_points: int) -> bool:
+    """Whether some chain of a player touches all points of two components, as life needs."""
+    n_rows = len(empties.start) - 1
+    seen = np.zeros(n_points, np.uint8)
+    for index in range(n):
+        row = (color - 1) * n_rows + index
+        for j in range(empties.n_vital[row]):
+            head = empties.vital[4 * row + j]
+            if seen[head]:
+                return True
+            seen[head] = 1
+    return False
+
+
+class Regions(NamedTuple):
+    """One player's regions: components of empty points joined by the enemy chains they touch."""
+
+    root: Points
+    """[components] the component that names the region each is in."""
+    link: Points
+    """[points] a component beside the enemy chain with this head; -1 for other points."""
+    vital: Points
+    """[components, 4] by root: the heads of the chains the region is vital to."""
+    n_vital: Points
+    """[components] by root: how many."""
+    struck: Flags
+    """[components] by root: whether it touches a chain that is not pass-alive."""
+
+
+@inline_kernel
+def _find(root: Points, index: int) -> int:
+    while root[index] != index:
+        root[index] = root[root[index]]
+        index = np.int64(root[index])
+    return index
+
+
+@kernel
+def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> Regions:
+    """Find a player's regions and the chains that touch all empty points of each."""
+    n_points = np.int64(board["n_points"])
+    regions = Regions(
+        np.arange(n).astype(np.int16),
+        np.full(n_points, -1, np.int16),
+        np.empty(4 * n, np.int16),
+        np.full(n, -1, np.int16),
+        np.zeros(n, np.uint8),
+    )
+    for index in range(n):
+        if empties.touches[index] & (3 - color):
+            for i in range(empties.start[index], empties.start[index + 1]):
+                for near in neighbors(board, np.int64(empties.members[i])):
+                    if board["color"][near] == 3 - color:
+                        head = board["head"][near]
+                        linked = np.int64(regions.link[head])
+                        if linked == index:
+                            continue
+                        regions.link[head] = index
+                        if linked >= 0:
+                            regions.root[_find(regions.root, linked)] = _find(regions.root, index)
+    n_rows = len(empties.start) - 1
+    for index in range(n):
+        own = _find(regions.root, index)
+        regions.root[index] = own
+        row = (color - 1) * n_rows + index
+        if regions.n_vital[own] < 0:
+            regions.n_vital[own] = empties.n_vital[row]
+            for j in range(empties.n_vital[row]):
+                regions.vital[4 * own + j] = empties.vital[4 * row + j]
+        else:
+            _keep_shared(own, row, empties, regions)
+    return regions
+
+
+@inline_kernel
+def _keep_shared(own: int, row: int, empties: Empties, regions: Regions) -> None:
+    """Drop a region's vital chains that are not vital to one more of its components."""
+    kept = 0
+    for j in range(regions.n_vital[own]):
+        head = regions.vital[4 * own + j]
+        for k in range(empties.n_vital[row]):
+            if empties.vital[4 * row + k] == head:
+                regions.vital[4 * own + kept] = head
+                kept += 1
+    regions.n_vital[own] = kept
+
+
+@inline_kernel
+def _region_of(board: BoardRecord, point: int, empties: Empties, regions: Regions) -> int:
     """Return the root of an empty point or an enemy stone."""
-    if board["color"][point] == EMPTY:
-        return np.int64(regions.root[point])
-    return _find(regions.root, np.int64(board["head"][point]))
+    index = np.int64(empties.component[point])
+    if index < 0:
+        index = np.int64(regions.link[board["head"][point]])
+    return np.int64(regions.root[index])
+
+
+@kernel
+def _keep_touching_stones(
+    board: BoardRecord, color: int, empties: Empties, regions: Regions
+) -> None:
+    """Where suicide is legal, a vital chain touches the enemy stones in its region too."""
+    for point in range(board["n_points"]):
+        if board["color"][point] == 3 - color:
+            own = _region_of(board, point, empties, regions)
+            if regions.n_vital[own] > 0:
+                _keep_touching(board, point, color, own, regions.vital, regions.n_vital)
 
 
 @kernel
 def _strike_chain(
-    board: BoardRecord, color: int, head: int, regions: Regions, counts: Points
+    board: BoardRecord,
+    color: int,
+    head: int,
+    empties: Empties,
+    regions: Regions,
+    counts: Points,
 ) -> None:
     """Strike out the regions around a chain: they keep nobody alive any more."""
     stone = head
     while True:
         for near in neighbors(board, stone):
             if board["color"][near] == EMPTY or board["color"][near] == 3 - color:
-                own = _region_of(board, near, regions)
+                own = _region_of(board, near, empties, regions)
                 if not regions.struck[own]:
                     regions.struck[own] = 1
                     for j in range(regions.n_vital[own]):
-                        head_there = regions.vital[4 * own + j]
-                        if counts[head_there] > 0:  # a chain struck out stays at -1
-                            counts[head_there] -= 1
+                        counts[regions.vital[4 * own + j]] -= 1
         stone = np.int64(board["next"][stone])
         if stone == head:
             return
 
 
 @kernel
-def _strike_out(board: BoardRecord, color: int, regions: Regions, counts: Points) -> None:
+def _strike_out(
+    board: BoardRecord, color: int, n: int, empties: Empties, regions: Regions, counts: Points
+) -> None:
     """Strike out chains with fewer than two vital regions until all others have two.
 
-    A chain that was struck out has the count -1.
+    Args:
+        board: The board.
+        color: Whose chains.
+        n: How many components there are.
+        empties: The components.
+        regions: The player's regions.
+        counts: [points] result by head: vital regions of a pass-alive chain, less than two for
+            the others.
     """
+    for index in range(n):
+        if regions.root[index] == index:
+            for j in range(regions.n_vital[index]):
+                counts[regions.vital[4 * index + j]] += 1
+    done = np.zeros(board["n_points"], np.uint8)
     struck = True
     while struck:
         struck = False
         for head in range(board["n_points"]):
             is_own = board["color"][head] == color and board["head"][head] == head
-            if is_own and 0 <= counts[head] < 2:
-                _strike_chain(board, color, head, regions, counts)
-                counts[head] = -1
+            if is_own and counts[head] < 2 and not done[head]:
+                done[head] = 1
+                _strike_chain(board, color, head, empties, regions, counts)
                 struck = True
+
+
+@inline_kernel
+def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
+    for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
+        if board["color"][near] == color:
+            return True
+    return False
 
 
 @kernel
@@ -206,30 +313,32 @@ def _mark_alive(
     board: BoardRecord,
     color: int,
     safe_regions: int,
+    empties: Empties,
     regions: Regions,
     counts: Points,
     area: Flags,
 ) -> None:
     """Mark pass-alive chains and the regions in which the enemy cannot live."""
-    inside = np.zeros(board["n_points"], np.uint8)
-    for point in range(board["n_points"]):
-        at = board["color"][point]
-        if at == EMPTY or at == 3 - color:
-            own = _region_of(board, point, regions)
-            touches = False
-            for near in neighbors(board, point):
-                if board["color"][near] == color:
-                    touches = True
-            if not touches and inside[own] < 2:
-                inside[own] += 1
+    n = len(regions.root)
+    inside = np.zeros(n, np.int16)
+    has_enemy = np.zeros(n, np.uint8)
     for point in range(board["n_points"]):
         at = board["color"][point]
         if at == color:
             if counts[board["head"][point]] >= 2:
                 area[point] = color
         elif at != WALL:
-            own = _region_of(board, point, regions)
-            is_safe = inside[own] < 2 or (safe_regions and not regions.has_enemy[own])
+            own = _region_of(board, point, empties, regions)
+            if not regions.struck[own]:
+                if at != EMPTY:
+                    has_enemy[own] = 1
+                if not _touches_color(board, point, color):
+                    inside[own] += 1
+    for point in range(board["n_points"]):
+        at = board["color"][point]
+        if at != color and at != WALL:
+            own = _region_of(board, point, empties, regions)
+            is_safe = inside[own] < 2 or (safe_regions and not has_enemy[own])
             if is_safe and not regions.struck[own]:
                 area[point] = color
 
@@ -238,6 +347,8 @@ def _mark_alive(
 def _mark_player(
     board: BoardRecord,
     color: int,
+    n: int,
+    empties: Empties,
     safe_regions: int,
     unsafe_regions: int,
     suicide_legal: int,
@@ -245,19 +356,21 @@ def _mark_player(
 ) -> None:
     """Mark one player's share; see `mark_area`."""
     n_points = np.int64(board["n_points"])
-    regions = _new_regions(n_points)
-    if not _join_regions(board, color, regions):
-        return
-    counts = np.zeros(n_points, np.int16)
-    if _find_vital(board, color, suicide_legal, regions, counts):
-        _strike_out(board, color, regions, counts)
-        _mark_alive(board, color, safe_regions, regions, counts, area)
+    if _may_live(color, n, empties, n_points):
+        regions = _join_regions(board, color, n, empties)
+        if suicide_legal:
+            _keep_touching_stones(board, color, empties, regions)
+        counts = np.zeros(n_points, np.int16)
+        _strike_out(board, color, n, empties, regions, counts)
+        _mark_alive(board, color, safe_regions, empties, regions, counts, area)
     if unsafe_regions:
-        for i in range(board["n_empty"]):
-            point = np.int64(board["empty"][i])
-            # What the enemy's pass-alive stones enclose stays theirs.
-            if not regions.has_enemy[regions.root[point]] and area[point] == EMPTY:
-                area[point] = color
+        for index in range(n):
+            if empties.touches[index] == color:
+                for i in range(empties.start[index], empties.start[index + 1]):
+                    point = empties.members[i]
+                    # What the enemy's pass-alive stones enclose stays theirs.
+                    if area[point] == EMPTY:
+                        area[point] = color
 
 
 @kernel
@@ -284,8 +397,9 @@ def mark_area(
     """
     n_points = board["n_points"]
     area[:n_points] = EMPTY
-    _mark_player(board, BLACK, safe_regions, unsafe_regions, suicide_legal, area)
-    _mark_player(board, WHITE, safe_regions, unsafe_regions, suicide_legal, area)
+    n, empties = _find_empties(board)
+    for color in (BLACK, WHITE):
+        _mark_player(board, color, n, empties, safe_regions, unsafe_regions, suicide_legal, area)
     if other_stones:
         for point in range(n_points):
             at = board["color"][point]

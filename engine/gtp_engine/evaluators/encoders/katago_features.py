@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, same_stones
-from gtp_engine.go.coords import EMPTY, NULL_MOVE, PASS, WALL, WHITE
+from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.go.jit import inline_kernel, kernel
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.line import (
@@ -276,13 +276,12 @@ def mark_owners(
     """Fill planes 18 and 19 from an area; return own points minus the opponent's."""
     difference = 0
     for point in range(board["n_points"]):
-        if board["color"][point] != WALL and area[point] != EMPTY:
-            if area[point] == to_play:
-                planes[18, targets[point]] = 1
-                difference += 1
-            else:
-                planes[19, targets[point]] = 1
-                difference -= 1
+        if area[point] == to_play:
+            planes[18, targets[point]] = 1
+            difference += 1
+        elif area[point] == 3 - to_play:
+            planes[19, targets[point]] = 1
+            difference -= 1
     return difference
 
 
