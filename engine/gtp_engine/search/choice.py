@@ -14,8 +14,9 @@ from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import score_utility
 from gtp_engine.search.tree import Tree
 
-MIN_STDEV = 0.05
-"""A floor for the spread of a child's values, which a few equal visits underestimate."""
+DOUBT_VARIANCE = 0.25
+"""Squared deviation of one imagined visit that is added to a child's own. A single visit has no
+spread at all, and a few equal ones hardly any; that does not make them certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,8 @@ def visited_children(
         value = -float(tree.value_sum[child]) / n
         lead = -float(tree.lead_sum[child]) / n
         utility = value + float(score_utility(lead, center, score))
-        variance = float(tree.value_sq_sum[child]) / n - value * value
-        spread = max(variance, 0.0) ** 0.5 + MIN_STDEV
+        squares = max(0.0, float(tree.value_sq_sum[child]) - n * value * value)
+        spread = ((squares + DOUBT_VARIANCE) / n) ** 0.5
         children.append(
             Child(
                 move=int(tree.edge_move[edges + k]),
@@ -87,7 +88,8 @@ def principal_variation(tree: Tree, node: int, length: int) -> tuple[list[int], 
     visits: list[int] = []
     while len(moves) < length and tree.n_children[node] > 0:
         start = int(tree.child_start[node])
-        counts: npt.NDArray[np.int32] = tree.child_visits[start : start + tree.n_children[node]]
+        end = start + int(tree.n_children[node])
+        counts: npt.NDArray[np.int32] = tree.child_visits[start:end]
         k = int(np.argmax(counts))
         if counts[k] == 0:
             break
