@@ -1,0 +1,127 @@
+"""Kernels compiled, interpreted, and compiled by an earlier process give the same results."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# A small but telling subset: captures, superko, suicide, encores, perft, random games, life.
+PROBE = """
+import json, random, sys
+from dataclasses import replace
+from gtp_engine.go import jit
+from gtp_engine.go.coords import PASS
+from gtp_engine.go.perft import perft
+from gtp_engine.go.playouts import run_random_games
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Ko, Rules
+from gtp_engine.go.scoring import agreed_score
+
+def play(width, height, rules, encores, moves, seed):
+    generator = random.Random(seed)
+    position = Position(width, height, rules, encores=encores)
+    trace = []
+    for _ in range(moves):
+        legal = position.legal_moves()
+        move = PASS if generator.random() < 0.1 else generator.choice(legal)
+        position.play(position.to_play, move)
+        trace.append([len(legal), int(position.turn["situation"]), position.captured(1),
+                      int(position.turn["status"]), int(position.turn["phase"])])
+    return [trace, float(agreed_score(position))]
+
+rules = [replace(Rules(), ko=ko, multi_stone_suicide=suicide) for ko in Ko for suicide in (0, 1)]
+result = {
+    "games": [play(3, 4, each, False, 40, i) for i, each in enumerate(rules)],
+    "encores": play(4, 3, Rules.parse("japanese"), True, 60, 9),
+    "perft": [list(perft(2, 2, Rules.parse(name), 7)) for name in ("tromp-taylor", "aga")],
+    "random": run_random_games(5, 4, 6, 3),
+}
+json.dump({"result": result, "jit": bool(jit.JIT_ENABLED), "warm": bool(jit.CACHE_IS_WARM),
+           "folder": jit.CACHE_FOLDER and str(jit.CACHE_FOLDER)}, sys.stdout)
+"""
+
+
+def probe(**environment: str) -> dict[str, Any]:
+    """Run the probe in a process of its own, with these variables set."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "XDG_CACHE_HOME")
+    }
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROBE],
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    answer: dict[str, Any] = json.loads(run.stdout)
+    return answer
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """What the probe says in a process that compiles, and the cache folder it filled."""
+    folder = tmp_path_factory.mktemp("kernels")
+    answer = probe(NUMBA_CACHE_DIR=str(folder))
+    assert answer["jit"] and not answer["warm"]
+    return answer, folder
+
+
+def test_interpreted_kernels_agree(compiled: tuple[dict[str, Any], Path]) -> None:
+    interpreted = probe(NUMBA_DISABLE_JIT="1")
+    assert not interpreted["jit"]
+    assert interpreted["result"] == compiled[0]["result"]
+
+
+def test_kernels_from_the_cache_agree(compiled: tuple[dict[str, Any], Path]) -> None:
+    answer, folder = compiled
+    before = sorted(path.name for path in folder.rglob("*.nb?"))
+    again = probe(NUMBA_CACHE_DIR=str(folder))
+    assert again["warm"] and again["result"] == answer["result"]
+    assert sorted(path.name for path in folder.rglob("*.nb?")) == before, "nothing is compiled anew"
+
+
+IMPORT_ONLY = "import json, sys; from gtp_engine.go import jit; print(jit.CACHE_FOLDER)"
+
+
+def cache_folder(**environment: str) -> str:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", IMPORT_ONLY],
+        env={**inherited, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stderr == ""
+    return run.stdout.strip()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the folder is named otherwise")
+def test_the_cache_folder_is_the_users(tmp_path: Path) -> None:
+    first = Path(cache_folder(XDG_CACHE_HOME=str(tmp_path)))
+    assert first.is_relative_to(tmp_path) and first.is_dir()
+    assert Path(cache_folder(XDG_CACHE_HOME=str(tmp_path))) == first
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the folder is named otherwise")
+def test_without_a_writable_cache_folder_nothing_is_kept(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way of the folder", encoding="utf-8")
+    assert cache_folder(XDG_CACHE_HOME=str(blocked)) == "None"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the folder is named otherwise")
+def test_kernels_run_without_a_cache(compiled: tuple[dict[str, Any], Path], tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way of the folder", encoding="utf-8")
+    answer = probe(XDG_CACHE_HOME=str(blocked))
+    assert answer["folder"] is None and answer["result"] == compiled[0]["result"]
