@@ -12,13 +12,26 @@ class UsageError(ValueError):
     """Arguments that make no sense; the message is one sentence for the user."""
 
 
+class BadValueError(argparse.ArgumentTypeError, ValueError):
+    """A word that is no value of its kind; argparse shows the message as it is."""
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Wraps a paragraph, but leaves text of several lines, such as examples, as it is."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return "".join(indent + line for line in text.splitlines(keepends=True))
+        return super()._fill_text(text, width, indent)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose complaint is a single line, and which takes no abbreviations."""
 
     def __init__(self, **options: Any) -> None:
         """Begin a command's options; the arguments are those of ArgumentParser."""
         options = {
-            "formatter_class": argparse.RawDescriptionHelpFormatter,
+            "formatter_class": _HelpFormatter,
             "allow_abbrev": False,
             **options,
         }
@@ -34,16 +47,16 @@ def parse_size(text: str) -> tuple[int, int]:
     """Return the width and height of "9" or "9x13".
 
     Raises:
-        ValueError: It is neither, or no size from 2 to 25.
+        BadValueError: It is neither, or no size from 2 to 25.
     """
     from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 
     words = text.lower().split("x")
     if len(words) > 2 or not all(word.isascii() and word.isdigit() for word in words):
-        raise ValueError(f"{text[:20]!r} is no board size like 9 or 9x13")
+        raise BadValueError(f"{text[:20]!r} is no board size like 9 or 9x13")
     width, height = int(words[0]), int(words[-1])
     if not all(MIN_SIZE <= size <= MAX_SIZE for size in (width, height)):
-        raise ValueError(f"board size {text[:20]} is not between {MIN_SIZE} and {MAX_SIZE}")
+        raise BadValueError(f"board size {text[:20]} is not between {MIN_SIZE} and {MAX_SIZE}")
     return width, height
 
 
@@ -51,8 +64,8 @@ def parse_count(text: str) -> int:
     """Return a whole number of 1 or more.
 
     Raises:
-        ValueError: It is something else.
+        BadValueError: It is something else.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
-        raise ValueError(f"{text[:20]!r} is not a whole number of 1 or more")
+        raise BadValueError(f"{text[:20]!r} is not a whole number of 1 or more")
     return int(text)

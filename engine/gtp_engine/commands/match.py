@@ -39,8 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help="the first engine's command line")
     parser.add_argument("b", metavar="B", help="the second engine's command line")
     games = parser.add_argument_group("the games")
-    games.add_argument("--games", type=_count, default=10, metavar="N", help="how many (10)")
-    games.add_argument("--size", type=_size, default=(19, 19), metavar="N|WxH", help="board (19)")
+    games.add_argument("--games", type=parse_count, default=10, metavar="N", help="how many (10)")
+    games.add_argument(
+        "--size", type=parse_size, default=(19, 19), metavar="N|WxH", help="board (19)"
+    )
     games.add_argument("--komi", type=float, metavar="POINTS", help="7.5; 7 up to 9x9")
     games.add_argument(
         "--rules",
@@ -49,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that understand kata-set-rules are told",
     )
     games.add_argument(
-        "--max-moves", type=_count, metavar="N", help="end and count games there (3 per point)"
+        "--max-moves", type=parse_count, metavar="N", help="end and count games there (3 per point)"
     )
     games.add_argument(
         "--openings",
-        type=_count,
+        type=parse_count,
         default=0,
         metavar="K",
         help="begin with K random moves, the same for two games with colors changed",
@@ -61,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--seed", type=int, default=0, metavar="N", help="of the openings (0)")
     running = parser.add_argument_group("running")
     running.add_argument(
-        "--parallel", type=_count, default=1, metavar="P", help="games at once (1)"
+        "--parallel", type=parse_count, default=1, metavar="P", help="games at once (1)"
     )
     running.add_argument(
         "--timeout",
@@ -80,20 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("records")
     output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF")
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
-
-
-def _count(text: str) -> int:
-    try:
-        return parse_count(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _size(text: str) -> tuple[int, int]:
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -131,7 +131,8 @@ class Reporter:
             interval=request.interval,
             callback=self.report,
             max_moves=request.max_moves,
-            min_moves=request.min_moves,
+            # Stopped at once, a search has visited no move, but one has to be reported.
+            min_moves=max(1, request.min_moves),
             ownership=request.ownership,
             moves_ownership=request.moves_ownership,
             avoid=tuple(request.avoid),
