@@ -9,15 +9,15 @@ both sides.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
-from gtp_engine.go.sgf_files import read_games
 from gtp_export.labels import Teacher
+from gtp_export.packs import games_of
 from gtp_export.record_positions import label_records
 from gtp_export.samples import Samples, write_shard
 from gtp_export.selfplay import draw_plan, play_games
@@ -74,7 +74,7 @@ def generate(
     kinds = [kind for kind in KINDS if packs or kind.name != RECORDS]
     done = _count_shards(folder)
     skip = sum(kind.games * done.get(RECORDS, 0) for kind in kinds if kind.name == RECORDS)
-    records = _all_records(packs, skip)
+    records = islice(games_of(packs), skip, None)
     positions = 0
     while kinds and (positions == 0 or time.monotonic() - start < seconds):
         kind = min(kinds, key=lambda kind: (done.get(kind.name, 0) + 1) / kind.share)
@@ -101,15 +101,6 @@ def _count_shards(folder: Path) -> dict[str, int]:
             name, _, number = path.stem.rpartition("-")
             numbers[name] = max(numbers.get(name, 0), int(number) + 1)
     return numbers
-
-
-def _all_records(packs: Sequence[Path], skip: int) -> Iterator[GameRecord]:
-    games = chain.from_iterable(read_games(pack, on_error=_pass_over) for pack in packs)
-    return islice(games, skip, None)
-
-
-def _pass_over(sentence: str) -> None:
-    """Leave a game out that cannot be read."""
 
 
 def _job_seed(seed: int, kind: Kind, number: int) -> int:

@@ -1,0 +1,56 @@
+"""Measure how well a net predicts recorded games."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gtp_engine.evaluators.contract import NetFileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gtp_export.evaluation import Figure
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `gtp-export evaluate` takes."""
+    parser.add_argument("--net", type=Path, required=True, metavar="NET.onnx")
+    parser.add_argument("--games", type=Path, nargs="+", required=True, metavar="FILE")
+    parser.add_argument("--positions", type=int, default=5000, metavar="N", help="in all (5000)")
+    parser.add_argument("--per-game", type=int, default=4, metavar="N", help="of a game (4)")
+    parser.add_argument("--seed", type=int, default=1, help="picks games and positions (1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every figure with its 95 % interval on stdout."""
+    from gtp_export.evaluation import evaluate_net
+
+    if arguments.positions < 1 or arguments.per_game < 1:
+        raise NetFileError("--positions and --per-game must be positive")
+    figures = evaluate_net(
+        arguments.net,
+        arguments.games,
+        arguments.positions,
+        arguments.per_game,
+        arguments.seed,
+    )
+    if arguments.json:
+        from dataclasses import asdict
+
+        json.dump({name: asdict(figure) for name, figure in figures.items()}, sys.stdout)
+        print()
+    else:
+        print(table(figures))
+    return 0
+
+
+def table(figures: "Mapping[str, Figure]") -> str:
+    """Return the figures as lines for people."""
+    return "\n".join(
+        f"{name:<28}{figure.mean:8.4f}  ({figure.low:.4f} to {figure.high:.4f})"
+        f"  {figure.positions} positions of {figure.games} games"
+        for name, figure in figures.items()
+    )
