@@ -78,6 +78,7 @@ if CACHE_FOLDER is not None:
     os.environ["NUMBA_CACHE_DIR"] = str(CACHE_FOLDER)
 
 import numba  # noqa: E402  (the cache folder must be set first)
+import numpy as np  # noqa: E402
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
@@ -86,12 +87,20 @@ CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 """Whether an earlier process left compiled kernels to load."""
 
 
+def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Let integers wrap round without a warning, as they do in compiled code."""
+    wrapped: Callable[..., Result] = np.errstate(over="ignore")(function)
+    return wrapped
+
+
 def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a function for use from Python and from other kernels, without the GIL.
 
     To type checkers a kernel takes anything: its integers may be Python's or numpy's, which are
     one to the compiler but not to them.
     """
+    if not JIT_ENABLED:
+        return _interpreted(function)
     compiled: Callable[..., Result] = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(
         function
     )
@@ -100,6 +109,8 @@ def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
 
 def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a small function that is always inlined into the kernels that call it."""
+    if not JIT_ENABLED:
+        return _interpreted(function)
     compiled: Callable[..., Result] = numba.njit(
         cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
     )(function)
