@@ -15,6 +15,9 @@ from gtp_engine.search.tree import TERMINAL, Tree, set_edges
 OPEN, OVER = 0, 1
 """Whether a leaf's game goes on."""
 
+OWNERSHIP_NODES = 16384
+"""Nodes with fewer visits than a subtree's divided by this do not count towards ownership."""
+
 
 @kernel
 def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
@@ -143,6 +146,9 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
 def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> float:
     """Average the net's ownership over a subtree, each node's own evaluation once.
 
+    In a large tree nodes with hardly any of its visits are left out, so that a report takes no
+    longer the longer an analysis runs.
+
     Args:
         tree: The tree.
         root: Where the subtree begins.
@@ -155,6 +161,7 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
     stack[0] = root
     height = 1
     total = 0.0
+    fewest = max(np.int64(1), np.int64(tree.visits[root]) // OWNERSHIP_NODES)
     sums[:] = 0.0
     while height > 0:
         height -= 1
@@ -165,8 +172,10 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
             for point in range(sums.shape[0]):
                 sums[point] += sign * tree.ownership[node, point]
         for k in range(tree.n_children[node]):
-            stack[height] = tree.child_node[tree.child_start[node] + k]
-            height += 1
+            slot = tree.child_start[node] + k
+            if tree.child_visits[slot] >= fewest:
+                stack[height] = tree.child_node[slot]
+                height += 1
     if total > 0.0:
         sums /= 127.0 * total
     return total

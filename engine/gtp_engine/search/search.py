@@ -32,14 +32,17 @@ from gtp_engine.search.tree import (
     drop_edges,
     find_child,
     grown,
+    largest_block,
     new_tree,
     node_bytes,
 )
 from gtp_engine.search.worker import Worker
 
 FIRST_NODES = 2048
-CHILD_ROOM_PER_NODE = 1024
-"""Room kept free in the pool of children for each descent; see `tree.has_room`."""
+FIRST_EDGES = 64 * FIRST_NODES
+FIRST_CHILDREN = 16 * FIRST_NODES
+GROWTH = (2.0, 1.25)
+"""By which factor a full array grows; the next one is tried where memory is short."""
 EDGE_BYTES = 6
 CHILD_BYTES = 8
 CHECK_SECONDS = 0.05
@@ -72,7 +75,7 @@ class Search:
             threads: Workers on the tree.
             batch: Leaves that each worker evaluates at once.
             memory_mb: Room for the tree, in MiB; a full tree ends the search.
-                seed: Fixes the symmetries drawn, and with one thread the whole search.
+            seed: Fixes the symmetries drawn, and with one thread the whole search.
         """
         self.evaluator = evaluator
         self.params = params or SearchParams()
@@ -84,8 +87,12 @@ class Search:
         self._workers = [Worker(self, batch, seed) for _ in range(threads)]
         self._batch = batch
         self._stop = threading.Event()
-        self._position: Position | None = None
-        self._clear()
+        self.tree: Tree
+        self._position: Position | None
+        self._avoid: tuple[AvoidRule, ...]
+        self._forbidden: frozenset[int]
+        self._error: Exception | None
+        self.clear()
 
     # The root -----------------------------------------------------------------------------------
 
@@ -105,31 +112,29 @@ class Search:
         restricted = frozenset(forbidden)
         fresh = avoid or self._avoid or self.params.root_noise_weight > 0
         root = -1 if fresh else self._find_root(position, restricted)
-        if root < 0:
-            self._clear()
-        elif root > 0:
-            self._keep_subtree(root)
-        self._avoid = avoid
         self._position = position.copy()
+        self._avoid = avoid
         self._forbidden = restricted
         self._forbidden_mask = _point_mask(restricted)
+        if root < 0:
+            self._plant()
+        elif root > 0:
+            self._keep_subtree(root)
         if self.tree.state[0] == EXPANDED and restricted:
             drop_edges(self.tree, 0, self._forbidden_mask)
-        if self.tree.used[0] == 0:
-            self._clear()
-            add_node(self.tree, position.to_play)
 
     def _find_root(self, position: Position, forbidden: frozenset[int]) -> int:
         """Return the node of a position that continues the present one; -1 if there is none."""
         old = self._position
-        if old is None or self.tree.used[0] == 0 or not _same_game(old, position):
+        if old is None or not _same_game(old, position):
             return -1
         old_moves, moves = old.moves, position.moves
         if moves[: len(old_moves)] != old_moves:
             return -1
         if len(moves) == len(old_moves):
             # Moves left out before would be missing from the tree now.
-            return 0 if self._forbidden <= forbidden else -1
+            is_same = old.to_play == position.to_play and self._forbidden <= forbidden
+            return 0 if is_same else -1
         node = 0
         color = old.to_play
         for move in moves[len(old_moves) :]:
@@ -139,7 +144,8 @@ class Search:
             if node < 0:
                 return -1
             color = 3 - color
-        return node if self.tree.state[node] == EXPANDED else -1
+        is_same = color == position.to_play and self.tree.state[node] == EXPANDED
+        return node if is_same else -1
 
     def _keep_subtree(self, root: int) -> None:
         area = self.tree.ownership.shape[1]
@@ -148,19 +154,25 @@ class Search:
         copy_subtree(kept, self.tree, root)
         self.tree = kept
 
-    def _clear(self) -> None:
-        """Forget the tree."""
-        area = 0
-        if self._position is not None and self.evaluator.has_ownership:
-            area = self._position.area
-        self.tree: Tree = new_tree(FIRST_NODES, FIRST_NODES * 64, 1 << 16, area)
-        self._avoid: tuple[AvoidRule, ...] = ()
-        self._forbidden: frozenset[int] = frozenset()
+    def _plant(self) -> None:
+        """Begin a new tree at the present position."""
+        assert self._position is not None
+        area = self._position.area
+        nodes, edges, children = self._room_in_flight(area)
+        self.tree = new_tree(
+            FIRST_NODES + nodes,
+            FIRST_EDGES + edges,
+            FIRST_CHILDREN + children,
+            area if self.evaluator.has_ownership else 0,
+        )
+        add_node(self.tree, self._position.to_play)
 
     def clear(self) -> None:
         """Forget the tree and the position."""
         self._position = None
-        self._clear()
+        self._avoid = ()
+        self._forbidden = frozenset()
+        self.tree = new_tree(1, 1, 1, 0)
 
     # Running ------------------------------------------------------------------------------------
 
@@ -178,25 +190,18 @@ class Search:
             NetFileError: The net failed.
         """
         assert self._position is not None, "set_position comes first"
-        self._begin(limits, report or ReportRequest())
-        if self.tree.state[0] != EXPANDED:
-            self._workers[0].evaluate_root()
-            self._playouts = 1
-        self.score = self._centered_score_utility()
-        helpers = [
-            threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
-            for worker in self._workers[1:]
-        ]
-        for helper in helpers:
-            helper.start()
-        self._run_helper(self._workers[0], leads=True)
-        self._over = True
-        for helper in helpers:
-            helper.join()
-        self._stop.clear()
-        if self._error is not None:
-            self.clear()
-            raise self._error
+        try:
+            self._begin(limits, report or ReportRequest())
+            if self.tree.state[0] != EXPANDED:
+                self._workers[0].evaluate_root()
+                self._playouts = 1
+            self.score = self._centered_score_utility()
+            self._run_workers()
+        except BaseException:
+            self.clear()  # descents in flight have left their marks in the tree
+            raise
+        finally:
+            self._stop.clear()
         final = self.analysis(self._report, is_final=True)
         if self._report.callback is not None:
             self._report.callback(final)
@@ -219,22 +224,33 @@ class Search:
         self._next_check = self._started + (limits.soft_seconds or 0.0)
         self._playouts = 0
         self._over = False
-        self._error: Exception | None = None
+        self._error = None
         self.numbers = self.params.numbers
-        area = self._position.area if self.evaluator.has_ownership else 0
-        if self.tree.ownership.shape[1] != area:
-            self._clear()
-            add_node(self.tree, self._position.to_play)
         for worker in self._workers:
             worker.begin(self._position)
 
-    def _run_helper(self, worker: Worker, *, leads: bool = False) -> None:
+    def _run_workers(self) -> None:
+        """Search with all workers, the first one in this thread."""
+        helpers = [
+            threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
+            for worker in self._workers[1:]
+        ]
+        for helper in helpers:
+            helper.start()
         try:
-            if not leads:
-                worker.run()
-            while leads and self.goes_on():
-                worker.step()
+            while self.goes_on():
+                self._workers[0].step()
                 self._attend()
+        finally:
+            self._over = True
+            for helper in helpers:
+                helper.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run_helper(self, worker: Worker) -> None:
+        try:
+            worker.run()
         except Exception as error:
             self._error = error
             self._over = True
@@ -285,24 +301,33 @@ class Search:
         self._playouts -= 1
         self.collisions += 1
 
-    def make_room(self, leaves: int) -> None:
-        """Make sure that so many leaves fit into the tree, or end the search. The lock is held."""
+    def make_room(self) -> None:
+        """Make sure that all leaves that may be in flight fit, or end the search.
+
+        The lock is held. The workers' slots together are provided for whenever one of them sets
+        out, so that no back-up has to grow the tree.
+        """
         tree = self.tree
         assert self._position is not None
-        nodes, edges, children = (int(n) for n in tree.used)
-        need = (
-            nodes + leaves,
-            edges + leaves * (self._position.area + 1),
-            children + leaves * CHILD_ROOM_PER_NODE,
-        )
-        have = (len(tree.state), len(tree.edge_move), len(tree.child_node))
+        room = self._room_in_flight(self._position.area)
+        need = [int(used) + more for used, more in zip(tree.used, room, strict=True)]
+        have = [len(tree.state), len(tree.edge_move), len(tree.child_node)]
         if all(n <= h for n, h in zip(need, have, strict=True)):
             return
-        larger = [h if n <= h else max(2 * h, n) for n, h in zip(need, have, strict=True)]
-        if self._tree_bytes(*larger) > self.memory_bytes:
-            self._over = True
-            larger = [max(n, h) for n, h in zip(need, have, strict=True)]
-        self.tree = grown(tree, larger[0], larger[1], larger[2])
+        for factor in GROWTH:
+            larger = [
+                h if n <= h else max(int(factor * h), n) for n, h in zip(need, have, strict=True)
+            ]
+            if self._tree_bytes(*larger) <= self.memory_bytes:
+                self.tree = grown(tree, *larger)
+                return
+        self._over = True
+
+    def _room_in_flight(self, area: int) -> tuple[int, int, int]:
+        """Return the nodes, edges and children that all workers' leaves may take up."""
+        leaves = len(self._workers) * self._batch
+        # A new child may need a larger block for its parent.
+        return leaves, leaves * (area + 1), leaves * largest_block(area)
 
     def _tree_bytes(self, nodes: int, edges: int, children: int) -> int:
         area = self.tree.ownership.shape[1]

@@ -16,12 +16,13 @@ unvisited edge. Nodes hold no pointer to a parent; a playout keeps its own path.
 Sums at a node speak for the player to move at that node.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.coords import PASS
+from gtp_engine.go.jit import kernel
 
 NEW, EXPANDED, TERMINAL = 0, 1, 2
 """States of a node: in flight, with edges, and the end of a game."""
@@ -102,12 +103,34 @@ def node_bytes(area: int) -> int:
     return 2 * 1 + 2 * 4 + 4 * 8 + 3 * 4 + 2 * 8 + 2 * 2 + 1 + area
 
 
+_NODE_ARRAYS = Tree._fields[: Tree._fields.index("edge_move")]
+_EDGE_ARRAYS = ("edge_move", "edge_prior")
+_CHILD_ARRAYS = ("child_node", "child_visits")
+
+
 def grown(tree: Tree, nodes: int, edges: int, children: int) -> Tree:
-    """Return a tree with more room and the same content."""
-    larger = new_tree(nodes, edges, children, tree.ownership.shape[1])
-    for old, new in zip(tree, larger, strict=True):
-        new[: len(old)] = old
-    return larger
+    """Return a tree with this much room and the same content; it takes the place of the old one.
+
+    Arrays that are long enough already are shared, not copied.
+    """
+    lengths = dict.fromkeys(_NODE_ARRAYS, nodes)
+    lengths |= dict.fromkeys(_EDGE_ARRAYS, edges) | dict.fromkeys(_CHILD_ARRAYS, children)
+    arrays = tree._asdict()
+    return Tree(**arrays | {name: _longer(arrays[name], lengths[name]) for name in lengths})
+
+
+def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
+    """Return an array with room for this many rows, the old ones first."""
+    if length <= len(array):
+        return array
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
+def largest_block(area: int) -> int:
+    """Return the size of the block that holds every child of a node on a board of this area."""
+    return 1 << area.bit_length()
 
 
 @kernel
@@ -163,17 +186,6 @@ def add_child(tree: Tree, node: int, to_play: int) -> int:
     tree.child_visits[slot] = 0
     tree.n_children[node] = k + 1
     return child
-
-
-@inline_kernel
-def has_room(tree: Tree, nodes: int, edges: int) -> bool:
-    """Whether so many more nodes, with so many edges in all, fit."""
-    return bool(
-        tree.used[0] + nodes <= tree.state.shape[0]
-        and tree.used[1] + edges <= tree.edge_move.shape[0]
-        # A new child may need a doubled block for its parent, of 1,024 children at most.
-        and tree.used[2] + 1024 * nodes <= tree.child_node.shape[0]
-    )
 
 
 @kernel
@@ -258,11 +270,23 @@ def _copy_node(target: Tree, new: int, source: Tree, old: int) -> None:
 
 
 @kernel
+def _take_out(tree: Tree, node: int, child: int, visits: int) -> None:
+    """Forget what a child has added to a node's visits and sums."""
+    tree.visits[node] -= visits
+    tree.value_sum[node] += tree.value_sum[child]
+    tree.value_sq_sum[node] -= tree.value_sq_sum[child]
+    tree.lead_sum[node] += tree.lead_sum[child]
+    tree.stdev_sum[node] -= tree.stdev_sum[child]
+
+
+@kernel
 def drop_edges(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
-    """Remove a node's edges to forbidden moves, with their children; the order stays.
+    """Remove a node's edges to forbidden moves, and their visits; the order stays.
+
+    A pass is what remains if nothing else does.
 
     Args:
-        tree: The tree.
+        tree: The tree; nothing is in flight.
         node: An expanded node.
         forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
     """
@@ -274,6 +298,9 @@ def drop_edges(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
     total = 0.0
     for i in range(tree.n_edges[node]):
         if forbidden[tree.edge_move[start + i]]:
+            if i < n_children:
+                child = np.int64(tree.child_node[block + i])
+                _take_out(tree, node, child, np.int64(tree.child_visits[block + i]))
             continue
         tree.edge_move[start + kept] = tree.edge_move[start + i]
         tree.edge_prior[start + kept] = tree.edge_prior[start + i]
@@ -283,6 +310,11 @@ def drop_edges(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
             tree.child_visits[block + kept_children] = tree.child_visits[block + i]
             kept_children += 1
         kept += 1
+    if kept == 0:
+        tree.edge_move[start] = PASS
+        tree.edge_prior[start] = 1.0
+        kept = 1
+        total = 1.0
     tree.n_edges[node] = kept
     tree.n_children[node] = kept_children
     if total > 0.0:

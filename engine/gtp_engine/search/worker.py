@@ -49,8 +49,9 @@ class Worker:
     def begin(self, position: Position) -> None:
         """Make a position the root from which leaves are played out."""
         if self._size != (position.width, position.height):
-            self._size = (position.width, position.height)
-            self._batch = self._search.evaluator.new_batch(self._slots, *self._size)
+            size = (position.width, position.height)
+            self._batch = self._search.evaluator.new_batch(self._slots, *size)
+            self._size = size  # only now: a refused size is refused again
         room = position.ply + MAX_DEPTH + 2
         if len(self._line.situations) < room:
             self._line = new_line(room + 64)
@@ -69,7 +70,6 @@ class Worker:
         self._judge([self._root_ply])
         search.adjust_root_priors(self._batch)
         with search.lock:
-            search.make_room(1)
             finish_leaf(search.tree, self._batch, 0, self._paths[0], self._edges[0], 1)
 
     def run(self) -> None:
@@ -88,7 +88,7 @@ class Worker:
     def _gather(self) -> int:
         """Descend to up to a batch of new leaves; return how many. The lock is held."""
         search = self._search
-        search.make_room(self._slots)
+        search.make_room()
         tree = search.tree
         n = 0
         repeats = 0
@@ -121,7 +121,6 @@ class Worker:
             self._judge([self._root_ply + self._lengths[i] - 1 for i in opened])
         with search.lock:
             for slot, i in enumerate(opened):
-                search.make_room(1)
                 path, edges, length = self._paths[i], self._edges[i], self._lengths[i]
                 finish_leaf(search.tree, self._batch, slot, path, edges, length)
             search.lock.notify_all()
