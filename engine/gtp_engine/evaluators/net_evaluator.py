@@ -19,6 +19,7 @@ from gtp_engine.evaluators.outcome import (
     BY_RULES,
     finish_slot,
     knows_no_result,
+    misshapen_output,
     output_arrays,
     output_layout,
     prior_by_action,
@@ -187,12 +188,16 @@ class NetEvaluator:
     def _finish(self, batch: LeafBatch, slots: list[int], raw: RawOutputs) -> None:
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
+        wrong = misshapen_output(outputs, self.net.info, width * height)
+        if wrong is not None:
+            raise NetFileError(f"{self.net.path}: its output {wrong!r} has an unexpected shape")
         points, actions = point_table(width, height), action_table(width, height)
         for row, slot in enumerate(slots):
             symmetry = int(batch.symmetry[slot])
-            finish_slot(
+            if not finish_slot(
                 outputs, row, self._layout, batch, slot, points[symmetry], actions[symmetry]
-            )
+            ):
+                raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
 
     def raw_evaluation(
         self, position: Position, symmetry: int | None = None, optimism: float | None = None

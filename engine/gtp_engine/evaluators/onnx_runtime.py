@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gtp_engine.evaluators.contract import (
     GLOBAL_INPUT,
     META_INPUT,
+    OUTPUT_NAMES,
     SPATIAL_INPUT,
     GoldenCase,
     MetadataError,
@@ -193,7 +194,8 @@ class OnnxNet:
         wanted = {SPATIAL_INPUT}
         wanted |= {GLOBAL_INPUT} if self.info.global_features else set()
         wanted |= {META_INPUT} if self.info.meta_features else set()
-        missing = sorted(wanted - inputs) or sorted({"policy"} - set(self._outputs))
+        heads = {"policy"} | (set(self.info.heads) & set(OUTPUT_NAMES))
+        missing = sorted(wanted - inputs) or sorted(heads - set(self._outputs))
         if missing:
             raise NetFileError(f"{self.path}: the graph has no {missing[0]!r}")
 

@@ -89,6 +89,24 @@ def output_arrays(raw: RawOutputs) -> OutputArrays:
     )
 
 
+def misshapen_output(outputs: OutputArrays, info: NetInfo, area: int) -> str | None:
+    """Return the name of an output that is not as wide as the net's description says, if any.
+
+    Kernels read the outputs without looking at bounds.
+    """
+    widths = {
+        "policy": area + int(info.has_pass),
+        "policy_optimistic": area + int(info.has_pass),
+        "value": 3 if info.value_kind == VALUE_WIN_LOSS_NORESULT else 1,
+        "score": len(info.score_columns),
+        "ownership": area,
+    }
+    for array, (name, width) in zip(outputs, widths.items(), strict=True):
+        if len(array) and array.shape[1] < width:
+            return name
+    return None
+
+
 @inline_kernel
 def knows_no_result(rules: RuleFlags) -> bool:
     """Whether a game under these rules can end without a result."""
@@ -104,7 +122,7 @@ def finish_slot(
     slot: int,
     points: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
-) -> None:
+) -> bool:
     """Write a slot's results from one row of a run's outputs.
 
     Args:
@@ -115,12 +133,18 @@ def finish_slot(
         slot: Which of its slots.
         points: [points] where each point stands in the outputs, under the slot's symmetry.
         actions: [A + 1] where each action stands in them.
+
+    Returns:
+        Whether the results are finite; a search cannot go on from others.
     """
     _finish_policy(outputs, row, layout, batch, slot, points)
     no_result = _finish_value(outputs, row, layout, batch, slot)
     _finish_score(outputs, row, layout, batch, slot, no_result)
     for action in range(batch.ownership.shape[1]):
         batch.ownership[slot, action] = outputs.ownership[row, actions[action]]
+    last = np.int64(batch.n_moves[slot]) - 1
+    total = batch.priors[slot, last] + batch.value[slot] + batch.lead[slot] + batch.stdev[slot]
+    return bool(np.isfinite(total))
 
 
 @kernel

@@ -29,7 +29,7 @@ class _Request:
         self.spatial = spatial
         self.features = features
         self.outputs: RawOutputs | None = None
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.taken = False
 
 
@@ -106,10 +106,10 @@ class EvaluationQueue:
     def _run_group(self, group: list[_Request]) -> None:
         """Run a group on the lane taken for it, hand out the outputs and free the lane."""
         outputs: list[RawOutputs] = []
-        error: Exception | None = None
+        error: BaseException | None = None
         try:
             outputs = self._outputs_of(group)
-        except Exception as failure:
+        except BaseException as failure:  # whatever it is, others wait for the lane
             error = failure
         with self._changed:
             for i, request in enumerate(group):
