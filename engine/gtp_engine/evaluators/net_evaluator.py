@@ -280,6 +280,7 @@ def open_net(
     say: Callable[[str], None],
     threads: int | None = None,
     max_batch: int | None = None,
+    cache_mb: int = CACHE_MB,
 ) -> NetEvaluator:
     """Open a net given by file or name, on a device.
 
@@ -288,5 +289,6 @@ def open_net(
     """
     net = OnnxNet(find_net(wanted), device, say)
     if net.device == "cuda":
-        return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256)
-    return NetEvaluator(net, lanes=threads or os.cpu_count() or 1, max_batch=max_batch or 16)
+        return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256, cache_mb=cache_mb)
+    lanes = threads or os.cpu_count() or 1
+    return NetEvaluator(net, lanes, max_batch=max_batch or 16, cache_mb=cache_mb)

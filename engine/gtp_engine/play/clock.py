@@ -14,6 +14,9 @@ from gtp_engine.go.coords import BLACK, WHITE
 MAX_SECONDS = 1e8
 """Longest time that counts as one: three years."""
 
+MIN_MOVE_SECONDS = 0.05
+"""Kept back for each move of a game that goes on for long, besides the lag."""
+
 
 class ClockError(ValueError):
     """The time given makes no sense."""
@@ -45,8 +48,15 @@ class Outlook:
 
     moves_left: int
     """Own moves expected until the end."""
+    most_moves_left: int
+    """Own moves of a game that goes on for long; for these a little time is kept back."""
     lag: float = 0.3
     """Seconds that each move loses on the way to the client and back."""
+
+    @property
+    def least(self) -> float:
+        """Seconds that even a move without any thought takes."""
+        return self.lag + MIN_MOVE_SECONDS
 
 
 class TimeSystem(Protocol):
@@ -78,9 +88,10 @@ class Absolute:
 
     def plan(self, left: PlayerTime, outlook: Outlook) -> MoveTime:
         """Share what is left among the moves expected, a little more now than later."""
-        usable = max(0.0, left.seconds - 2 * outlook.lag)
-        soft = usable / max(4.0, 0.75 * outlook.moves_left) - outlook.lag
-        return _move_time(soft, hard=min(4.0 * max(soft, 0.0), 0.25 * usable))
+        reserve = min(0.5 * left.seconds, outlook.most_moves_left * outlook.least)
+        usable = max(0.0, left.seconds - reserve - 2 * outlook.lag)
+        soft = usable / max(4.0, 0.75 * outlook.moves_left)
+        return _move_time(soft, hard=min(4.0 * soft, 0.25 * usable))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +123,17 @@ class Canadian:
     def plan(self, left: PlayerTime, outlook: Outlook) -> MoveTime:
         """Share the period among its moves; main time adds to the first period's share."""
         if left.stones > 0:
-            share = left.seconds / left.stones
+            seconds = left.seconds - outlook.lag
+            share = seconds / left.stones
             soft = 0.9 * share - outlook.lag
-            spare = left.seconds - (left.stones - 1) * 0.5 * share
+            # What one move takes beyond its share, the others of the period lack.
+            others = max(0.5 * share, min(share, 2 * outlook.least))
+            spare = seconds - (left.stones - 1) * others
             return _move_time(soft, hard=min(spare, 3.0 * share) - outlook.lag)
         in_overtime = self.plan(PlayerTime(self.period, self.stones), outlook)
         from_main = Absolute(self.main).plan(left, outlook)
         # Overtime is a cushion: nothing is lost when the main time runs out in mid-thought.
-        soft = max(from_main.soft, min(in_overtime.soft, left.seconds + in_overtime.soft))
+        soft = max(from_main.soft, in_overtime.soft)
         return _move_time(soft, hard=max(from_main.hard, in_overtime.hard))
 
 
@@ -202,14 +216,15 @@ class Clock:
         return self.system.plan(self._left[color], outlook)
 
 
-def expected_moves_left(area: int, ply: int) -> int:
-    """Return how many own moves a game is expected to go on for.
+def outlook(area: int, ply: int) -> Outlook:
+    """Return what a plan should expect of a game at a ply.
 
-    Games last some 0.7 moves a point (260 on 19x19, 57 on 9x9); late in the game a quarter of
-    the open points or a tenth of the board is taken as still to come.
+    Games last some 0.7 moves a point (260 on 19x19, 57 on 9x9), hardly ever 1.3; later a tenth
+    of the board is taken as still to come, and three tenths at most.
     """
     expected = max(0.7 * area - ply, 0.1 * area, 8.0)
-    return math.ceil(expected / 2)
+    most = max(1.3 * area - ply, 0.3 * area, 24.0)
+    return Outlook(math.ceil(expected / 2), math.ceil(most / 2))
 
 
 def _move_time(soft: float, hard: float) -> MoveTime:

@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.coords import BLACK, PASS
-from gtp_engine.go.handicap import HandicapError, fixed_handicap_points
+from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
-from gtp_engine.play.clock import Clock, MoveTime, Outlook, expected_moves_left
+from gtp_engine.play.clock import Clock, MoveTime, outlook
 from gtp_engine.play.decision import Decision, ResignRule
-from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
+from gtp_engine.play.settings import (
+    DEFAULT_SECONDS_PER_MOVE,
+    Settings,
+    customary_komi,
+    default_memory,
+)
 from gtp_engine.search.limits import Limits, ReportRequest
 
 if TYPE_CHECKING:
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
 
 STATUS_PLAYOUTS = 64
 """Playouts whose ownership decides which stones are dead."""
+
+
+LARGEST_CACHE_MB = 128
+"""Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
 
 
 class EngineUnavailableError(RuntimeError):
@@ -138,9 +147,18 @@ class Engine:
             say=self._say,
             threads=self.settings.threads,
             max_batch=self.settings.batch,
+            cache_mb=self._cache_mb,
         )
         self._say(net.describe())
         return net
+
+    @property
+    def _memory_mb(self) -> int:
+        return self.settings.memory or default_memory()
+
+    @property
+    def _cache_mb(self) -> int:
+        return min(LARGEST_CACHE_MB, self._memory_mb // 4)
 
     def _new_search(self, evaluator: "Evaluator") -> "Search":
         from gtp_engine.search.search import Search
@@ -151,7 +169,7 @@ class Engine:
             evaluator,
             threads=threads,
             batch=batch,
-            memory_mb=self.settings.memory or 1024,
+            memory_mb=self._memory_mb - self._cache_mb,
             seed=random.randrange(2**31) if seed is None else seed,
         )
 
@@ -301,12 +319,13 @@ class Engine:
         Raises:
             HandicapError: The board is not empty, or a point comes twice.
         """
-        position = self.position
-        if position.ply or any(position.grid().ravel()):
-            raise HandicapError("board not empty")
+        self._check_empty()
         if len(set(points)) != len(points) or PASS in points or len(points) < 1:
             raise HandicapError("bad vertex list")
-        self.set_up(points, (), 2)
+        try:
+            self.set_up(points, (), 2)
+        except ValueError as error:
+            raise HandicapError(f"bad vertex list: {error}") from None
 
     def fixed_handicap(self, count: int) -> list[int]:
         """Put handicap stones on the traditional places and return them.
@@ -314,6 +333,7 @@ class Engine:
         Raises:
             HandicapError: The board is not empty, or has no places for so many.
         """
+        self._check_empty()
         points = fixed_handicap_points(self.position.width, self.position.height, count)
         self.set_free_handicap(points)
         return points
@@ -326,17 +346,19 @@ class Engine:
         Raises:
             HandicapError: The board is not empty, or too small for so many.
         """
+        self._check_empty()
         position = self.position
         if not 2 <= count < position.area:
             raise HandicapError(f"{count} handicap stones do not go on this board")
-        try:
+        if count <= largest_fixed(position.width, position.height):
             return self.fixed_handicap(count)
-        except HandicapError:
-            if position.ply or any(position.grid().ravel()):
-                raise
         points = self._favourite_points(count)
         self.set_free_handicap(points)
         return points
+
+    def _check_empty(self) -> None:
+        if self.position.ply or self.position.grid().any():
+            raise HandicapError("board not empty")
 
     def _favourite_points(self, count: int) -> list[int]:
         """Return points the net likes for Black, one after the other."""
@@ -448,8 +470,7 @@ class Engine:
             seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
             return Limits(playouts=settings.playouts, seconds=seconds)
         position = self.position
-        outlook = Outlook(expected_moves_left(position.area, position.ply))
-        plan = self.clock.plan(color, outlook)
+        plan = self.clock.plan(color, outlook(position.area, position.ply))
         if settings.time is not None:
             plan = MoveTime(min(plan.soft, settings.time), min(plan.hard, settings.time))
         return Limits(playouts=settings.playouts, seconds=plan.hard, soft_seconds=plan.soft)

@@ -1,5 +1,6 @@
 """What a user can set when the engine starts. Only the standard library is imported here."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,7 +29,7 @@ class Settings:
     batch: int | None = None
     """Most positions evaluated at once; None: as many as suit the device."""
     memory: int | None = None
-    """Megabytes that tree and cache may use together; None: chosen from what the machine has."""
+    """Megabytes that tree and cache may use together; None: `default_memory`."""
     size: tuple[int, int] = (19, 19)
     """Width and height of the first board."""
     rules: Rules = field(default_factory=Rules)
@@ -47,6 +48,19 @@ class Settings:
     """With one thread, two runs of the same seed play the same game; None: from the clock."""
     log: Path | None = None
     """File that gets a copy of the conversation and of what goes to stderr."""
+
+
+def default_memory() -> int:
+    """Return how many megabytes tree and cache use where the user does not say.
+
+    A quarter of the machine's, but 256 at least and 2048 at most; 1024 where the system does not
+    tell what it has.
+    """
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    except (AttributeError, ValueError, OSError):
+        return 1024
+    return min(2048, max(256, machine // 4))
 
 
 def customary_komi(rules: Rules, width: int, height: int) -> float:
