@@ -1,4 +1,4 @@
-"""From a teacher net to a net of our own, within a span of time: label, train, measure, export."""
+"""From a teacher net to a net of our own in a given time: label, train, measure, export."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ import numpy as np
 
 from gtp_engine.evaluators.contract import NetInfo
 from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_export.cards import write_card
 from gtp_export.generation import generate
 from gtp_export.labels import Teacher
 from gtp_export.networks import Tower
@@ -72,6 +73,7 @@ def distil(
     plan = replace(plan, minutes=(1.0 - GENERATION_SHARE) * plan.minutes)
     train(plan, TowerExport(plan.out, info), say)
     write_facts(plan)
+    write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
 
 

@@ -165,7 +165,9 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert info.name == "pupil" and "tiny" in info.source
     assert "student-final.onnx" in capsys.readouterr().err
     facts = json.loads((tmp_path / "facts.json").read_text())
-    assert facts["positions"]["valid"]
+    assert facts["positions"]["train"]
+    card = (tmp_path / "student-final.md").read_text()
+    assert "# pupil" in card and "2 post-activation residual blocks" in card
 
 
 def test_a_preset_nobody_knows_is_one_sentence(

@@ -1,0 +1,113 @@
+"""The card of a distilled net: what it is, how it was made, what it can do."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.evaluators.contract import NetInfo
+
+COLUMNS = {
+    "positions": "positions",
+    "policy_kl": "policy KL",
+    "top1": "same best move",
+    "win_error": "winrate error",
+    "lead_error": "lead error",
+    "ownership_sign": "same owner",
+}
+"""Measures by name to the heading of their column."""
+KIND_NAMES = {
+    "records": "game records, 19x19",
+    "other": "self-play, other sizes 2 to 25, square and rectangular",
+}
+
+
+def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    """Return a card in Markdown.
+
+    Args:
+        info: The net's description.
+        facts: What `distillation.write_facts` wrote.
+        metrics: The last entry of the run's `metrics.jsonl`.
+    """
+    parts = [
+        f"# {info.name}",
+        _what(info),
+        "## Data",
+        f"{info.trained_on}.",
+        _data_table(facts["positions"]),
+        "## Training",
+        _training(facts, metrics),
+        "## How close it is to its teacher",
+        "On positions of games it was not trained on (random moves, odd komi and all rules "
+        "included); policy KL in nats, winrate error in winning chances, lead error in points, "
+        "owner by point:",
+        _metrics_table(metrics["valid"]),
+        "## Strength",
+        info.strength or "Not measured yet.",
+        "## Licence",
+        info.licence,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_card(target: Path, run: Path, info: NetInfo) -> None:
+    """Write the card of a finished run's net.
+
+    Args:
+        target: The Markdown file.
+        run: The run's folder, with `facts.json` and `metrics.jsonl`.
+        info: The net's description.
+
+    Raises:
+        OSError: A file cannot be read or written.
+    """
+    facts = json.loads((run / "facts.json").read_text())
+    last = (run / "metrics.jsonl").read_text().splitlines()[-1]
+    target.write_text(format_card(info, facts, json.loads(last)))
+
+
+def _what(info: NetInfo) -> str:
+    rows = {
+        "Architecture": info.architecture,
+        "Weights": f"{info.parameters:,}, {info.precision}",
+        "Inputs": f"{info.encoder}: {info.spatial_planes} planes, {info.global_features} globals",
+        "Outputs": ", ".join(info.heads),
+        "Boards": f"{info.board_min} to {info.board_max}, rectangles too",
+        "Source": info.source,
+        "Made by": f"`{info.created_by}`",
+    }
+    return _table(("", ""), rows.items())
+
+
+def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
+    train, valid = positions["train"], positions["valid"]
+    rows = [
+        (KIND_NAMES.get(kind, f"self-play, {kind}"), f"{count:,}", f"{valid.get(kind, 0):,}")
+        for kind, count in sorted(train.items())
+    ]
+    total = (f"{sum(train.values()):,}", f"{sum(valid.values()):,}")
+    return _table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
+
+
+def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    losses = ", ".join(f"{name} {loss}" for name, loss in metrics["losses"].items())
+    return (
+        f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
+        f"{metrics['seconds'] / 60:.0f} minutes with {facts['processes']} processes on a CPU: "
+        f"SGD with Nesterov momentum, learning rate {facts['learning_rate']} falling along a "
+        "cosine, batch renormalisation, bf16, the eight symmetries, averaged weights. "
+        f"Last losses: {losses}."
+    )
+
+
+def _metrics_table(valid: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [
+        (group, *(f"{figures[name]:g}" for name in COLUMNS)) for group, figures in valid.items()
+    ]
+    return _table(("boards", *COLUMNS.values()), rows)
+
+
+def _table(header: tuple[str, ...], rows: Any) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
