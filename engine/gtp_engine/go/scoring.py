@@ -5,6 +5,7 @@ have played out: under territory scoring that is exact after the encores. `agree
 as people do at a table: the dead stones are named and come off first.
 """
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -205,10 +206,8 @@ def resulting_margin(text: str) -> float | None:
     result = text.strip().upper()
     if result in ("0", "DRAW", "JIGO"):
         return 0.0
-    if result[:2] not in ("B+", "W+"):
+    counted = re.fullmatch(r"([BW])\+([0-9]{1,3}(?:\.[0-9]*)?)", result)
+    if counted is None:
         return None
-    try:
-        points = float(result[2:])
-    except ValueError:
-        return None
-    return points if result[0] == "W" else -points
+    points = float(counted[2])
+    return points if counted[1] == "W" else -points
