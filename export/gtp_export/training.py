@@ -56,7 +56,7 @@ class TrainPlan:
     export_minutes: float = 10.0
     """A net is written that often."""
     loss_weights: Mapping[str, float] = field(
-        default_factory=lambda: {"policy": 1.0, "value": 1.5, "score": 0.5, "ownership": 1.0}
+        default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 0.5, "ownership": 1.0}
     )
 
 
