@@ -98,10 +98,11 @@ def _half_points(points: float) -> float:
     return float(np.round(2.0 * points) / 2.0)
 
 
-class _Game:
+class Game:
     """A game under way."""
 
     def __init__(self, plan: GamePlan, width: int, height: int, seed: int) -> None:
+        """Begin a game and play its random opening."""
         self.plan = plan
         self.position = Position(width, height, plan.rules, encores=plan.encores)
         self._generator = np.random.Generator(np.random.PCG64(seed))
@@ -111,11 +112,17 @@ class _Game:
 
     @property
     def is_over(self) -> bool:
+        """Whether the game has ended or gone on for too long."""
         limit = MAX_MOVES_PER_POINT * self.position.area
         return self.position.is_over or self.position.ply >= limit
 
     def advance(self, policy: NDArray[np.float32], lead: float) -> None:
-        """Make a move, or first a fair komi, given what the teacher says to the mover."""
+        """Make a move, or first a fair komi, given what the teacher says to the mover.
+
+        Args:
+            policy: [A + 1] over legal moves, pass last.
+            lead: Points by which the mover leads.
+        """
         position = self.position
         if self._komi_is_due:
             self._komi_is_due = False
@@ -163,7 +170,7 @@ def play_games(
         height: Rows.
         seed: Makes the games; the same seed and teacher give the same samples.
     """
-    games = [_Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
+    games = [Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
     parts: list[Samples] = []
     while True:
         running = [game for game in games if not game.is_over]
@@ -174,6 +181,6 @@ def play_games(
         _advance_all(running, labels)
 
 
-def _advance_all(games: Sequence[_Game], labels: Labels) -> None:
+def _advance_all(games: Sequence[Game], labels: Labels) -> None:
     for i, game in enumerate(games):
         game.advance(labels.policy[i], float(labels.score[i, -1]))
