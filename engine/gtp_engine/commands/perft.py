@@ -1,16 +1,21 @@
 """`gtp-engine perft`: count move sequences on an empty board, to prove the board right."""
 
 import argparse
+import os
+import sys
 
 from gtp_engine.commands.arguments import parse_size
 from gtp_engine.go.rules import InvalidRulesError, Rules
+
+INTERRUPTED_STATUS = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of the subcommand."""
     parser.description = (
-        "Count the move sequences of each length on an empty board. Passes are moves, and "
-        "nothing is counted below two consecutive passes."
+        "Count the move sequences of each length on an empty board.\n"
+        "Passes are moves, and nothing is counted below two consecutive passes."
     )
     parser.add_argument(
         "--size",
@@ -39,13 +44,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line `depth count` for each depth as soon as it is known; return exit status 0."""
+    """Print a line `depth count` for each depth as soon as it is known; return the exit status."""
     from gtp_engine.go.perft import perft
 
     width, height = args.size
     counts = perft(width, height, args.rules, args.depth, with_passes=args.with_passes)
-    for depth, count in enumerate(counts):
-        print(depth, count, flush=True)
+    try:
+        for depth, count in enumerate(counts):
+            print(depth, count, flush=True)
+    except BrokenPipeError:
+        # Whoever read this has seen enough; Python must not try to flush stdout at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return INTERRUPTED_STATUS
     return 0
 
 
