@@ -8,7 +8,7 @@ from gtp_engine.frontends.gtp.server import Server
 from gtp_engine.frontends.gtp.stdio import Inbox, Output
 from gtp_engine.play.engine import Engine
 
-TIMEOUT = 60.0
+TIMEOUT = 300.0
 """Seconds after which a test gives up; nothing should ever take that long."""
 
 

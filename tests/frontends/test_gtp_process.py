@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TIMEOUT = 60
+TIMEOUT = 300
 ENGINE = [sys.executable, "-m", "gtp_engine"]
 
 HEAVY = ["numpy", "numba", "onnxruntime", "sgfmill", "rich", "torch"]

@@ -36,6 +36,11 @@ def analyze_tree(
     value = float(tree.value_sum[0]) / visits
     lead = float(tree.lead_sum[0]) / visits
     center = score.center_white if position.to_play == 2 else -score.center_white
+    moves = [
+        _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
+    ]
+    if len(moves) < report.min_moves:
+        moves += _unvisited_moves(tree, moves, report.min_moves)
     return Analysis(
         to_play=position.to_play,
         width=position.width,
@@ -51,9 +56,7 @@ def analyze_tree(
         raw_winrate=winrate_of(float(tree.raw_value[0])),
         raw_score_lead=float(tree.raw_lead[0]),
         is_final=is_final,
-        moves=tuple(
-            _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
-        ),
+        moves=tuple(moves),
         ownership=ownership_below(tree, 0, position) if report.ownership else None,
     )
 
@@ -78,6 +81,40 @@ def _move_report(
         pv_visits=(child.visits, *visits),
         ownership=_child_ownership(tree, child, position) if report.moves_ownership else None,
     )
+
+
+def _unvisited_moves(tree: Tree, visited: list[MoveReport], wanted: int) -> list[MoveReport]:
+    """Return further moves by their prior, so that there are as many as wanted if possible.
+
+    Nothing is known about them but the prior; they are given the root's own evaluation.
+    """
+    start = int(tree.edge_start[0])
+    seen = {move.point for move in visited}
+    found: list[MoveReport] = []
+    for edge in range(start, start + int(tree.n_edges[0])):  # in the order of their priors
+        point = int(tree.edge_move[edge])
+        if len(seen) >= wanted:
+            break
+        if point in seen:
+            continue
+        seen.add(point)
+        value = float(tree.raw_value[0])
+        found.append(
+            MoveReport(
+                point=point,
+                visits=0,
+                winrate=winrate_of(value),
+                score_lead=float(tree.raw_lead[0]),
+                score_stdev=float(tree.raw_stdev[0]),
+                utility=value,
+                prior=float(tree.edge_prior[edge]),
+                lcb=0.0,
+                order=len(visited) + len(found),
+                pv=(point,),
+                pv_visits=(0,),
+            )
+        )
+    return found
 
 
 def ownership_below(tree: Tree, node: int, position: Position) -> npt.NDArray[np.float32] | None:

@@ -1,0 +1,113 @@
+"""The real engine with the tests' own tiny net, as a client meets it."""
+
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.frontends.test_gtp_process import TIMEOUT, ask, run, start
+
+TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
+QUICK = ["--net", TINY, "--device", "cpu", "--threads", "1", "--seed", "7", "--playouts", "12"]
+
+INFO = re.compile(
+    r"info move \S+ visits \d+( \w+ -?\d+\.\d+)+( isSymmetryOf \S+)? order \d+ pv( [A-T]\d+| pass)+"
+)
+
+
+def test_a_short_game() -> None:
+    with start(*QUICK, "--size", "5x6") as process:
+        moves = [ask(process, f"genmove {color}") for color in "bwbwbw"]
+        assert all(re.fullmatch(r"= ([A-E][1-6]|pass|resign)", move) for move in moves)
+        assert re.fullmatch(r"= (0|[BW]\+\d+\.\d)", ask(process, "final_score"))
+        assert ask(process, "final_status_list alive").startswith("= ")
+        assert len(ask(process, "place_free_handicap 3").split()) > 1
+        assert ask(process, "clear_board") == "= "
+        assert len(ask(process, "place_free_handicap 4").split()) == 5
+        assert ask(process, "genmove w").startswith("= ")
+        assert float(ask(process, "cputime").split()[1]) > 0
+        assert ask(process, "quit") == "= "
+        assert process.wait(TIMEOUT) == 0
+
+
+def test_the_same_seed_gives_the_same_game() -> None:
+    script = "boardsize 7\n" + "genmove b\ngenmove w\n" * 6
+    games = [run(*QUICK, text=script).stdout for _ in range(2)]
+    assert games[0] == games[1]
+    assert games[0].count("= ") == 13
+
+
+def test_analysis_lines() -> None:
+    with start(*QUICK) as process:
+        ask(process, "boardsize 5")
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"kata-analyze b 1 ownership true\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"= \n"
+        lines = [process.stdout.readline().decode() for _ in range(3)]
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        while (line := process.stdout.readline().decode()) != "\n":
+            lines.append(line)
+        assert len(lines) >= 4
+        for line in lines:
+            moves, _, ownership = line.rstrip("\n").partition(" ownership ")
+            for segment in re.split(r" (?=info )", moves):
+                assert INFO.fullmatch(segment), segment
+            assert len(ownership.split()) == 25
+            assert all(re.fullmatch(r"-?[01]\.\d{4}", word) for word in ownership.split())
+        assert ask(process, "1 protocol_version") == "=1 2"
+        process.kill()
+
+
+def test_an_analysis_that_is_ended_at_once_reports_too() -> None:
+    script = "boardsize 5\nlz-analyze 100\nkata-analyze\nlz-genmove_analyze b\nquit\n"
+    replies = run(*QUICK, text=script).stdout.split("\n\n")
+    for reply in replies[1:4]:
+        assert reply.startswith("= \ninfo move ")
+    assert re.search(r"\nplay [A-E][1-5]$", replies[3])
+
+
+def test_raw_evaluations_agree_with_the_board() -> None:
+    script = "boardsize 3 2\nplay b a1\nkata-raw-nn all\n"
+    text = run(*QUICK, text=script).stdout
+    assert [f"symmetry {index}" in text for index in range(5)] == [True] * 4 + [False]
+    assert text.count("NAN") == 4
+
+
+@pytest.mark.parametrize("leaving", ["eof", "quit", "signal"])
+@pytest.mark.parametrize("search", ["genmove b", "kata-analyze b 1000"])
+def test_leaving_in_mid_search(leaving: str, search: str) -> None:
+    if leaving == "signal" and sys.platform == "win32":
+        pytest.skip("Windows has no signals to speak of")
+    with start("--net", TINY, "--device", "cpu", "--time", "100000") as process:
+        ask(process, "boardsize 9")
+        ask(process, "kata-raw-nn 0")  # the net is there
+        assert process.stdin is not None
+        process.stdin.write(search.encode() + b"\n")
+        process.stdin.flush()
+        time.sleep(1.0)
+        if leaving == "signal":
+            process.send_signal(signal.SIGTERM)
+        elif leaving == "quit":
+            process.stdin.write(b"quit\n")
+            process.stdin.flush()
+        else:
+            process.stdin.close()
+        assert process.wait(TIMEOUT) in (0, -15)
+        assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+
+
+def test_an_interrupted_genmove_answers_with_the_best_move() -> None:
+    with start("--net", TINY, "--device", "cpu", "--time", "100000") as process:
+        ask(process, "boardsize 9")
+        ask(process, "kata-raw-nn 0")
+        assert process.stdin is not None
+        process.stdin.write(b"1 genmove b\n")
+        process.stdin.flush()
+        time.sleep(1.0)
+        assert re.match(r"=1 [A-J]\d", ask(process, "# interrupt"))
+        process.kill()
