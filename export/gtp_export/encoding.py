@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.encoders import katago_v7
-from gtp_engine.evaluators.encoders.katago_features import DEFAULT_OPTIONS
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import point_table

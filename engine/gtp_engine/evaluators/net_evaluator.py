@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
-from gtp_engine.evaluators.encoders.katago_features import Options
+from gtp_engine.evaluators.encoders.inputs import Options
 from gtp_engine.evaluators.encoders.katago_v7 import encode
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.nets import find_net

@@ -5,11 +5,10 @@ planes that are zero so far. `planes` is [C, H*W]; `targets` [points] gives the 
 under the symmetry in use, so that symmetry costs nothing.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, same_stones
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.go.jit import inline_kernel, kernel
@@ -33,33 +32,8 @@ AREA = int(Scoring.AREA)
 TERRITORY = int(Scoring.TERRITORY)
 TAX_NONE = int(Tax.NONE)
 TAX_ALL = int(Tax.ALL)
-ENDED = 1
 
 N_HISTORY = 5
-
-Planes = npt.NDArray[np.uint8]
-Features = npt.NDArray[np.float32]
-Targets = npt.NDArray[np.int16]
-
-
-class Options(NamedTuple):
-    """What an encoder is told besides the position and the rules."""
-
-    draw_wins: float = 0.5
-    """How many wins a draw is worth to White, 0 to 1."""
-    playout_doubling: float = 0.0
-    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3."""
-    suicide_alive: int = 0
-    """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
-    conservative_pass: int = 0
-    """Whether to hide that a pass would end the game, for the root of a search."""
-    passing_hacks: int = 0
-    """Whether to hide it where the game would end without a win."""
-    max_history: int = N_HISTORY
-    """How many latest moves may be shown."""
-
-
-DEFAULT_OPTIONS = Options()
 
 
 @inline_kernel
@@ -215,6 +189,27 @@ def mark_history(
     return limit
 
 
+@kernel
+def mark_early_history(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    targets: Targets,
+    planes: Planes,
+    first_plane: int,
+    features: Features,
+) -> tuple[bool, int]:
+    """Fill in the latest moves as versions 3 to 5 do: none after the end, phases not minded.
+
+    Returns:
+        Whether the net is not to see that a pass ends the phase, and how many moves are shown.
+    """
+    hides = is_over(line.turns[ply]) or hides_pass(line, ply, rules, options, 0)
+    limit = 0 if hides else min(N_HISTORY, options.max_history)
+    return hides, mark_history(line, ply, limit, targets, planes, first_plane, features)
+
+
 # Ladders -----------------------------------------------------------------------------------------
 
 
@@ -357,5 +352,15 @@ def komi_wave(area: int, komi: float) -> float:
     return above - 2.0
 
 
-Encoder = Any
-"""A kernel with the signature of `katago_v7.encode`."""
+@kernel
+def write_early_features(
+    board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
+) -> float:
+    """Fill globals 5 to 11 of versions 3 to 5; return own komi as it was shown."""
+    points = np.int64(board["width"]) * np.int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
+    features[5] = komi / 15.0
+    write_ko_and_scoring(rules, features)
+    features[10] = 1.0 if turn["phase"] > 0 else 0.0
+    features[11] = 1.0 if turn["phase"] > 1 else 0.0
+    return komi

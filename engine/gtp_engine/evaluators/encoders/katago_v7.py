@@ -20,18 +20,14 @@ Globals:
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import (
     AREA,
     N_HISTORY,
     TAX_ALL,
     TAX_NONE,
     TERRITORY,
-    Features,
-    Options,
-    Planes,
-    Targets,
     clip,
     hides_pass,
     is_over,
@@ -82,51 +78,20 @@ def _mark_area(
 
 
 @kernel
-def _write_features(
-    line: Line, ply: int, rules: RuleFlags, options: Options, hides: int, features: Features
-) -> None:
-    """Fill all globals but the passes."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
-    points = np.int64(board["width"]) * np.int64(board["height"])
-    komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
-    features[5] = komi / 20.0
-    write_ko_and_scoring(rules, features)
-    features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
-    features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
-    features[12] = 1.0 if turn["phase"] > 0 else 0.0
-    features[13] = 1.0 if turn["phase"] > 1 else 0.0
-    features[14] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
-    if options.playout_doubling != 0.0:
-        features[15] = 1.0
-        features[16] = 0.5 * options.playout_doubling
-    features[17] = 1.0 if turn["has_button"] else 0.0
-    if rules.scoring == AREA or turn["phase"] >= 2:
-        features[18] = komi_wave(points, komi)
-
-
-@kernel
-def encode(
+def fill_planes(
     line: Line,
     ply: int,
     rules: RuleFlags,
     options: Options,
     reader: Reader,
     targets: Targets,
-    spatial: npt.NDArray[np.uint8],
+    spatial: Planes,
     features: Features,
-) -> None:
-    """Fill the inputs of one position.
+) -> bool:
+    """Fill all planes, and globals 0 to 4; the other globals are zero.
 
-    Args:
-        line: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        options: What else the net is told.
-        reader: Working memory of this thread; remembers the ladders of recent positions.
-        targets: [points] the row of `symmetry.point_table` for the symmetry to show.
-        spatial: [22, H, W] result, C-contiguous.
-        features: [19] result.
+    Returns:
+        Whether the net is not to see that a pass ends the game.
     """
     board = line.boards[ply]
     turn = line.turns[ply]
@@ -146,4 +111,45 @@ def encode(
     shown = mark_history(line, ply, limit, targets, planes, 9, features)
     mark_ladders(line, ply, shown, reader, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
-    _write_features(line, ply, rules, options, hides, features)
+    return bool(hides)
+
+
+@kernel
+def write_rules_and_phase(
+    line: Line, ply: int, rules: RuleFlags, hides: int, features: Features
+) -> None:
+    """Fill globals 6 to 14; see above."""
+    turn = line.turns[ply]
+    write_ko_and_scoring(rules, features)
+    features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
+    features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
+    features[12] = 1.0 if turn["phase"] > 0 else 0.0
+    features[13] = 1.0 if turn["phase"] > 1 else 0.0
+    features[14] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    points = np.int64(board["width"]) * np.int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
+    features[5] = komi / 20.0
+    write_rules_and_phase(line, ply, rules, hides, features)
+    if options.playout_doubling != 0.0:
+        features[15] = 1.0
+        features[16] = 0.5 * options.playout_doubling
+    features[17] = 1.0 if turn["has_button"] else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[18] = komi_wave(points, komi)

@@ -1,0 +1,46 @@
+"""What every encoder is called with, and what it fills."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+Planes = npt.NDArray[np.uint8]
+"""[C, H*W], or [C, H, W] as the net takes them."""
+Features = npt.NDArray[np.float32]
+"""[G]."""
+Targets = npt.NDArray[np.int16]
+"""[points] a row of `symmetry.point_table`: the column of each point under that symmetry."""
+
+
+class Options(NamedTuple):
+    """What an encoder is told besides the position and the rules."""
+
+    draw_wins: float = 0.5
+    """How many wins a draw is worth to White, 0 to 1."""
+    playout_doubling: float = 0.0
+    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3."""
+    suicide_alive: int = 0
+    """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
+    conservative_pass: int = 0
+    """Whether to hide that a pass would end the game, for the root of a search."""
+    passing_hacks: int = 0
+    """Whether to hide it where the game would end without a win."""
+    max_history: int = 5
+    """How many latest moves KataGo's encoders may show."""
+
+
+DEFAULT_OPTIONS = Options()
+
+Encode = Callable[[Line, int, RuleFlags, Options, Reader, Targets, Planes, Features], None]
+"""A kernel that fills the inputs of one position.
+
+Its arguments: the game with the path to the position; the ply of the position; the rules; what
+else the net is told; this thread's memory for reading ladders; the symmetry to show, as a row of
+`symmetry.point_table`; the [C, H, W] planes to write, C-contiguous; the [G] globals to write.
+"""

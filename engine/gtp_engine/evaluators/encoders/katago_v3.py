@@ -1,0 +1,111 @@
+"""KataGo's input features, version 3: 22 planes and 14 globals, for nets of versions 3 and 4.
+
+Planes, in terms of the player to move:
+
+     0 board                       9-13 the last five moves
+     1 own stones                 14-16 laddered chains now, one and two turns ago
+     2 the opponent's             17    moves that ladder an opponent's chain
+     3-5 1, 2, 3 liberties        18-19 own and opponent's area
+     6 ko and superko bans        20-21 own and opponent's stones when the second encore began
+     7 stones not to be recaptured   8 unused
+
+Globals:
+
+     0-4 the last five moves were passes    8 suicide
+     5 own komi / 15                        9 territory scoring
+     6-7 ko rule                        10-11 first, second encore
+                                        12 a pass ends the phase     13 komi wave
+
+There is nothing about taxes and the button: these nets do not know such rules.
+"""
+
+import numpy as np
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import (
+    AREA,
+    komi_wave,
+    mark_bans,
+    mark_early_history,
+    mark_encore_start,
+    mark_ladders,
+    mark_liberties,
+    mark_owners,
+    mark_stones,
+    write_early_features,
+)
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.life import mark_area
+from gtp_engine.go.line import Line, pass_ends_phase
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 22
+
+
+@kernel
+def fill(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    whole_area: int,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position.
+
+    Args:
+        line: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        options: What else the net is told.
+        reader: This thread's memory for reading ladders.
+        targets: [points] the symmetry to show.
+        whole_area: Whether the area planes show what would be counted if the game ended here,
+            and not only what is pass-alive.
+        spatial: [22, H, W] result.
+        features: [14] result.
+    """
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    to_play = np.int64(turn["to_play"])
+    points = np.int64(board["width"]) * np.int64(board["height"])
+    planes = spatial.reshape(N_PLANES, points)
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, to_play, targets, planes)
+    mark_liberties(board, targets, planes)
+    mark_bans(line, ply, rules, targets, planes[6], planes[7])
+    hides, shown = mark_early_history(line, ply, rules, options, targets, planes, 9, features)
+    mark_ladders(line, ply, shown, reader, targets, planes)
+    area = np.empty(MAX_POINTS, np.uint8)
+    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    mark_area(board, 1, whole_area, whole_area, suicide_legal, area)
+    mark_owners(board, to_play, area, targets, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], targets)
+
+    komi = write_early_features(board, turn, rules, options, features)
+    features[12] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[13] = komi_wave(points, komi)
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    whole_area = 1 if rules.scoring == AREA else 0
+    fill(line, ply, rules, options, reader, targets, whole_area, spatial, features)

@@ -1,0 +1,27 @@
+"""KataGo's input features, version 4: 22 planes and 14 globals, for nets of version 5.
+
+They are those of version 3, except that the area planes show pass-alive stones and their
+territory whatever the rules.
+"""
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_v3 import fill
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    fill(line, ply, rules, options, reader, targets, 0, spatial, features)

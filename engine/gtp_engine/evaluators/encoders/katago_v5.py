@@ -1,0 +1,53 @@
+"""KataGo's input features, version 5: 13 planes and 12 globals, for nets of version 6.
+
+Planes, in terms of the player to move:
+
+     0 board                      4 stones not to be recaptured
+     1 own stones                 5 unused
+     2 the opponent's          6-10 the last five moves
+     3 ko and superko bans    11-12 own and opponent's stones when the second encore began
+
+The globals are the first twelve of version 3.
+"""
+
+import numpy as np
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import (
+    mark_bans,
+    mark_early_history,
+    mark_encore_start,
+    mark_stones,
+    write_early_features,
+)
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 13
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    planes = spatial.reshape(N_PLANES, np.int64(board["width"]) * np.int64(board["height"]))
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, np.int64(turn["to_play"]), targets, planes)
+    mark_bans(line, ply, rules, targets, planes[3], planes[4])
+    mark_early_history(line, ply, rules, options, targets, planes, 6, features)
+    mark_encore_start(board, turn, planes[11], planes[12], targets)
+    write_early_features(board, turn, rules, options, features)

@@ -1,0 +1,38 @@
+"""KataGo's input features, version 6: 22 planes and 16 globals, for nets of version 7.
+
+Planes and globals 0 to 14 are those of version 7. Global 15 is the komi wave; own komi is told
+apart only one point beyond the board's area.
+"""
+
+import numpy as np
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
+from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    points = np.int64(board["width"]) * np.int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
+    features[5] = komi / 20.0
+    write_rules_and_phase(line, ply, rules, hides, features)
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[15] = komi_wave(points, komi)
