@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests.frontends.test_gtp_process import TIMEOUT, ask, run, start
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
