@@ -1,0 +1,135 @@
+"""Evaluators that say what a test wants to hear."""
+
+import math
+import threading
+from collections.abc import Callable
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import PASS, row_col
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+
+class FlatEvaluator(FakeEvaluator):
+    """Likes all moves alike and calls every position even, unless told otherwise."""
+
+    def __init__(self, favourite: int | None = None, value: float = 0.0) -> None:
+        """Give one move nine tenths of the policy, and every position this value."""
+        self.favourite = favourite
+        self.value = value
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in the same for every slot."""
+        for slot in range(n):
+            count = int(batch.n_moves[slot])
+            batch.priors[slot, :count] = 1.0 / count
+            moves = batch.moves[slot, :count].tolist()
+            if self.favourite in moves and count > 1:
+                batch.priors[slot, :count] = 0.1 / (count - 1)
+                batch.priors[slot, moves.index(self.favourite)] = 0.9
+            batch.value[slot] = self.value
+            batch.lead[slot] = 0.0
+            batch.stdev[slot] = 0.0
+            batch.no_result[slot] = 0.0
+            batch.ownership[slot] = self.value
+
+
+class FailingEvaluator(FakeEvaluator):
+    """Fails while `fails` says so, told how many evaluations there were and from which thread."""
+
+    def __init__(self, fails: Callable[[int], bool]) -> None:
+        """Ask this before each evaluation."""
+        self.fails = fails
+        self.calls = 0
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Evaluate or fail."""
+        self.calls += 1
+        if self.fails(self.calls):
+            raise NetFileError("the net failed to run")
+        super().evaluate(batch, n, use_cache=use_cache)
+
+
+class SlowEvaluator(FakeEvaluator):
+    """Takes its time, so that a search lasts."""
+
+    def __init__(self, seconds: float) -> None:
+        """Wait so long at each evaluation."""
+        self._pause = threading.Event()
+        self._seconds = seconds
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Wait, then evaluate."""
+        self._pause.wait(self._seconds)
+        super().evaluate(batch, n, use_cache=use_cache)
+
+
+class MirrorEvaluator(FakeEvaluator):
+    """Judges a position by distances between stones alone, which no symmetry changes."""
+
+    has_ownership = False
+
+    def __init__(self, width: int, height: int) -> None:
+        """Judge boards of this size."""
+        self._size = (width, height)
+        self._stones: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+
+    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+        """Return a batch without ownership."""
+        return (
+            super()
+            .new_batch(slots, width, height)
+            ._replace(ownership=super().new_batch(slots, width, height).ownership[:, :0])
+        )
+
+    def encode(
+        self,
+        batch: LeafBatch,
+        slot: int,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Remember the stones, each with 1 for the mover's and -1 for the opponent's."""
+        super().encode(batch, slot, line, ply, rules, symmetry, optimism)
+        width, height = self._size
+        board, to_play = line.boards[ply], int(line.turns[ply]["to_play"])
+        self._stones[id(batch.spatial), slot] = [
+            (row, col, 1 if color == to_play else -1)
+            for row in range(height)
+            for col in range(width)
+            if (color := int(board["color"][(row + 1) * (width + 1) + col + 1])) in (1, 2)
+        ]
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Weigh every move and the position by sums that do not depend on an order."""
+        width, height = self._size
+        middle = ((height - 1) / 2, (width - 1) / 2, 0.4)
+        for slot in range(n):
+            stones = self._stones[id(batch.spatial), slot]
+            count = int(batch.n_moves[slot])
+            for i in range(count):
+                move = int(batch.moves[slot, i])
+                around = [*stones, middle]
+                weight = 0.01
+                if move != PASS:
+                    row, col = row_col(move, width)
+                    weight = math.fsum(
+                        (3 + sign) / (1.5 + (row - r) ** 2 + (col - c) ** 2)
+                        for r, c, sign in around
+                    )
+                batch.priors[slot, i] = weight
+            total = math.fsum(batch.priors[slot, :count].tolist())
+            batch.priors[slot, :count] /= total
+            batch.value[slot] = math.tanh(
+                math.fsum(
+                    sign / (1.3 + (r - middle[0]) ** 2 + (c - middle[1]) ** 2)
+                    for r, c, sign in stones
+                )
+            )
+            batch.lead[slot] = 0.0
+            batch.stdev[slot] = 0.0

@@ -1,0 +1,491 @@
+"""Whole searches with one thread: limits, reuse, ends of games, bans, restrictions, symmetry."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.go.diagrams import position_of
+from tests.search.scripted import FailingEvaluator, FlatEvaluator, MirrorEvaluator
+from tests.search.trees import assert_legal, assert_sound, children_of, moves_of, paths
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch, new_leaf_batch
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
+from gtp_engine.go.line import NO_RESULT
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Ko, Rules
+from gtp_engine.go.symmetry import N_SYMMETRIES, transform
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.leaf import drop_moves, finish_game
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.params import SearchParams
+from gtp_engine.search.search import Search
+from gtp_engine.search.tree import EXPANDED, TERMINAL, add_node, new_tree
+
+TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
+CHINESE = Rules.parse("chinese", komi=0.5)
+
+WHITE_WALL = """
+    . X . O .
+    . X . O .
+    . X . O .
+    . X . O .
+    . X . O .
+"""
+"""Ten points each, five of nobody; White wins by komi."""
+
+
+def point(vertex: str, position: Position) -> int:
+    return parse_vertex(vertex, position.width, position.height)
+
+
+def searched(position: Position, playouts: int) -> Search:
+    search = Search(FakeEvaluator())
+    search.set_position(position)
+    search.run(Limits(playouts=playouts))
+    return search
+
+
+def child_of(search: Search, move: int) -> int:
+    return next(child for at, child, _ in children_of(search.tree, 0) if at == move)
+
+
+# Limits ------------------------------------------------------------------------------------------
+
+
+def test_one_playout_evaluates_the_root() -> None:
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5))
+    found = search.run(Limits(playouts=1))
+    assert (found.visits, found.playouts, found.nodes, found.moves) == (1, 1, 1, ())
+    assert found.winrate == found.raw_winrate and found.score_lead == found.raw_score_lead
+    assert sorted(search.root_moves()) == sorted(Position(5).legal_moves())
+
+
+@pytest.mark.parametrize("batch", [1, 3, 8])
+def test_playouts_are_new_ones_and_visits_are_all(batch: int) -> None:
+    search = Search(FakeEvaluator(), batch=batch)
+    search.set_position(Position(5))
+    first = search.run(Limits(playouts=100))
+    assert (first.playouts, first.visits) == (100, 100)
+    assert first.nodes == search.tree.used[0] <= 100
+    more = search.run(Limits(playouts=50))
+    assert (more.playouts, more.visits) == (50, 150)
+    more = search.run(Limits(visits=170))
+    assert (more.playouts, more.visits) == (20, 170)
+    more = search.run(Limits(visits=60))
+    assert (more.playouts, more.visits) == (0, 170)
+    assert sum(move.visits for move in more.moves) == 169
+    assert_sound(search.tree)
+
+
+def test_time_ends_a_search() -> None:
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5))
+    found = search.run(Limits(seconds=0.05))
+    assert 0.05 <= found.elapsed < 5.0
+    assert search.run(Limits(seconds=0.0)).playouts == 0
+
+
+def test_soft_time_ends_a_search_whose_choice_is_clear() -> None:
+    search = Search(FlatEvaluator(favourite=PASS))
+    search.set_position(Position(5))
+    found = search.run(Limits(seconds=60.0, soft_seconds=0.01))
+    assert found.elapsed < 30.0
+
+
+# Determinism and reports -------------------------------------------------------------------------
+
+
+def analysis_of(seed: int) -> Analysis:
+    search = Search(FakeEvaluator(), SearchParams(root_noise_weight=0.25), seed=seed)
+    search.set_position(Position(5))
+    return replace(search.run(Limits(playouts=200)), elapsed=0.0)
+
+
+def test_a_seed_fixes_everything_with_one_thread() -> None:
+    assert analysis_of(5) == analysis_of(5)
+    assert analysis_of(5) != analysis_of(6), "noise at the root follows the seed"
+
+
+def test_reports_come_on_the_way_and_the_last_is_final() -> None:
+    heard: list[Analysis] = []
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5))
+    report = ReportRequest(interval=0.0, callback=heard.append, ownership=True, max_moves=2)
+    final = search.run(Limits(playouts=30), report)
+    assert [one.is_final for one in heard] == [False] * (len(heard) - 1) + [True]
+    assert heard[-1] is final
+    visits = [one.visits for one in heard[:-1]]
+    assert visits[0] == 2 and visits[-1] == 30 and visits == sorted(set(visits))
+    assert final.ownership is not None and final.ownership.shape == (5, 5)
+    assert [move.order for move in final.moves] == [0, 1]
+
+
+def test_a_report_speaks_for_the_player_to_move() -> None:
+    # Every position is good for its mover by 1/2, so every move is bad by as much.
+    search = Search(FlatEvaluator(value=0.5))
+    search.set_position(Position(5, 4))
+    report = ReportRequest(ownership=True, moves_ownership=True, pv_length=3)
+    found = search.run(Limits(playouts=5), report)
+    assert found.raw_winrate == 0.75 and (found.width, found.height) == (5, 4)
+    assert found.winrate == pytest.approx(0.5 + 0.5 * (0.5 - 4 * 0.5) / 5)
+    for move in found.moves:
+        assert move.winrate == 0.25 and move.pv[0] == move.point and move.pv_visits[0] == 1
+        assert move.ownership is not None
+        assert move.ownership.shape == (4, 5) and np.allclose(move.ownership, -0.5, atol=0.01)
+
+
+# Tree reuse --------------------------------------------------------------------------------------
+
+
+def test_the_tree_is_kept_over_moves() -> None:
+    position = Position(5)
+    search = searched(position, 400)
+    own = search.analysis(ReportRequest()).moves[0]
+    child = child_of(search, own.point)
+    reply, grandchild, visits = max(children_of(search.tree, child), key=lambda each: each[2])
+    values = float(search.tree.value_sum[grandchild])
+    position.play(BLACK, own.point)
+    position.play(WHITE, reply)
+    search.set_position(position)
+    assert search.tree.visits[0] == visits and search.tree.value_sum[0] == values
+    assert_sound(search.tree)
+    found = search.run(Limits(playouts=10))
+    assert (found.playouts, found.visits) == (10, visits + 10)
+    assert_sound(search.tree)
+    assert_legal(search.tree, position)
+
+
+def test_a_reply_that_is_not_in_the_tree_begins_anew() -> None:
+    position = Position(5)
+    search = searched(position, 5)
+    position.play(BLACK, search.root_moves()[-1])  # not tried yet
+    search.set_position(position)
+    assert search.run(Limits(playouts=7)).visits == 7
+
+
+def after(change: str) -> Position:
+    """Return a position of two moves, changed in some way."""
+    position = Position(5)
+    position.play(BLACK, point("C3", position))
+    position.play(WHITE, point("D4", position))
+    if change == "undo":
+        position.undo()
+    elif change == "komi":
+        position.komi = 0.5
+    elif change == "rules":
+        position.set_rules(replace(position.rules, ko=Ko.SIMPLE))
+    elif change == "other player":
+        position.to_play = WHITE
+    elif change == "other game":
+        position.undo(2)
+        position.play(BLACK, point("C4", position))
+        position.play(WHITE, point("D4", position))
+    elif change == "set up":
+        position.set_up([point("C3", position)], [point("D4", position)])
+    return position
+
+
+@pytest.mark.parametrize(
+    "change", ["undo", "komi", "rules", "other player", "other game", "set up"]
+)
+def test_the_tree_is_not_kept_for_another_game(change: str) -> None:
+    search = searched(after(""), 50)
+    search.set_position(after(""))
+    assert search.tree.visits[0] == 50
+    changed = after(change)
+    search.set_position(changed)
+    assert search.tree.visits[0] == 0 and search.to_play == changed.to_play
+    found = search.run(Limits(playouts=20))
+    assert (found.visits, found.to_play) == (20, changed.to_play)
+    assert_legal(search.tree, changed)
+
+
+def test_moves_out_of_turn_are_followed_only_if_they_are_in_the_tree() -> None:
+    position = Position(5)
+    search = searched(position, 200)
+    position.play(WHITE, search.root_moves()[0])
+    search.set_position(position)
+    assert search.tree.visits[0] == 0 and search.to_play == BLACK
+
+
+def test_board_sizes_may_change() -> None:
+    search = searched(Position(5), 20)
+    for width, height in ((7, 3), (3, 7), (5, 5)):
+        search.set_position(Position(width, height))
+        report = ReportRequest(ownership=True)
+        found = search.run(Limits(playouts=20), report)
+        assert found.visits == 20 and found.ownership is not None
+        assert found.ownership.shape == (height, width)
+
+
+# Ends of games -----------------------------------------------------------------------------------
+
+
+def both_pass(rules: Rules) -> tuple[Search, Position]:
+    """Return a search of a finished board after one pass, with an evaluator that loves passes."""
+    position = position_of(WHITE_WALL, rules, to_play=BLACK)
+    position.play(BLACK, PASS)
+    search = Search(FlatEvaluator(favourite=PASS))
+    search.set_position(position)
+    search.run(Limits(playouts=40))
+    return search, position
+
+
+def test_two_passes_are_counted_exactly() -> None:
+    search, _ = both_pass(TROMP_TAYLOR)
+    passed = child_of(search, PASS)
+    tree = search.tree
+    # White leads by half a point; after White's pass Black would be to move, and has lost.
+    assert tree.state[passed] == TERMINAL and tree.to_play[passed] == BLACK
+    assert tree.raw_value[passed] == -1.0 and tree.raw_lead[passed] == -0.5
+    assert tree.visits[passed] > 1, "known ends are backed up again without evaluating them"
+    assert tree.value_sum[passed] == -tree.visits[passed]
+    assert tree.n_edges[passed] == 0
+    assert_sound(tree)
+
+
+def test_where_dead_stones_may_stay_only_a_third_pass_is_final() -> None:
+    search, _ = both_pass(CHINESE)
+    tree = search.tree
+    passed = child_of(search, PASS)
+    assert tree.state[passed] == EXPANDED
+    third = next(child for move, child, _ in children_of(tree, passed) if move == PASS)
+    assert tree.state[third] == TERMINAL and tree.to_play[third] == WHITE
+    assert tree.raw_value[third] == 1.0 and tree.raw_lead[third] == 0.5
+
+
+def test_a_finished_game_is_searched_as_if_it_went_on() -> None:
+    position = position_of(WHITE_WALL, TROMP_TAYLOR)
+    position.play(BLACK, PASS)
+    position.play(WHITE, PASS)
+    search = searched(position, 30)
+    assert search.tree.state[0] == EXPANDED and search.tree.visits[0] == 30
+    assert_legal(search.tree, position)
+
+
+def test_a_tie_and_a_game_without_result_are_worth_nothing() -> None:
+    for rules, status in ((replace(TROMP_TAYLOR, komi=0.0), None), (CHINESE, NO_RESULT)):
+        position = position_of(WHITE_WALL, rules)
+        position.play(BLACK, PASS)
+        position.play(WHITE, PASS)
+        if status is not None:
+            position.turn["status"] = status
+        tree = new_tree(4, 4, 4, 0)
+        node = add_node(tree, BLACK)
+        path, slots = np.array([node], np.int32), np.zeros(1, np.int64)
+        tree.pending[node] = 1
+        finish_game(tree, position.line, position.ply, path, slots, 1, rules.flags)
+        assert tree.state[node] == TERMINAL and tree.visits[node] == 1
+        assert tree.value_sum[node] == 0.0 and tree.lead_sum[node] == 0.0
+
+
+# Bans --------------------------------------------------------------------------------------------
+
+
+KO = """
+    . X O . .
+    X . X O .
+    . X O . .
+    . . . . .
+    . . . . .
+"""
+
+
+@pytest.mark.parametrize("rules", ["tromp-taylor", "aga", "chinese", "japanese"])
+@pytest.mark.parametrize("board", ["2x2", "ko"])
+def test_moves_in_the_tree_are_legal_and_repeat_nothing(rules: str, board: str) -> None:
+    # Searched broadly: on four points lines run into superko within a few moves of the tree.
+    exact = replace(Rules.parse(rules), friendly_pass_ok=True)
+    position = Position(2, 2, exact, encores=True)
+    if board == "ko":
+        position = position_of(KO, exact, to_play=WHITE, encores=True)
+    search = Search(FlatEvaluator(), SearchParams(cpuct=5.0))
+    search.set_position(position)
+    search.run(Limits(playouts=800))
+    assert_sound(search.tree)
+    bans = assert_legal(search.tree, position)
+    if board == "ko" or exact.ko != Ko.SIMPLE:
+        assert bans > 10
+
+
+@pytest.mark.parametrize("rules", [TROMP_TAYLOR, CHINESE])
+def test_a_ko_is_not_taken_back_at_once(rules: Rules) -> None:
+    position = position_of(KO, rules, to_play=WHITE)
+    position.play(WHITE, point("B4", position))  # takes C4
+    search = searched(position, 100)
+    assert point("C4", position) not in search.root_moves()
+    assert point("C4", position) in position.copy().legal_moves(WHITE)
+
+
+# Restrictions ------------------------------------------------------------------------------------
+
+
+def moves_by_depth(search: Search, depth: int) -> set[int]:
+    return {
+        move
+        for path, node in paths(search.tree)
+        if len(path) == depth
+        for move in moves_of(search.tree, node)
+    }
+
+
+def test_forbidden_moves_are_not_considered_at_the_root() -> None:
+    position = Position(5)
+    search = Search(FakeEvaluator())
+    forbidden = [PASS, *position.points()[:20]]
+    search.set_position(position, forbidden)
+    search.run(Limits(playouts=300))
+    assert sorted(search.root_moves()) == position.points()[20:]
+    assert moves_by_depth(search, 1) == {PASS, *position.points()}
+    assert_sound(search.tree)
+
+
+def test_more_forbidden_moves_keep_the_tree_and_fewer_do_not() -> None:
+    position = Position(5)
+    search = Search(FakeEvaluator())
+    search.set_position(position)
+    search.run(Limits(playouts=100))
+    best = search.analysis(ReportRequest()).moves[0]
+    search.set_position(position, [best.point])
+    assert best.point not in search.root_moves()
+    assert search.tree.visits[0] == 100 - best.visits
+    assert search.run(Limits(playouts=10)).visits == 110 - best.visits
+    search.set_position(position)
+    assert search.tree.visits[0] == 0
+
+
+def test_everything_forbidden_leaves_the_pass() -> None:
+    position = Position(3)
+    for playouts in (0, 30):
+        search = Search(FakeEvaluator())
+        search.set_position(position)
+        if playouts:
+            search.run(Limits(playouts=playouts))
+        search.set_position(position, [PASS, *position.points()])
+        found = search.run(Limits(playouts=20))
+        assert search.root_moves() == [PASS]
+        assert [move.point for move in found.moves] == [PASS]
+
+
+def test_avoid_and_allow_hold_for_one_player_and_some_plies() -> None:
+    position = Position(3)
+    corner, center = point("A1", position), point("B2", position)
+    avoid = (
+        AvoidRule(BLACK, frozenset([corner]), depth=3),
+        AvoidRule(WHITE, frozenset([center, PASS]), depth=2, allow=True),
+    )
+    search = Search(FakeEvaluator())
+    search.set_position(position, avoid=avoid)
+    search.run(Limits(playouts=2500))
+    assert moves_by_depth(search, 0) == {PASS, *position.points()} - {corner}
+    assert moves_by_depth(search, 1) <= {center, PASS}
+    assert corner not in moves_by_depth(search, 2)  # Black's second move
+    assert corner in moves_by_depth(search, 3)  # White is free again
+    assert corner in moves_by_depth(search, 4)  # and so is Black
+    assert_sound(search.tree)
+    # Without the rules nothing of that tree is used.
+    search.set_position(position)
+    assert search.tree.visits[0] == 0
+    search.run(Limits(playouts=5))
+    assert corner in search.root_moves()
+
+
+def test_drop_moves_by_hand() -> None:
+    batch: LeafBatch = new_leaf_batch(1, 5, 5, 0, 0, False)
+    batch.moves[0, :4] = 20, 21, 22, PASS
+    batch.priors[0, :4] = 0.5, 0.25, 0.125, 0.125
+    batch.n_moves[0] = 4
+    forbidden = np.zeros(MAX_POINTS, np.uint8)
+    forbidden[[20, 22]] = 1
+    drop_moves(batch, 0, forbidden)
+    assert batch.n_moves[0] == 2 and batch.moves[0, :2].tolist() == [21, PASS]
+    assert batch.priors[0, :2].tolist() == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
+    forbidden[:] = 1
+    drop_moves(batch, 0, forbidden)
+    assert batch.n_moves[0] == 1 and batch.moves[0, 0] == PASS and batch.priors[0, 0] == 1.0
+
+
+# Symmetry ----------------------------------------------------------------------------------------
+
+
+def visit_map(position: Position, playouts: int = 300) -> np.ndarray:
+    """Return the visits of the root's moves as [height, width]."""
+    search = Search(MirrorEvaluator(position.width, position.height))
+    search.set_position(position)
+    search.run(Limits(playouts=playouts))
+    visits = np.zeros((position.height, position.width), int)
+    for move, _, count in children_of(search.tree, 0):
+        if move != PASS:
+            visits[row_col(move, position.width)] = count
+    return visits
+
+
+def mirrored(position: Position, symmetry: int) -> Position:
+    grid = transform(position.grid(), symmetry)
+    height, width = grid.shape
+    stones = {
+        color: [
+            point_at(row, col, width)
+            for row in range(height)
+            for col in range(width)
+            if grid[row, col] == color
+        ]
+        for color in (BLACK, WHITE)
+    }
+    other = Position(width, height, position.rules)
+    other.set_up(stones[BLACK], stones[WHITE], position.to_play)
+    return other
+
+
+@pytest.mark.parametrize("symmetry", range(1, N_SYMMETRIES))
+def test_a_mirrored_position_is_searched_alike(symmetry: int) -> None:
+    position = position_of(
+        """
+        . . . . .
+        . X . O .
+        . . . . .
+        . O . . .
+        . . . X .
+        """
+    )
+    position.play(BLACK, point("D3", position))
+    position.play(WHITE, point("C4", position))
+    plain = position_of("\n".join(" ".join(".XO"[c] for c in row) for row in position.grid()))
+    expected = transform(visit_map(plain), symmetry)
+    assert np.array_equal(visit_map(mirrored(plain, symmetry)), expected)
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failing_call", [1, 2, 20])
+def test_an_error_surfaces_once_and_the_search_can_be_used_again(failing_call: int) -> None:
+    evaluator = FailingEvaluator(lambda call: call == failing_call)
+    search = Search(evaluator)
+    search.set_position(Position(5))
+    with pytest.raises(NetFileError, match="failed to run"):
+        search.run(Limits(playouts=100))
+    search.set_position(Position(5))
+    assert search.run(Limits(playouts=100)).visits == 100
+    assert_sound(search.tree)
+
+
+def test_a_size_that_the_net_refuses_is_refused_again() -> None:
+    class OnlyFive(FakeEvaluator):
+        def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+            if (width, height) != (5, 5):
+                raise NetFileError(f"the net does not play on {width}x{height}")
+            return super().new_batch(slots, width, height)
+
+    search = Search(OnlyFive())
+    for size, fits in ((5, True), (7, False), (7, False), (5, True)):
+        search.set_position(Position(size))
+        if fits:
+            assert search.run(Limits(playouts=5)).visits == 5
+        else:
+            with pytest.raises(NetFileError, match="7x7"):
+                search.run(Limits(playouts=5))

@@ -1,0 +1,133 @@
+"""Several threads on one tree: nothing lost, nothing left in flight; stops, errors, memory."""
+
+import threading
+import time
+
+import pytest
+from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator
+from tests.search.trees import assert_sound
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.position import Position
+from gtp_engine.search import search as search_module
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.search import Search
+
+
+@pytest.mark.parametrize("threads, batch", [(2, 1), (2, 4), (4, 3)])
+def test_threads_make_just_the_playouts_asked_for(threads: int, batch: int) -> None:
+    search = Search(FakeEvaluator(), threads=threads, batch=batch)
+    search.set_position(Position(5))
+    found = search.run(Limits(playouts=600))
+    assert (found.playouts, found.visits, found.nodes) == (600, 600, int(search.tree.used[0]))
+    assert sum(move.visits for move in found.moves) == 599
+    assert_sound(search.tree)
+    found = search.run(Limits(visits=900))
+    assert (found.playouts, found.visits) == (300, 900)
+    assert_sound(search.tree)
+
+
+def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The smallest possible tree, so that it grows again and again under the workers' hands.
+    for name in ("FIRST_NODES", "FIRST_EDGES", "FIRST_CHILDREN"):
+        monkeypatch.setattr(search_module, name, 1)
+    monkeypatch.setattr(search_module, "GROWTH", (1.0,))
+    search = Search(SlowEvaluator(0.0001), threads=4, batch=2)
+    search.set_position(Position(5))
+    growths = set()
+    report = ReportRequest(interval=0.0, callback=lambda _: growths.add(len(search.tree.state)))
+    found = search.run(Limits(playouts=800), report)
+    assert found.visits == 800 and len(growths) > 5
+    assert_sound(search.tree)
+
+
+def test_reports_see_a_sound_tree_while_others_work() -> None:
+    search = Search(FakeEvaluator(), threads=3, batch=2)
+    search.set_position(Position(5))
+    totals = []
+
+    def hear(found: object) -> None:
+        with search.lock:
+            below = sum(child.visits for child in search.children())
+            totals.append(int(search.tree.visits[0]) - below)
+
+    search.run(Limits(playouts=300), ReportRequest(interval=0.0, callback=hear, ownership=True))
+    assert totals and set(totals) == {1}
+
+
+def test_collisions_are_counted_and_cost_no_playout() -> None:
+    # Only one move at the root: the second descent of a batch finds the first one's leaf.
+    search = Search(FakeEvaluator(), batch=4)
+    only = AvoidRule(BLACK, frozenset([PASS]), depth=1, allow=True)
+    search.set_position(Position(3), avoid=(only,))
+    found = search.run(Limits(playouts=50))
+    assert search.collisions > 0 and (found.playouts, found.visits) == (50, 50)
+    assert_sound(search.tree)
+
+
+def test_stop_ends_an_endless_search_from_another_thread() -> None:
+    search = Search(SlowEvaluator(0.005), threads=2)
+    search.set_position(Position(5))
+    timer = threading.Timer(0.1, search.stop)
+    timer.start()
+    found = search.run(Limits())
+    timer.join()
+    assert 0.05 < found.elapsed < 10.0 and found.visits >= 1 and found.is_final
+    assert_sound(search.tree)
+    assert search.run(Limits(playouts=10)).playouts == 10, "a stop ends one search"
+
+
+def test_a_stop_before_the_search_holds_unless_it_is_taken_back() -> None:
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5))
+    search.stop()
+    assert search.run(Limits()).visits == 1
+    search.stop()
+    search.forget_stop()
+    assert search.run(Limits(playouts=10)).playouts == 10
+
+
+@pytest.mark.parametrize("in_helper", [False, True])
+def test_an_error_in_any_worker_ends_all_and_surfaces_once(in_helper: bool) -> None:
+    main = threading.current_thread()
+
+    def fails(call: int) -> bool:
+        # Whoever is to fail gets to evaluate, because the other one waits.
+        is_main = threading.current_thread() is main
+        if call > 1 and is_main == in_helper:
+            time.sleep(0.001)
+        return call > 5 and is_main != in_helper
+
+    evaluator = FailingEvaluator(fails)
+    search = Search(evaluator, threads=3)
+    search.set_position(Position(5))
+    with pytest.raises(NetFileError):
+        search.run(Limits(seconds=60.0))
+    assert threading.active_count() < 20
+    evaluator.fails = lambda call: False
+    search.set_position(Position(5))
+    assert search.run(Limits(playouts=50)).visits == 50
+    assert_sound(search.tree)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_full_tree_ends_the_search_within_the_memory_given(threads: int) -> None:
+    search = Search(FlatEvaluator(), threads=threads, batch=2, memory_mb=4)
+    search.set_position(Position(9))
+    found = search.run(Limits(playouts=10**6, seconds=120.0))
+    assert 100 < found.visits < 10**5
+    assert sum(array.nbytes for array in search.tree) <= 4 << 20
+    assert_sound(search.tree)
+    again = search.run(Limits(playouts=10**6, seconds=120.0))
+    assert again.visits - found.visits < 100, "a full tree stays as it is"
+    assert sum(array.nbytes for array in search.tree) <= 4 << 20
+    assert_sound(search.tree)
+
+
+def test_even_without_any_memory_the_root_is_evaluated() -> None:
+    search = Search(FakeEvaluator(), threads=3, batch=32, memory_mb=0)
+    search.set_position(Position(19))
+    assert search.run(Limits(playouts=100)).visits >= 1
+    assert_sound(search.tree)
