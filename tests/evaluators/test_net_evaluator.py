@@ -1,0 +1,257 @@
+"""A net as an evaluator: symmetries, cache, threads, raw evaluations, refusals."""
+
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tests.go.diagrams import position_of
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
+from gtp_engine.evaluators.onnx_runtime import FloatArray, OnnxNet, RawOutputs
+from gtp_engine.evaluators.outcome import prior_by_action
+from gtp_engine.go.coords import BLACK, WHITE, point_at
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+from gtp_engine.go.symmetry import inverse, point_table, symmetries, transform
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+DIAGRAMS = (
+    """
+    . . . . .
+    . X O . .
+    . X . O .
+    . . X . .
+    . O . . .
+    """,
+    """
+    . . . . X .
+    . X O . . .
+    . O . O . X
+    . . X . . .
+    """,
+)
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> NetEvaluator:
+    return NetEvaluator(OnnxNet(TINY, "cpu"), lanes=2, max_batch=8)
+
+
+def evaluated(
+    evaluator: NetEvaluator, position: Position, symmetry: int = 0, *, use_cache: bool = False
+) -> LeafBatch:
+    batch = evaluator.new_batch(1, position.width, position.height)
+    flags = position.rules.flags
+    evaluator.encode(batch, 0, position.line, position.ply, flags, symmetry, 0.0)
+    evaluator.evaluate(batch, 1, use_cache=use_cache)
+    return batch
+
+
+def policy_of(batch: LeafBatch, position: Position) -> npt.NDArray[np.float32]:
+    """Return the policy as [H, W], NaN where a move is illegal."""
+    actions = point_table(position.width, position.height)[0]
+    policy = prior_by_action(batch, 0, actions, position.area)
+    return policy[:-1].reshape(position.height, position.width)
+
+
+def turned(position: Position, symmetry: int) -> Position:
+    """Return the position with its stones, but no history, under a symmetry."""
+    grid = transform(position.grid(), symmetry)
+    height, width = grid.shape
+    other = Position(width, height, position.rules)
+    stones = [
+        [point_at(int(row), int(col), width) for row, col in np.argwhere(grid == color)]
+        for color in (BLACK, WHITE)
+    ]
+    other.set_up(stones[0], stones[1], position.to_play)
+    return other
+
+
+def assert_same_results(a: LeafBatch, b: LeafBatch) -> None:
+    for name in ("value", "lead", "stdev", "no_result"):
+        np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("diagram", DIAGRAMS)
+def test_showing_a_turned_board_is_undone(evaluator: NetEvaluator, diagram: str) -> None:
+    # A net shown P under a symmetry sees what it sees of the turned P: the same policy, turned.
+    position = position_of(diagram)
+    for symmetry in symmetries(position.width, position.height):
+        shown = evaluated(evaluator, position, symmetry)
+        other = turned(position, symmetry)
+        plain = evaluated(evaluator, other)
+        assert_same_results(shown, plain)
+        expected = transform(policy_of(plain, other), inverse(symmetry))
+        np.testing.assert_allclose(policy_of(shown, position), expected, atol=1e-5)
+        owned = plain.ownership[0].reshape(position.height, position.width)
+        expected = transform(owned, inverse(symmetry)).ravel()
+        np.testing.assert_allclose(shown.ownership[0], expected, atol=1e-5)
+
+
+def test_symmetries_do_matter_to_this_net(evaluator: NetEvaluator) -> None:
+    position = position_of(DIAGRAMS[0])
+    values = {float(evaluated(evaluator, position, symmetry).value[0]) for symmetry in range(8)}
+    assert len(values) > 1
+
+
+def test_raw_evaluations_average_over_symmetries(evaluator: NetEvaluator) -> None:
+    position = position_of(DIAGRAMS[0], Rules.parse("chinese"))
+    single = [evaluator.raw_evaluation(position, symmetry) for symmetry in range(8)]
+    mean = evaluator.raw_evaluation(position)
+    assert mean.symmetry is None and single[3].symmetry == 3
+    for name in ("win", "loss", "no_result", "lead", "score_stdev", "policy_pass"):
+        expected = np.mean([getattr(one, name) for one in single])
+        assert getattr(mean, name) == pytest.approx(expected, abs=1e-5), name
+    np.testing.assert_allclose(mean.policy, np.mean([one.policy for one in single], 0), atol=1e-6)
+    for one in (*single, mean):
+        assert_is_sensible(one, position)
+
+
+def assert_is_sensible(found: RawEvaluation, position: Position) -> None:
+    assert found.win + found.loss + found.no_result == pytest.approx(1.0, abs=1e-5)
+    assert found.no_result > 0.0  # simple ko knows it
+    assert np.nansum(found.policy) + found.policy_pass == pytest.approx(1.0, abs=1e-5)
+    assert (np.isnan(found.policy) == (position.grid() != 0)).all()
+    assert found.ownership is not None and found.ownership.shape == position.grid().shape
+    assert found.var_time is None and found.shortterm_winloss_error is None
+
+
+def test_no_result_counts_where_the_rules_know_it(evaluator: NetEvaluator) -> None:
+    superko = position_of(DIAGRAMS[0], Rules.parse("tromp-taylor"))
+    found = evaluator.raw_evaluation(superko, 0)
+    assert found.no_result == 0.0 and found.win + found.loss == pytest.approx(1.0)
+
+
+def test_the_cache_answers_only_what_was_asked_before() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    position = position_of(DIAGRAMS[0])
+    first = evaluated(evaluator, position, use_cache=True)
+    again = evaluated(evaluator, position, use_cache=True)
+    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 1)
+    assert_same_results(first, again)
+    assert first.priors.tolist() == again.priors.tolist()
+    evaluated(evaluator, position, symmetry=1, use_cache=True)
+    position.komi = 3.5
+    evaluated(evaluator, position, use_cache=True)
+    position.to_play = WHITE
+    evaluated(evaluator, position, use_cache=True)
+    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 4)
+    evaluator.clear_cache()
+    evaluated(evaluator, position, use_cache=True)
+    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 5)
+
+
+def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    position = position_of(DIAGRAMS[0])
+    batch = evaluator.new_batch(4, 5, 5)
+    flags = position.rules.flags
+    alone = [evaluated(evaluator, position, symmetry) for symmetry in range(4)]
+    for symmetry in (1, 2):
+        evaluated(evaluator, position, symmetry, use_cache=True)
+    for slot in range(4):
+        evaluator.encode(batch, slot, position.line, position.ply, flags, slot, 0.0)
+    evaluator.evaluate(batch, 4)
+    assert evaluator.cache_hits == 2
+    for slot in range(4):
+        assert batch.value[slot] == pytest.approx(float(alone[slot].value[0]), abs=1e-6)
+        n = int(batch.n_moves[slot])
+        np.testing.assert_allclose(batch.priors[slot, :n], alone[slot].priors[0, :n], atol=1e-6)
+
+
+def test_a_cache_of_no_size_remembers_nothing() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8, cache_mb=0)
+    for _ in range(2):
+        evaluated(evaluator, position_of(DIAGRAMS[0]), use_cache=True)
+    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (0, 2)
+
+
+def test_many_threads_and_boards_at_once(evaluator: NetEvaluator) -> None:
+    positions = [position_of(diagram) for diagram in DIAGRAMS]
+    expected = [evaluated(evaluator, position) for position in positions]
+    failures: list[BaseException] = []
+
+    def work(which: int) -> None:
+        try:
+            for _ in range(15):
+                found = evaluated(evaluator, positions[which], use_cache=True)
+                assert_same_results(found, expected[which])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i % 2,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not failures
+
+
+class OddNet:
+    """The tiny net, with something changed in what it is or says."""
+
+    def __init__(self, **changes: Any) -> None:
+        net = OnnxNet(TINY, "cpu")
+        self.path, self.device, self._net = net.path, "cpu", net
+        self.outputs = {
+            name: changes.pop(name) for name in list(changes) if name in ("policy", "value")
+        }
+        self.info = replace(net.info, **changes)
+
+    def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        return replace(self._net.run(spatial, features), **self.outputs)
+
+
+def odd(**changes: Any) -> NetEvaluator:
+    return NetEvaluator(OddNet(**changes), lanes=1, max_batch=8)  # type: ignore[arg-type]
+
+
+def test_sizes_that_the_net_was_not_made_for_are_refused() -> None:
+    evaluator = odd(board_sizes=(9, 19))
+    evaluator.new_batch(1, 9, 9)
+    with pytest.raises(NetFileError, match=r"the net tiny does not play on 13x13"):
+        evaluator.new_batch(1, 13, 13)
+
+
+def test_encoders_that_are_not_built_in_are_refused() -> None:
+    with pytest.raises(NetFileError, match="no encoder for 'dlgo1'"):
+        odd(encoder="dlgo1")
+
+
+def test_outputs_of_another_shape_or_without_numbers_are_refused() -> None:
+    position = position_of(DIAGRAMS[0])
+    with pytest.raises(NetFileError, match="'value' has an unexpected shape"):
+        evaluated(odd(value=np.zeros((1, 1), np.float32)), position)
+    with pytest.raises(NetFileError, match="'policy' has an unexpected shape"):
+        evaluated(odd(policy=np.zeros((1, 9), np.float32)), position)
+    with pytest.raises(NetFileError, match="not numbers"):
+        evaluated(odd(value=np.full((1, 3), np.nan, np.float32)), position)
+    with pytest.raises(NetFileError, match="not numbers"):
+        evaluated(odd(policy=np.full((1, 26), np.nan, np.float32)), position)
+
+
+def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
+    assert evaluator.name == "tiny on cpu" and evaluator.has_ownership
+    assert evaluator.describe().startswith("net tiny (") and "the CPU" in evaluator.describe()
+    assert evaluator.suggest(3, 5) == (3, 5)
+    threads, batch = evaluator.suggest(None, None)
+    assert threads >= 1 and batch == 1
+    gpu = odd()
+    gpu.net = SimpleNamespace(device="cuda")  # type: ignore[assignment]
+    assert gpu.suggest(None, None) == (3, 32) and gpu.suggest(1, None) == (1, 32)
+
+
+def test_opening_by_file(tmp_path: Path) -> None:
+    said: list[str] = []
+    assert open_net(str(TINY), "cpu", say=said.append).name == "tiny on cpu"
+    assert said == []
+    with pytest.raises(NetFileError, match="no such net file"):
+        open_net(str(tmp_path / "none.onnx"), "cpu", say=said.append)

@@ -1,0 +1,62 @@
+"""Where nets are looked for."""
+
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.evaluators import nets
+from gtp_engine.evaluators.contract import NetFileError
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Folders of shipped and of own nets, both with a net of the same name."""
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    for folder, names in ((shipped, ("default", "small")), (own, ("small", "mine"))):
+        folder.mkdir()
+        for name in names:
+            (folder / f"{name}.onnx").write_bytes(b"")
+    (own / "notes.txt").write_text("no net", encoding="utf-8")
+    monkeypatch.setattr(nets, "shipped_folder", lambda: shipped)
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(own))
+    return shipped, own
+
+
+def test_nets_are_found_by_name_the_users_own_first(folders: tuple[Path, Path]) -> None:
+    shipped, own = folders
+    assert nets.find_net(None) == nets.find_net("default") == shipped / "default.onnx"
+    assert nets.find_net("small") == own / "small.onnx"
+    assert sorted(nets.known_nets()) == ["default", "mine", "small"]
+
+
+def test_a_file_goes_before_a_name(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small").write_bytes(b"")
+    assert nets.find_net("small") == Path("small")
+    assert nets.find_net(str(tmp_path / "small")) == tmp_path / "small"
+
+
+def test_a_missing_net_is_named_with_those_that_there_are(folders: tuple[Path, Path]) -> None:
+    for wanted in ("strong", "", str(folders[0]), "../etc/passwd"):
+        with pytest.raises(NetFileError, match=r"known: default, mine, small"):
+            nets.find_net(wanted)
+
+
+def test_without_any_net(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nets, "shipped_folder", lambda: tmp_path / "nowhere")
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path / "nowhere else"))
+    with pytest.raises(NetFileError, match=r"default: .*known: none"):
+        nets.find_net(None)
+
+
+def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GTP_ENGINE_NETS", raising=False)
+    assert nets.user_folder().parts[-2:] == ("gtp-engine", "nets")
+
+
+def test_the_shipped_folder_is_called_models() -> None:
+    assert nets.shipped_folder().name == "models"

@@ -1,0 +1,218 @@
+"""Net files: those that open, and one clear sentence for each that does not."""
+
+import ctypes
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gtp_engine.evaluators import onnx_runtime
+from gtp_engine.evaluators.contract import MetadataError, NetFileError
+from gtp_engine.evaluators.onnx_runtime import OnnxNet, cuda_obstacle
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+
+def assert_one_sentence(error: Exception, path: Path) -> None:
+    text = str(error)
+    assert text.startswith(f"{path}: ") and "\n" not in text and len(text) < 400
+
+
+def refused(path: Path) -> str:
+    """Open a net that cannot be used and return the message without the file's name."""
+    with pytest.raises(NetFileError) as caught:
+        OnnxNet(path, "cpu")
+    assert_one_sentence(caught.value, path)
+    return str(caught.value).removeprefix(f"{path}: ")
+
+
+def altered(path: Path, change: Callable[[Any], None]) -> Path:
+    """Write the tiny net with something changed."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(TINY)
+    change(model)
+    onnx.save(model, path)
+    return path
+
+
+def test_golden_outputs_are_met() -> None:
+    net = OnnxNet(TINY, "cpu")
+    cases = net.golden_cases()
+    assert cases
+    for case in cases:
+        found = net.run_feed(case.inputs)
+        assert set(found) == set(case.outputs)
+        for name, expected in case.outputs.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("width, height", [(9, 9), (2, 2), (5, 7), (19, 19)])
+def test_outputs_have_the_shapes_of_the_contract_in_any_batch(width: int, height: int) -> None:
+    net = OnnxNet(TINY, "cpu")
+    generator = np.random.Generator(np.random.PCG64(1))
+    spatial = generator.integers(0, 2, (3, 22, height, width), np.uint8)
+    features = generator.normal(size=(3, 19)).astype(np.float32)
+    found = net.run(spatial, features)
+    assert found.policy.shape == (3, height * width + 1) and found.policy_optimistic is None
+    assert found.value is not None and found.value.shape == (3, 3)
+    assert found.score is not None and found.score.shape == (3, 3)
+    assert found.ownership is not None and found.ownership.shape == (3, height, width)
+    assert np.abs(found.ownership).max() <= 1.0
+    alone = net.run(spatial[1:2], features[1:2])
+    np.testing.assert_allclose(alone.policy[0], found.policy[1], atol=1e-5)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    assert refused(tmp_path / "none.onnx") == "there is no such net file"
+    assert refused(tmp_path) == "there is no such net file"
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+def test_a_truncated_file(share: float, tmp_path: Path) -> None:
+    path = tmp_path / "short.onnx"
+    data = TINY.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    refused(path)
+
+
+@pytest.mark.parametrize("content", [b"\x00" * 100, b"(;GM[1]SZ[19])", bytes(range(256)) * 40])
+def test_a_file_that_is_no_net(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "noise.onnx"
+    path.write_bytes(content)
+    assert "is not a net that can be loaded" in refused(path)
+
+
+def test_an_onnx_file_that_says_nothing_about_itself(tmp_path: Path) -> None:
+    path = altered(tmp_path / "plain.onnx", lambda model: model.ClearField("metadata_props"))
+    assert "gtp-export describe" in refused(path)
+    with pytest.raises(MetadataError):
+        OnnxNet(path, "cpu")
+
+
+def change_metadata(old: str, new: str) -> Callable[[Any], None]:
+    def change(model: Any) -> None:
+        for item in model.metadata_props:
+            if item.key == "gtp_engine.net":
+                assert old in item.value
+                item.value = item.value.replace(old, new)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ('"schema": 1', '"schema": 99', "schema"),
+        ('"katago_v7"', '"katago_v99"', "unknown encoder"),
+        ("{", "[", "not JSON"),
+        ('"meta_features": 0', '"meta_features": 192', "'meta_in'"),
+        ('"ownership": "', '"policy_optimistic": "", "ownership": "', "'policy_optimistic'"),
+    ],
+)
+def test_a_description_that_does_not_fit(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert message in refused(altered(tmp_path / "odd.onnx", change_metadata(old, new)))
+
+
+def test_a_graph_without_the_inputs_it_promises(tmp_path: Path) -> None:
+    def rename(model: Any) -> None:
+        for node in model.graph.node:
+            node.input[:] = ["planes" if name == "spatial_in" else name for name in node.input]
+        for item in model.graph.input:
+            item.name = "planes" if item.name == "spatial_in" else item.name
+
+    assert refused(altered(tmp_path / "odd.onnx", rename)) == "the graph has no 'spatial_in'"
+
+
+def test_inputs_that_the_net_cannot_take() -> None:
+    net = OnnxNet(TINY, "cpu")
+    with pytest.raises(NetFileError, match="the net failed to run") as caught:
+        net.run(np.zeros((1, 7, 9, 9), np.uint8), np.zeros((1, 19), np.float32))
+    assert_one_sentence(caught.value, TINY)
+
+
+def test_unknown_devices_are_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="unknown device"):
+        OnnxNet(TINY, "tpu")
+
+
+# CUDA --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device, lines", [("cuda", 1), ("auto", 0), ("cpu", 0)])
+def test_without_a_driver_the_cpu_is_used(
+    device: str,
+    lines: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(onnx_runtime, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
+    said: list[str] = []
+    net = OnnxNet(TINY, device, said.append)
+    assert net.device == "cpu" and len(said) == lines
+    assert said == ["using the CPU instead of CUDA: no NVIDIA driver is installed"][:lines]
+    assert capfd.readouterr() == ("", ""), "nothing but what was said"
+
+
+@pytest.mark.parametrize("failure", ["not built in", "does not load", "falls back"])
+@pytest.mark.parametrize("device", ["cuda", "auto"])
+def test_cuda_that_fails_is_explained_in_one_line(
+    failure: str, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import onnxruntime
+
+    real = onnxruntime.InferenceSession
+
+    def session(path: str, options: Any, providers: list[str]) -> Any:
+        if "CUDAExecutionProvider" in providers and failure == "does not load":
+            raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : libcublas is missing\nat line 7")
+        return real(path, options, providers=["CPUExecutionProvider"])
+
+    names = ["CPUExecutionProvider"] + ["CUDAExecutionProvider"] * (failure != "not built in")
+    monkeypatch.setattr(onnx_runtime, "cuda_obstacle", lambda: None)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
+    monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: None, raising=False)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    said: list[str] = []
+    net = OnnxNet(TINY, device, said.append)
+    assert net.device == "cpu" and len(said) == 1 and "\n" not in said[0]
+    assert said[0].startswith("using the CPU instead of CUDA: ")
+    assert net.run(np.zeros((1, 22, 5, 5), np.uint8), np.zeros((1, 19), np.float32)).policy.size
+
+
+class Driver:
+    """A CUDA driver that answers as told."""
+
+    def __init__(self, init: int, count_status: int, count: int) -> None:
+        self._answers = (init, count_status, count)
+
+    def cuInit(self, flags: int) -> int:
+        return self._answers[0]
+
+    def cuDeviceGetCount(self, pointer: Any) -> int:
+        pointer._obj.value = self._answers[2]
+        return self._answers[1]
+
+
+@pytest.mark.parametrize(
+    "driver, obstacle",
+    [
+        (None, "no NVIDIA driver is installed"),
+        (Driver(100, 0, 0), "the NVIDIA driver does not start"),
+        (Driver(0, 3, 0), "the NVIDIA driver does not start"),
+        (Driver(0, 0, 0), "the NVIDIA driver finds no device"),
+        (Driver(0, 0, 2), None),
+    ],
+)
+def test_what_stands_in_the_way_of_cuda(
+    driver: Driver | None, obstacle: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str) -> Driver:
+        assert "cuda" in name
+        if driver is None:
+            raise OSError("cannot open shared object file")
+        return driver
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    assert cuda_obstacle() == obstacle
