@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 
 _MAX_INPUTS = 64 * 625
-_MAX_FEATURES = 64
+_MAX_FEATURES = 256
 
 
 def _coefficients() -> npt.NDArray[np.uint64]:
@@ -58,12 +58,12 @@ def write_key(batch: LeafBatch, slot: int) -> None:
     (Multilinear hashing, Carter & Wegman 1979.)
     """
     planes = batch.spatial[slot].reshape(-1)
-    low = np.uint64(batch.symmetry[slot]) * _COEFFICIENTS[0, 0]
-    high = np.uint64(batch.symmetry[slot]) * _COEFFICIENTS[1, 0]
+    low = uint64(batch.symmetry[slot]) * _COEFFICIENTS[0, 0]
+    high = uint64(batch.symmetry[slot]) * _COEFFICIENTS[1, 0]
     base = 1 + _MAX_FEATURES
     for i in range(planes.shape[0]):
-        low += np.uint64(planes[i]) * _COEFFICIENTS[0, base + i]
-        high += np.uint64(planes[i]) * _COEFFICIENTS[1, base + i]
+        low += uint64(planes[i]) * _COEFFICIENTS[0, base + i]
+        high += uint64(planes[i]) * _COEFFICIENTS[1, base + i]
     for i in range(batch.features.shape[1]):
         bits = _feature_bits(batch.features[slot, i])
         low += bits * _COEFFICIENTS[0, 1 + i]
@@ -74,9 +74,9 @@ def write_key(batch: LeafBatch, slot: int) -> None:
 
 
 @inline_kernel
-def _feature_bits(feature: float) -> np.uint64:
+def _feature_bits(feature: float) -> int:
     """Return a feature as an integer; features are multiples of far more than 2^-24."""
-    return np.uint64(np.int64(np.rint(np.float64(feature) * 16777216.0)))
+    return uint64(int64(np.rint(np.float64(feature) * 16777216.0)))
 
 
 @kernel
@@ -91,7 +91,7 @@ def look_up(
         slot: Which of its slots.
         actions: [points] the action of each point, A for PASS.
     """
-    entry = np.int64(batch.keys[slot, 0] & np.uint64(cache.keys.shape[0] - 1))
+    entry = int64(batch.keys[slot, 0] & uint64(cache.keys.shape[0] - 1))
     if cache.keys[entry, 0] != batch.keys[slot, 0] or cache.keys[entry, 1] != batch.keys[slot, 1]:
         return False
     for i in range(batch.n_moves[slot]):
@@ -117,7 +117,7 @@ def store(
         slot: Which of its slots.
         actions: [points] the action of each point, A for PASS.
     """
-    entry = np.int64(batch.keys[slot, 0] & np.uint64(cache.keys.shape[0] - 1))
+    entry = int64(batch.keys[slot, 0] & uint64(cache.keys.shape[0] - 1))
     cache.keys[entry, 0] = batch.keys[slot, 0]
     cache.keys[entry, 1] = batch.keys[slot, 1]
     cache.policy[entry] = 0.0

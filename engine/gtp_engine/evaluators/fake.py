@@ -8,7 +8,7 @@ nodes everywhere.
 import numpy as np
 
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
@@ -16,12 +16,12 @@ _PRIOR_BITS = 20
 
 
 @inline_kernel
-def _mix(x: int) -> np.uint64:
+def _mix(x: int) -> int:
     """Scramble 64 bits (the finaliser of SplitMix64, Steele et al. 2014)."""
-    z = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    z = uint64(x) + uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))
 
 
 @kernel
@@ -29,7 +29,7 @@ def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags)
     list_moves(batch, slot, line, ply, rules)
     turn = line.turns[ply]
     seed = _mix(line.boards[ply]["hash"])
-    seed = _mix(seed ^ np.uint64(turn["to_play"]) ^ (np.uint64(turn["passes"]) << np.uint64(8)))
+    seed = _mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
     batch.keys[slot, 0] = seed
 
 
@@ -37,21 +37,21 @@ def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags)
 def _evaluate(batch: LeafBatch, n: int) -> None:
     for slot in range(n):
         state = batch.keys[slot, 0]
-        n_moves = np.int64(batch.n_moves[slot])
+        n_moves = int64(batch.n_moves[slot])
         # Shares fall off like 1, 1/2, 1/4 ... with random ranks, over a floor, in units of
         # 2^-20; the pass takes what is left of 1, so that the sum is exact.
-        left = np.int64(1) << _PRIOR_BITS
+        left = int64(1) << _PRIOR_BITS
         floor = left // (4 * n_moves)
         for i in range(n_moves - 1):
             state = _mix(state)
-            rank = np.int64(state & np.uint64(15))
-            share = min(floor + ((np.int64(1) << (_PRIOR_BITS - 3)) >> rank), left)
+            rank = int64(state & uint64(15))
+            share = min(floor + ((int64(1) << (_PRIOR_BITS - 3)) >> rank), left)
             batch.priors[slot, i] = np.float32(share) / np.float32(1 << _PRIOR_BITS)
             left -= share
         batch.priors[slot, n_moves - 1] = np.float32(left) / np.float32(1 << _PRIOR_BITS)
         state = _mix(state)
         # An integer from -512 to 511, in 1/1024.
-        draw = np.int64(state >> np.uint64(54)) - 512
+        draw = int64(state >> uint64(54)) - 512
         batch.value[slot] = np.float32(draw) / np.float32(1024)
         batch.lead[slot] = np.float32(draw // 64)
         batch.stdev[slot] = np.float32(8)

@@ -20,7 +20,7 @@ class LeafBatch(NamedTuple):
     spatial: npt.NDArray[np.uint8]
     """[B, C, H, W] planes, symmetry applied."""
     features: npt.NDArray[np.float32]
-    """[B, G] globals."""
+    """[B, G + M] globals, then the player profile of nets that take one."""
     symmetry: npt.NDArray[np.int8]
     """[B] the symmetry under which the net sees the position."""
     keys: npt.NDArray[np.uint64]

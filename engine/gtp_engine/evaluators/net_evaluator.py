@@ -4,14 +4,16 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
-from gtp_engine.evaluators.encoders.inputs import Options
-from gtp_engine.evaluators.encoders.katago_v7 import encode
+from gtp_engine.evaluators.encoders import find_encoder
+from gtp_engine.evaluators.encoders.inputs import Features, Options
+from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_runtime import OnnxNet, RawOutputs
@@ -25,6 +27,7 @@ from gtp_engine.evaluators.outcome import (
     prior_by_action,
 )
 from gtp_engine.evaluators.queue import EvaluationQueue
+from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
@@ -66,6 +69,14 @@ class RawEvaluation:
     """[H, W], -1..1."""
 
 
+@lru_cache(maxsize=64)
+def _meta_rows(profile: HumanProfile, area: int) -> Features:
+    """Return [3, N_META] what a net is told about the players, by the player to move."""
+    return np.array(
+        [[0.0] * N_META, profile.inputs(BLACK, area), profile.inputs(WHITE, area)], np.float32
+    )
+
+
 class NetEvaluator:
     """Evaluates positions with one net on one device, for any number of threads."""
 
@@ -79,12 +90,22 @@ class NetEvaluator:
             cache_mb: Room for remembered evaluations; 0 keeps none.
 
         Raises:
-            NetFileError: There is no encoder for this net.
+            NetFileError: The net wants to be told things that are not known.
         """
-        if net.info.encoder != "katago_v7":
-            raise NetFileError(f"{net.path}: no encoder for {net.info.encoder!r} is built in yet")
+        info = net.info
+        known = (ENCODERS[info.encoder][0], info.meta_features)
+        if known not in ((info.encoder_version, 0), (info.encoder_version, N_META)):
+            raise NetFileError(
+                f"{net.path}: the net takes inputs of {info.encoder} version"
+                f" {info.encoder_version} with {info.meta_features} numbers about the players,"
+                f" which this version of the engine cannot provide"
+            )
         self.net = net
+        self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
+        """Whom a net with a human profile plays like; may be changed at any time."""
         self.queue = EvaluationQueue(net.run, lanes, max_batch)
+        self._encode = find_encoder(info.encoder)
+        self._n_globals = ENCODERS[info.encoder][2]
         self.cache_hits = 0
         self._layout = output_layout(net.info)
         self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
@@ -125,6 +146,7 @@ class NetEvaluator:
         if not info.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
         _, planes, features = ENCODERS[info.encoder]
+        features += info.meta_features
         return new_leaf_batch(slots, width, height, planes, features, self.has_ownership)
 
     def encode(
@@ -138,21 +160,37 @@ class NetEvaluator:
         optimism: float,
     ) -> None:
         """Fill a slot's inputs and legal moves from the position at a ply."""
+        self._fill(batch, slot, line, ply, rules, symmetry, optimism, self._options)
+
+    def _fill(
+        self,
+        batch: LeafBatch,
+        slot: int,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+        options: Options,
+    ) -> None:
         height, width = batch.spatial.shape[2:]
         list_moves(batch, slot, line, ply, rules)
         batch.symmetry[slot] = symmetry
         batch.optimism[slot] = optimism
         batch.no_result_counts[slot] = knows_no_result(rules)
-        encode(
+        self._encode(
             line,
             ply,
             rules,
-            self._options,
+            options,
             self._reader(),
             point_table(width, height)[symmetry],
             batch.spatial[slot],
-            batch.features[slot],
+            batch.features[slot, : self._n_globals],
         )
+        if self.net.info.meta_features:
+            rows = _meta_rows(self.human_profile, width * height)
+            batch.features[slot, self._n_globals :] = rows[line.turns[ply]["to_play"]]
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
@@ -200,7 +238,11 @@ class NetEvaluator:
                 raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
 
     def raw_evaluation(
-        self, position: Position, symmetry: int | None = None, optimism: float | None = None
+        self,
+        position: Position,
+        symmetry: int | None = None,
+        optimism: float | None = None,
+        playout_doubling: float = 0.0,
     ) -> RawEvaluation:
         """Return what the net says about a position.
 
@@ -208,19 +250,22 @@ class NetEvaluator:
             position: The player that `to_play` names is asked.
             symmetry: 0..7; the mean over all of them when None.
             optimism: Share of an optimistic policy; the net's own for a root when None.
+            playout_doubling: Doublings of playouts that the player to move is said to have ahead
+                of the opponent, -3 to 3, for nets that mind it.
         """
         width, height = position.width, position.height
         shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
         share = self.net.info.policy_optimism_root if optimism is None else optimism
         batch = self.new_batch(len(shown), width, height)
         rules = position.rules.flags
+        options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
-            self.encode(batch, slot, position.line, position.ply, rules, one, share)
+            self._fill(batch, slot, position.line, position.ply, rules, one, share, options)
         raw = self.queue.evaluate(batch.spatial, batch.features)
         self._finish(batch, list(range(len(shown))), raw)
         actions = point_table(width, height)[0]
         policies = [prior_by_action(batch, i, actions, position.area) for i in range(len(shown))]
-        policy = np.mean(policies, axis=0, dtype=np.float32)
+        policy = np.stack(policies).mean(axis=0)
         value = float(batch.value.mean())
         none = float(batch.no_result.mean())
         counts = 1.0 - none if self._layout.no_result == BY_RULES else 1.0

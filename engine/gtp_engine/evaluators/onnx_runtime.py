@@ -91,25 +91,22 @@ class OnnxNet:
         self._outputs = [output.name for output in self._session.get_outputs()]
         self._check_graph()
 
-    def run(
-        self, spatial: npt.NDArray[np.uint8], features: FloatArray, meta: FloatArray | None = None
-    ) -> RawOutputs:
+    def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch.
 
         Args:
             spatial: [B, C, H, W] planes.
-            features: [B, G] globals; ignored by a net without them.
-            meta: [B, M] player profile, for nets that take one.
+            features: [B, G + M] globals, then the player profile of nets that take one.
 
         Raises:
             NetFileError: The net cannot be run on this input.
         """
         feed: dict[str, npt.NDArray[Any]] = {SPATIAL_INPUT: spatial}
-        if self.info.global_features:
-            feed[GLOBAL_INPUT] = features
+        split = self.info.global_features
+        if split:
+            feed[GLOBAL_INPUT] = np.ascontiguousarray(features[:, :split])
         if self.info.meta_features:
-            shape = (len(spatial), self.info.meta_features)
-            feed[META_INPUT] = np.zeros(shape, np.float32) if meta is None else meta
+            feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
         found = self.run_feed(feed)
         return RawOutputs(
             policy=found["policy"],

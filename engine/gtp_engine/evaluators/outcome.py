@@ -18,7 +18,7 @@ from gtp_engine.evaluators.contract import (
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.onnx_runtime import RawOutputs
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel
 from gtp_engine.go.line import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 
@@ -142,7 +142,7 @@ def finish_slot(
     _finish_score(outputs, row, layout, batch, slot, no_result)
     for action in range(batch.ownership.shape[1]):
         batch.ownership[slot, action] = outputs.ownership[row, actions[action]]
-    last = np.int64(batch.n_moves[slot]) - 1
+    last = int64(batch.n_moves[slot]) - 1
     total = batch.priors[slot, last] + batch.value[slot] + batch.lead[slot] + batch.stdev[slot]
     return bool(np.isfinite(total))
 
@@ -157,7 +157,7 @@ def _finish_policy(
     points: npt.NDArray[np.int16],
 ) -> None:
     """Mask, mix and normalise the policy over the slot's moves, the pass last."""
-    n = np.int64(batch.n_moves[slot])
+    n = int64(batch.n_moves[slot])
     n_logits = n if layout.has_pass else n - 1
     mixes = outputs.optimistic.shape[0] > 0 and batch.optimism[slot] != 0.0
     highest = np.float32(-np.inf)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import BLACK, EMPTY, MAX_SIZE, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 
 MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1
 MAX_AREA = MAX_SIZE * MAX_SIZE
@@ -64,7 +64,7 @@ def clear_board(board: BoardRecord, width: int, height: int) -> None:
     """Make the board an empty one of this size."""
     stride = width + 1
     n_points = (height + 2) * stride + 1
-    board["hash"] = np.uint64(0)
+    board["hash"] = uint64(0)
     board["width"] = width
     board["height"] = height
     board["stride"] = stride
@@ -113,7 +113,7 @@ def copy_board(target: BoardRecord, source: BoardRecord) -> None:
 @inline_kernel
 def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     """Return the points above, left, right and below; each may be a wall."""
-    stride = np.int64(board["stride"])
+    stride = int64(board["stride"])
     return point - stride, point - 1, point + 1, point + stride
 
 
@@ -146,7 +146,7 @@ def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
     stone = lose
     while True:
         board["head"][stone] = keep
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == lose:
             break
     after = board["next"][keep]
@@ -162,7 +162,7 @@ def _remove_chain(board: BoardRecord, head: int) -> int:
     removed = 0
     stone = head
     while True:
-        following = np.int64(board["next"][stone])
+        following = int64(board["next"][stone])
         board["color"][stone] = EMPTY
         board["hash"] ^= ZOBRIST[color, stone]
         _add_to_empty(board, stone)
@@ -213,11 +213,11 @@ def place_stone(board: BoardRecord, point: int, color: int) -> int:
     last_captured = 0
     for near in neighbors(board, point):
         if board["color"][near] == color:
-            other = np.int64(board["head"][near])
+            other = int64(board["head"][near])
             if other != head:
                 head = _merge_chains(board, head, other)
         elif board["color"][near] == 3 - color:
-            other = np.int64(board["head"][near])
+            other = int64(board["head"][near])
             if board["pseudo"][other] == 0:
                 last_captured = near
                 captured += _remove_chain(board, other)
@@ -306,7 +306,7 @@ def collect_liberties(
     board: BoardRecord, point: int, limit: int, found: npt.NDArray[np.int16]
 ) -> int:
     """Write up to limit liberties of the chain at a stone into found; return how many."""
-    head = np.int64(board["head"][point])
+    head = int64(board["head"][point])
     n = 0
     stone = head
     while True:
@@ -322,13 +322,13 @@ def collect_liberties(
                     n += 1
                     if n >= limit:
                         return n
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return n
 
 
 @kernel
-def hash_after(board: BoardRecord, point: int, color: int) -> np.uint64:
+def hash_after(board: BoardRecord, point: int, color: int) -> int:
     """Return the hash of the stones after a playable move, without playing it."""
     enemy = 3 - color
     after = board["hash"] ^ ZOBRIST[color, point]
@@ -336,7 +336,7 @@ def hash_after(board: BoardRecord, point: int, color: int) -> np.uint64:
     n = 0
     for near in neighbors(board, point):
         if board["color"][near] == enemy and is_capture_at(board, point, near):
-            head = np.int64(board["head"][near])
+            head = int64(board["head"][near])
             if head != heads[0] and head != heads[1] and head != heads[2]:
                 heads[n] = head
                 n += 1
@@ -345,7 +345,7 @@ def hash_after(board: BoardRecord, point: int, color: int) -> np.uint64:
         after ^= ZOBRIST[color, point]
         for near in neighbors(board, point):
             if board["color"][near] == color:
-                head = np.int64(board["head"][near])
+                head = int64(board["head"][near])
                 if head != heads[0] and head != heads[1] and head != heads[2]:
                     heads[n] = head
                     n += 1
@@ -354,14 +354,14 @@ def hash_after(board: BoardRecord, point: int, color: int) -> np.uint64:
 
 
 @kernel
-def chain_hash(board: BoardRecord, head: int) -> np.uint64:
+def chain_hash(board: BoardRecord, head: int) -> int:
     """Return the combined hash of a chain's stones."""
     color = board["color"][head]
-    combined = np.uint64(0)
-    stone = np.int64(head)
+    combined = uint64(0)
+    stone = int64(head)
     while True:
         combined ^= ZOBRIST[color, stone]
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return combined
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 Result = TypeVar("Result")
 
@@ -91,6 +91,13 @@ def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:
     """Let integers wrap round without a warning, as they do in compiled code."""
     wrapped: Callable[..., Result] = np.errstate(over="ignore")(function)
     return wrapped
+
+
+int64 = cast("Callable[[Any], int]", np.int64)
+"""What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
+
+uint64 = cast("Callable[[Any], int]", np.uint64)
+"""The same for unsigned 64-bit integers."""
 
 
 def kernel(function: Callable[..., Result]) -> Callable[..., Result]:

@@ -24,7 +24,7 @@ from gtp_engine.go.board import (
     neighbors,
 )
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 
 NODE_BUDGET = 25_000
 """Moves tried in one reading before the chain is taken to escape."""
@@ -95,7 +95,7 @@ def _lift_chain(board: BoardRecord, head: int, captor: int) -> None:
         for near in neighbors(board, stone):
             if board["color"][near] == captor:
                 board["pseudo"][board["head"][near]] += 1
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return
 
@@ -108,7 +108,7 @@ def _put_back(board: BoardRecord, head: int, captor: int) -> None:
         for near in neighbors(board, stone):
             if board["color"][near] == captor:
                 board["pseudo"][board["head"][near]] -= 1
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return
 
@@ -120,7 +120,7 @@ def _join(board: BoardRecord, keep: int, lose: int) -> None:
     stone = lose
     while True:
         board["head"][stone] = keep
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == lose:
             break
     after = board["next"][keep]
@@ -138,7 +138,7 @@ def _part(board: BoardRecord, keep: int, lose: int) -> None:
     stone = lose
     while True:
         board["head"][stone] = lose
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == lose:
             return
 
@@ -171,7 +171,7 @@ def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) 
     taken = 0
     for near in neighbors(board, point):
         if board["color"][near] == 3 - color:
-            head = np.int64(board["head"][near])
+            head = int64(board["head"][near])
             if board["pseudo"][head] == 0:
                 work[row + _CAPTURED + n_captured] = head
                 n_captured += 1
@@ -185,7 +185,7 @@ def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) 
     own = point
     for near in neighbors(board, point):
         if board["color"][near] == color:
-            head = np.int64(board["head"][near])
+            head = int64(board["head"][near])
             if head != own:
                 keep, lose = own, head
                 if board["size"][own] < board["size"][head]:
@@ -206,13 +206,13 @@ def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) 
 @kernel
 def _take_back(board: BoardRecord, work: Work, row: int) -> None:
     """Undo the latest `_try_move`, from its row."""
-    point = np.int64(work[row + _POINT])
-    color = np.int64(board["color"][point])
-    for i in range(np.int64(work[row + _N_JOINED]) - 1, -1, -1):
+    point = int64(work[row + _POINT])
+    color = int64(board["color"][point])
+    for i in range(int64(work[row + _N_JOINED]) - 1, -1, -1):
         at = row + _JOINED + 2 * i
-        _part(board, np.int64(work[at]), np.int64(work[at + 1]))
-    for i in range(np.int64(work[row + _N_CAPTURED])):
-        _put_back(board, np.int64(work[row + _CAPTURED + i]), color)
+        _part(board, int64(work[at]), int64(work[at + 1]))
+    for i in range(int64(work[row + _N_CAPTURED])):
+        _put_back(board, int64(work[row + _CAPTURED + i]), color)
     for near in neighbors(board, point):
         if board["color"][near] != EMPTY and board["color"][near] != WALL:
             board["pseudo"][board["head"][near]] += 1
@@ -250,7 +250,7 @@ def _two_liberties(board: BoardRecord, chain: int) -> tuple[int, int, int]:
                     second = near
                 else:
                     return n, first, second
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == chain:
             return n, first, second
 
@@ -282,7 +282,7 @@ def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> 
                     n += 1
                     if n >= limit:
                         return n
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == chain:
             return n
 
@@ -309,20 +309,20 @@ def _add_move(work: Work, begin: int, n: int, move: int) -> int:
 @kernel
 def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
     """List the moves that capture an enemy chain in atari around a chain; return how many."""
-    enemy = 3 - np.int64(board["color"][chain])
+    enemy = 3 - int64(board["color"][chain])
     n = 0
     seen = 0
     stone = chain
     while True:
         for near in neighbors(board, stone):
             if board["color"][near] == enemy:
-                head = np.int64(board["head"][near])
+                head = int64(board["head"][near])
                 if head != seen:
                     seen = head
                     lone = _lone_liberty(board, head)
                     if lone != 0:
                         n += _add_move(work, begin, n, lone)
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == chain:
             return n
 
@@ -345,7 +345,7 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
             best_joined = max(best_joined, others)
         elif at != WALL and _lone_liberty(board, near) != 0:
             captures += 1
-            captured_stones += np.int64(board["size"][board["head"][near]])
+            captured_stones += int64(board["size"][board["head"][near]])
     return captures + max(empty, best_joined), empty + captured_stones + joined
 
 
@@ -378,7 +378,7 @@ def _is_double_ko_death(
     board: BoardRecord, chain: int, first: int, second: int, work: Work, begin: int
 ) -> bool:
     """Whether both liberties are kos that the chaser takes and the fleeing side cannot use."""
-    color = np.int64(board["color"][chain])
+    color = int64(board["color"][chain])
     return (
         _is_ko_capture(board, first, 3 - color)
         and _is_ko_capture(board, second, 3 - color)
@@ -411,8 +411,8 @@ def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tup
         return _ESCAPES, 0
     n = _find_captures(board, chain, work, begin)
     n += _add_move(work, begin, n, lone)
-    last = np.int64(work[begin + n - 1])
-    lower, upper = _bound_liberties(board, last, np.int64(board["color"][chain]), work)
+    last = int64(work[begin + n - 1])
+    lower, upper = _bound_liberties(board, last, int64(board["color"][chain]), work)
     if lower >= 3:
         return _ESCAPES, n
     if n == 1 and upper <= 1:
@@ -438,7 +438,7 @@ def _list_chases(board: BoardRecord, chain: int, work: Work, begin: int) -> tupl
         if room >= 3 or other_room >= 3:
             work[begin] = first if room >= 3 else second
             return _UNDECIDED, 1
-    color = np.int64(board["color"][chain])
+    color = int64(board["color"][chain])
     room = 2 * room + _connection_weight(board, first, color, work)
     other_room = 2 * other_room + _connection_weight(board, second, color, work)
     work[begin] = second if other_room > room else first
@@ -455,10 +455,10 @@ def _are_adjacent(board: BoardRecord, point: int, other: int) -> bool:
 @inline_kernel
 def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     """Return the next move of a list that may be tried, from the one at hand on; 0 for none."""
-    begin = np.int64(work[row + _BEGIN])
-    length = np.int64(work[row + _LENGTH])
-    for i in range(np.int64(work[row + _TRIED]), length):
-        move = np.int64(work[begin + i])
+    begin = int64(work[row + _BEGIN])
+    length = int64(work[row + _LENGTH])
+    for i in range(int64(work[row + _TRIED]), length):
+        move = int64(work[begin + i])
         if _may_try(board, move, color):
             work[row + _TRIED] = i
             return move
@@ -471,7 +471,7 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
 
     Even depths belong to the fleeing side. `lost` is what the last finished depth found.
     """
-    color = np.int64(board["color"][chain])
+    color = int64(board["color"][chain])
     depth = 0
     entering = True
     lost = False
@@ -483,7 +483,7 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
         move = 0
         # 1. A position not seen before: list its moves, unless it is decided at sight.
         if entering:
-            begin = np.int64(work[row + _BEGIN])
+            begin = int64(work[row + _BEGIN])
             if fleeing:
                 verdict, n = _list_escapes(board, chain, work, begin)
             else:
@@ -514,7 +514,7 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
         # 5. Or down one move.
         undo = _UNDO_AT + _UNDO_ROW * depth
         _try_move(board, move, color if fleeing else 3 - color, work, undo)
-        end = np.int64(work[row + _BEGIN]) + np.int64(work[row + _LENGTH])
+        end = int64(work[row + _BEGIN]) + int64(work[row + _LENGTH])
         work[row + _LIST_ROW + _BEGIN] = end
         entering = True
         depth += 1
@@ -553,7 +553,7 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work:
 @kernel
 def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether filling one of a chain's two liberties captures it in a ladder."""
-    chaser = 3 - np.int64(board["color"][chain])
+    chaser = 3 - int64(board["color"][chain])
     if _flees_at_once(board, chain, filled, last, work) or not _may_try(board, filled, chaser):
         return False
     _try_move(board, filled, chaser, work, _ROOT_UNDO_AT)
@@ -568,13 +568,13 @@ def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: W
 
 @inline_kernel
 def _set_bit(words: npt.NDArray[np.uint64], point: int) -> None:
-    words[point >> 6] |= np.uint64(1) << np.uint64(point & 63)
+    words[point >> 6] |= uint64(1) << uint64(point & 63)
 
 
 @kernel
 def has_bit(words: npt.NDArray[np.uint64], point: int) -> bool:
     """Whether a point is in a bit set."""
-    return bool((words[point >> 6] >> np.uint64(point & 63)) & np.uint64(1))
+    return bool((words[point >> 6] >> uint64(point & 63)) & uint64(1))
 
 
 @inline_kernel
@@ -582,7 +582,7 @@ def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> 
     stone = head
     while True:
         _set_bit(words, stone)
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return
 
@@ -590,8 +590,8 @@ def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> 
 @kernel
 def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
     """Read all ladders of a board into a LADDERS record; the board is left as it was."""
-    found["chains"][:] = np.uint64(0)
-    found["working"][:] = np.uint64(0)
+    found["chains"][:] = uint64(0)
+    found["working"][:] = uint64(0)
     ko_point = board["ko_point"]
     for head in range(board["n_points"]):
         # Two liberties make at most eight contacts.
@@ -621,13 +621,28 @@ def find_ladders(reader: Reader, board: BoardRecord) -> int:
 
     The record stays valid until the next call.
     """
-    key = np.uint64(board["hash"])
-    key ^= np.uint64(board["ko_point"]) * np.uint64(0x9E3779B97F4A7C15)
-    key ^= np.uint64(board["stride"]) * np.uint64(0xC2B2AE3D27D4EB4F)
-    key ^= np.uint64(board["n_points"]) * np.uint64(0x165667B19E3779F9)
-    slot = np.int64(key & np.uint64(len(reader.memory) - 1))
+    key = uint64(board["hash"])
+    key ^= uint64(board["ko_point"]) * uint64(0x9E3779B97F4A7C15)
+    key ^= uint64(board["stride"]) * uint64(0xC2B2AE3D27D4EB4F)
+    key ^= uint64(board["n_points"]) * uint64(0x165667B19E3779F9)
+    slot = int64(key & uint64(len(reader.memory) - 1))
     if reader.memory[slot]["key"] != key:
         reader.board[0] = board
         _read_board(reader.board[0], reader.work, reader.memory[slot])
         reader.memory[slot]["key"] = key
     return slot
+
+
+@kernel
+def can_be_captured(reader: Reader, board: BoardRecord, point: int) -> bool:
+    """Whether the other side, to move, takes the chain at a stone at once or in a ladder."""
+    reader.board[0] = board
+    scratch = reader.board[0]
+    n, first, second = _two_liberties(scratch, point)
+    if n < 2:
+        return True
+    head = int64(scratch["head"][point])
+    return n == 2 and (
+        _captures_by(scratch, head, first, second, reader.work)
+        or _captures_by(scratch, head, second, first, reader.work)
+    )

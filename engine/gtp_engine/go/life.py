@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord, count_liberties, neighbors
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel
 
 Points = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.uint8]
@@ -88,7 +88,7 @@ def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties
     at = begin
     touches = 0
     while at < end:
-        point = np.int64(members[at])
+        point = int64(members[at])
         for near in neighbors(board, point):
             color = board["color"][near]
             if color == EMPTY:
@@ -112,8 +112,8 @@ def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties
 @kernel
 def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     """Return how many components the empty points form, and all about them."""
-    n_points = np.int64(board["n_points"])
-    n_empty = np.int64(board["n_empty"])
+    n_points = int64(board["n_points"])
+    n_empty = int64(board["n_empty"])
     empties = Empties(
         np.full(n_points, -1, np.int16),
         np.empty(n_empty + 1, np.int16),
@@ -125,7 +125,7 @@ def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     n = 0
     end = 0
     for i in range(n_empty):
-        point = np.int64(board["empty"][i])
+        point = int64(board["empty"][i])
         if empties.component[point] < 0:
             empties.component[point] = n
             empties.members[end] = point
@@ -170,14 +170,14 @@ class Regions(NamedTuple):
 def _find(root: Points, index: int) -> int:
     while root[index] != index:
         root[index] = root[root[index]]
-        index = np.int64(root[index])
+        index = int64(root[index])
     return index
 
 
 @kernel
 def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> Regions:
     """Find a player's regions and the chains that touch all empty points of each."""
-    n_points = np.int64(board["n_points"])
+    n_points = int64(board["n_points"])
     regions = Regions(
         np.arange(n).astype(np.int16),
         np.full(n_points, -1, np.int16),
@@ -188,10 +188,10 @@ def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> R
     for index in range(n):
         if empties.touches[index] & (3 - color):
             for i in range(empties.start[index], empties.start[index + 1]):
-                for near in neighbors(board, np.int64(empties.members[i])):
+                for near in neighbors(board, int64(empties.members[i])):
                     if board["color"][near] == 3 - color:
                         head = board["head"][near]
-                        linked = np.int64(regions.link[head])
+                        linked = int64(regions.link[head])
                         if linked == index:
                             continue
                         regions.link[head] = index
@@ -227,10 +227,10 @@ def _keep_shared(own: int, row: int, empties: Empties, regions: Regions) -> None
 @inline_kernel
 def _region_of(board: BoardRecord, point: int, empties: Empties, regions: Regions) -> int:
     """Return the root of an empty point or an enemy stone."""
-    index = np.int64(empties.component[point])
+    index = int64(empties.component[point])
     if index < 0:
-        index = np.int64(regions.link[board["head"][point]])
-    return np.int64(regions.root[index])
+        index = int64(regions.link[board["head"][point]])
+    return int64(regions.root[index])
 
 
 @kernel
@@ -264,7 +264,7 @@ def _strike_chain(
                     regions.struck[own] = 1
                     for j in range(regions.n_vital[own]):
                         counts[regions.vital[4 * own + j]] -= 1
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return
 
@@ -355,7 +355,7 @@ def _mark_player(
     area: Flags,
 ) -> None:
     """Mark one player's share; see `mark_area`."""
-    n_points = np.int64(board["n_points"])
+    n_points = int64(board["n_points"])
     if _may_live(color, n, empties, n_points):
         regions = _join_regions(board, color, n, empties)
         if suicide_legal:
@@ -429,7 +429,7 @@ def _fill(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
     marks[start] = 1
     while n > 0:
         n -= 1
-        for near in neighbors(board, np.int64(stack[n])):
+        for near in neighbors(board, int64(stack[n])):
             if area[near] == owner and not marks[near]:
                 marks[near] = 1
                 stack[n] = near
@@ -456,7 +456,7 @@ def mark_independent_life(
     Returns:
         White's areas that are not in seki minus Black's, each a connected set of points.
     """
-    n_points = np.int64(board["n_points"])
+    n_points = int64(board["n_points"])
     whole = np.empty(MAX_POINTS, np.uint8)
     mark_area(board, 1, 1, 1, suicide_legal, whole)
     seki = np.zeros(MAX_POINTS, np.uint8)

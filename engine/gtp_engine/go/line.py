@@ -35,7 +35,7 @@ from gtp_engine.go.board import (
     same_stones,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 from gtp_engine.go.rules import HandicapBonus, Ko, RuleFlags, Scoring
 
 # Kernels see plain integers.
@@ -119,12 +119,12 @@ def copy_line(target: Line, source: Line, n_plies: int) -> None:
 
 @inline_kernel
 def situation_hash(
-    board: BoardRecord, to_play: int, recapture_hash: np.uint64, phase: int, ko: int
-) -> np.uint64:
+    board: BoardRecord, to_play: int, recapture_hash: int, phase: int, ko: int
+) -> int:
     """Return the hash of a situation: the player to move counts unless superko is positional."""
     if ko == POSITIONAL and phase == 0:
-        return np.uint64(board["hash"])
-    return np.uint64(board["hash"]) ^ _PLAYER_HASH[to_play] ^ np.uint64(recapture_hash)
+        return uint64(board["hash"])
+    return uint64(board["hash"]) ^ _PLAYER_HASH[to_play] ^ uint64(recapture_hash)
 
 
 @kernel
@@ -144,12 +144,12 @@ def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
             n_white += 1
     turn["recapture"][:] = 0
     turn["encore_start"][:] = EMPTY
-    turn["recapture_hash"] = np.uint64(0)
+    turn["recapture_hash"] = uint64(0)
     turn["white_bonus"] = 0.0
     if rules.scoring == TERRITORY:
         # A stone on the board was a move, and each move costs its player a point; so was each
         # stone that has been captured.
-        captured = np.int64(board["captured"][WHITE]) - np.int64(board["captured"][BLACK])
+        captured = int64(board["captured"][WHITE]) - int64(board["captured"][BLACK])
         turn["white_bonus"] = n_black - n_white - captured
     turn["move"] = NULL_MOVE
     turn["mover"] = EMPTY
@@ -168,16 +168,16 @@ def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
     turn["recent"] = 0
     turn["repetition_start"] = 0
     turn["phase_start"] = 0
-    turn["situation"] = situation_hash(board, to_play, np.uint64(0), 0, rules.ko)
+    turn["situation"] = situation_hash(board, to_play, uint64(0), 0, rules.ko)
     line.situations[0] = turn["situation"]
 
 
 @kernel
 def handicap_bonus(turn: TurnRecord, rules: RuleFlags) -> int:
     """Return the points White gets for the handicap stones."""
-    n = np.int64(turn["handicap"])
+    n = int64(turn["handicap"])
     if rules.handicap_bonus == BONUS_ZERO or n == 0:
-        return np.int64(0)
+        return int64(0)
     return n if rules.handicap_bonus == BONUS_N else n - 1
 
 
@@ -252,7 +252,7 @@ def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move of the side to move would repeat an earlier situation."""
     board = line.boards[ply]
     turn = line.turns[ply]
-    color = np.int64(turn["to_play"])
+    color = int64(turn["to_play"])
     if not may_repeat(board, turn, point, color):
         return False
     after = hash_after(board, point, color)
@@ -260,7 +260,7 @@ def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
         after ^= _PLAYER_HASH[3 - color]
     played = False
     scratch = np.empty(1, BOARD)
-    for earlier in range(ply, np.int64(turn["repetition_start"]) - 1, -1):
+    for earlier in range(ply, int64(turn["repetition_start"]) - 1, -1):
         if line.situations[earlier] == after:
             if not played:
                 scratch[0] = board
@@ -276,7 +276,7 @@ def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
     """Whether the side to move made this very ko capture before in this encore, on this board."""
     board = line.boards[ply]
     turn = line.turns[ply]
-    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
         made = line.turns[earlier]
         if (
             made["ko_capture"]
@@ -311,7 +311,7 @@ def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
         return True
     board = line.boards[ply]
     turn = line.turns[ply]
-    color = np.int64(turn["to_play"])
+    color = int64(turn["to_play"])
     if turn["phase"] > 0:
         if recapture_mark(board, turn, point, color) != 0:
             return True
@@ -330,10 +330,10 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
     n = 0
     if turn["phase"] == 0:
         # What `is_legal` says, with its checks in line: this runs for every leaf of a search.
-        color = np.int64(turn["to_play"])
-        ko_point = np.int64(board["ko_point"]) if turn["mover"] != color else np.int64(0)
+        color = int64(turn["to_play"])
+        ko_point = int64(board["ko_point"]) if turn["mover"] != color else int64(0)
         for i in range(board["n_empty"]):
-            point = np.int64(board["empty"][i])
+            point = int64(board["empty"][i])
             if (
                 point != ko_point
                 and is_playable(board, point, color, rules.multi_stone_suicide)
@@ -367,7 +367,7 @@ def passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bo
         return False
     board = line.boards[ply]
     here = situation_hash(board, color, turn["recapture_hash"], turn["phase"], rules.ko)
-    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
         made = line.turns[earlier]
         before = line.turns[earlier - 1]
         if made["move"] != PASS or made["mover"] != color or before["has_button"]:
@@ -386,7 +386,7 @@ def pass_ends_phase(line: Line, ply: int, rules: RuleFlags) -> bool:
     turn = line.turns[ply]
     if turn["passes"] >= 1:
         return True
-    return passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
+    return passed_here_before(line, ply, int64(turn["to_play"]), rules)
 
 
 @kernel
@@ -402,7 +402,7 @@ def _count_occurrences(line: Line, ply: int) -> int:
     """Return how often the situation at ply stands on the line since repetitions count."""
     n = 0
     turn = line.turns[ply]
-    for earlier in range(np.int64(turn["repetition_start"]), ply + 1):
+    for earlier in range(int64(turn["repetition_start"]), ply + 1):
         if (
             line.situations[earlier] == turn["situation"]
             and line.turns[earlier]["to_play"] == turn["to_play"]
@@ -416,7 +416,7 @@ def _count_occurrences(line: Line, ply: int) -> int:
 
 
 @inline_kernel
-def _mark_hash(point: int) -> np.uint64:
+def _mark_hash(point: int) -> int:
     return ZOBRIST[0, point]
 
 
@@ -490,7 +490,7 @@ def _enter_encore(line: Line, ply: int) -> None:
     turn["phase_start"] = ply
     turn["repetition_start"] = ply
     turn["recapture"][:n_points] = 0
-    turn["recapture_hash"] = np.uint64(0)
+    turn["recapture_hash"] = uint64(0)
     if turn["phase"] == 1:
         turn["encore_start"][:n_points] = EMPTY
     else:
@@ -540,7 +540,7 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
             _enter_encore(line, ply + 1)
         else:
             turn["past_end"] = 1
-            turn["recent"] = min(np.int64(turn["recent"]), 1)
+            turn["recent"] = min(int64(turn["recent"]), 1)
 
     # 4. The new situation; where passes lift bans, the third time in a cycle is no result.
     turn["situation"] = situation_hash(

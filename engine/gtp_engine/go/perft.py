@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.go import line as lines
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Rules
@@ -69,8 +69,8 @@ def _count_some(
             ply -= 1
             continue
         untried[ply] -= 1
-        move = np.int64(found[ply, untried[ply]])
-        lines.play(line, ply, move, np.int64(line.turns[ply]["to_play"]), rules, 0)
+        move = int64(found[ply, untried[ply]])
+        lines.play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, 0)
         ply += 1
         untried[ply] = -1
         budget -= 1

@@ -19,24 +19,24 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WALL
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 
 
 @inline_kernel
-def next_random(state: int) -> np.uint64:
+def next_random(state: int) -> int:
     """Return the next state of a 64-bit xorshift generator; zero is not a state."""
-    x = np.uint64(state)
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
+    x = uint64(state)
+    x ^= x << uint64(13)
+    x ^= x >> uint64(7)
+    x ^= x << uint64(17)
     return x
 
 
 @inline_kernel
 def random_below(state: int, bound: int) -> int:
     """Map a generator state to 0..bound-1 by multiplication, without a division."""
-    high = np.uint64(state) >> np.uint64(32)
-    return np.int64((high * np.uint64(bound)) >> np.uint64(32))
+    high = uint64(state) >> uint64(32)
+    return int64((high * uint64(bound)) >> uint64(32))
 
 
 @inline_kernel
@@ -49,7 +49,7 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     for near in neighbors(board, point):
         if board["color"][near] != color and board["color"][near] != WALL:
             return False
-    stride = np.int64(board["stride"])
+    stride = int64(board["stride"])
     enemies = 0
     at_edge = 0
     for diagonal in (
@@ -66,13 +66,13 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
 
 
 @inline_kernel
-def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, np.uint64]:
+def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, int]:
     """Draw a move uniformly from those allowed; 0 (pass) when there is none."""
-    remaining = np.int64(board["n_empty"])
+    remaining = int64(board["n_empty"])
     while remaining > 0:
         state = next_random(state)
         at = random_below(state, remaining)
-        point = np.int64(board["empty"][at])
+        point = int64(board["empty"][at])
         if (
             point != board["ko_point"]
             and not is_own_eye(board, point, color)
@@ -86,21 +86,21 @@ def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, np.uint
         board["empty_at"][moved] = at
         board["empty"][remaining] = point
         board["empty_at"][point] = remaining
-    return np.int64(0), state
+    return int64(0), state
 
 
 @kernel
-def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[np.uint64, int]:
+def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[int, int]:
     """Play the board to its end with random moves, in place.
 
     Returns:
         The generator's new state, and the number of moves, passes included.
     """
-    limit = 3 * np.int64(board["width"]) * np.int64(board["height"])
+    limit = 3 * int64(board["width"]) * int64(board["height"])
     color = to_play
     passes = 0
     moves = 0
-    x = np.uint64(state)
+    x = uint64(state)
     while passes < 2 and moves < limit:
         point, x = _pick_move(board, color, x)
         if point == 0:
@@ -118,15 +118,15 @@ def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[np.u
 def area_difference(board: BoardRecord) -> int:
     """Return Black's stones and single-point eyes minus White's, at the end of a random game."""
     difference = 0
-    stride = np.int64(board["stride"])
+    stride = int64(board["stride"])
     for row in range(board["height"]):
         for col in range(board["width"]):
             point = (row + 1) * stride + col + 1
-            owner = np.int64(board["color"][point])
+            owner = int64(board["color"][point])
             if owner == EMPTY:
                 for near in neighbors(board, point):
                     if board["color"][near] != EMPTY and board["color"][near] != WALL:
-                        owner = np.int64(board["color"][near])
+                        owner = int64(board["color"][near])
                         break
             if owner != EMPTY:
                 difference += 1 if owner == BLACK else -1
@@ -135,7 +135,7 @@ def area_difference(board: BoardRecord) -> int:
 
 @kernel
 def _run_random_games(boards: Any, games: int, state: int) -> tuple[int, int]:
-    x = np.uint64(state)
+    x = uint64(state)
     moves = 0
     black_wins = 0
     for _ in range(games):
@@ -154,5 +154,5 @@ def run_random_games(width: int, height: int, games: int, seed: int) -> tuple[in
     """
     boards: npt.NDArray[Any] = np.zeros(2, BOARD)
     clear_board(boards[0], width, height)
-    moves, black_wins = _run_random_games(boards, games, np.uint64(seed | 1))
+    moves, black_wins = _run_random_games(boards, games, uint64(seed | 1))
     return int(moves), int(black_wins)

@@ -207,7 +207,7 @@ _SWITCHES = {
 }
 
 
-def _parse_switch(value: Any) -> bool:
+def _parse_switch(value: Any) -> Any:
     if isinstance(value, bool):
         return value
     return {"true": True, "false": False}[str(value).lower()]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.life import mark_area, mark_independent_life
 from gtp_engine.go.line import AREA, TERRITORY, Line, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.position import Position
@@ -46,7 +46,7 @@ def find_area(
     """
     if rules.scoring == AREA and rules.tax == TAX_NONE:
         mark_area(board, 1, 1, 1, suicide_legal, area)
-        return np.int64(0)
+        return int64(0)
     keep_territories = 1 if rules.tax == TAX_NONE else 0
     keep_stones = 1 if rules.scoring == AREA else 0
     groups = mark_independent_life(board, keep_territories, keep_stones, suicide_legal, area)
@@ -56,7 +56,7 @@ def find_area(
             counts = turn["phase"] < 2 or turn["encore_start"][point] == color
             if counts and color != WALL and area[point] == EMPTY:
                 area[point] = color
-    return np.int64(2 * groups) if rules.tax == TAX_ALL else np.int64(0)
+    return int64(2 * groups) if rules.tax == TAX_ALL else int64(0)
 
 
 @kernel
@@ -106,7 +106,7 @@ def _fill_region(colors: Owners, start: int, stride: int, visited: Owners, owner
     black = False
     white = False
     while at < n:
-        point = np.int64(region[at])
+        point = int64(region[at])
         at += 1
         for near in (point - stride, point - 1, point + 1, point + stride):
             if colors[near] == BLACK:
@@ -131,7 +131,7 @@ def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
         dead: [points] non-zero on dead stones.
         owners: [points] result: living stones, and empty regions that touch one colour only.
     """
-    n_points = np.int64(board["n_points"])
+    n_points = int64(board["n_points"])
     colors = board["color"][:n_points].copy()
     for point in range(n_points):
         if dead[point] and colors[point] != WALL:
@@ -142,7 +142,7 @@ def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
         if colors[point] == BLACK or colors[point] == WHITE:
             owners[point] = colors[point]
         elif colors[point] == EMPTY and not visited[point]:
-            _fill_region(colors, point, np.int64(board["stride"]), visited, owners)
+            _fill_region(colors, point, int64(board["stride"]), visited, owners)
 
 
 @kernel
@@ -150,7 +150,7 @@ def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: O
     """Return White's points minus Black's from the owners of the cleared board."""
     points = 0
     if rules.scoring == TERRITORY:
-        points += np.int64(board["captured"][BLACK]) - np.int64(board["captured"][WHITE])
+        points += int64(board["captured"][BLACK]) - int64(board["captured"][WHITE])
     for point in range(board["n_points"]):
         color = board["color"][point]
         value = 1

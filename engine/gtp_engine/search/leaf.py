@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
@@ -48,8 +48,8 @@ def replay(
     """Play a path's moves on a line from the root's ply on; return OPEN or OVER."""
     ply = root_ply
     for i in range(1, length):
-        move = np.int64(tree.edge_move[tree.edge_start[path[i - 1]] + slots[i]])
-        play(line, ply, move, np.int64(line.turns[ply]["to_play"]), rules, 1)
+        move = int64(tree.edge_move[tree.edge_start[path[i - 1]] + slots[i]])
+        play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, 1)
         ply += 1
     return OVER if length > 1 and is_over(line, ply, rules) else OPEN
 
@@ -94,7 +94,7 @@ def finish_leaf(
 ) -> None:
     """Give the last node of a path its edges and its evaluation, and back it up."""
     node = path[length - 1]
-    set_edges(tree, node, batch.moves[slot], batch.priors[slot], np.int64(batch.n_moves[slot]))
+    set_edges(tree, node, batch.moves[slot], batch.priors[slot], int64(batch.n_moves[slot]))
     tree.raw_value[node] = batch.value[slot]
     tree.raw_lead[node] = batch.lead[slot]
     tree.raw_stdev[node] = batch.stdev[slot]
@@ -126,7 +126,7 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
     kept = 0
     total = np.float32(0.0)
     for i in range(batch.n_moves[slot]):
-        move = np.int64(batch.moves[slot, i])
+        move = int64(batch.moves[slot, i])
         if not forbidden[move]:
             batch.moves[slot, kept] = move
             batch.priors[slot, kept] = batch.priors[slot, i]
@@ -161,7 +161,7 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
     stack[0] = root
     height = 1
     total = 0.0
-    fewest = max(np.int64(1), np.int64(tree.visits[root]) // OWNERSHIP_NODES)
+    fewest = max(int64(1), int64(tree.visits[root]) // OWNERSHIP_NODES)
     sums[:] = 0.0
     while height > 0:
         height -= 1

@@ -5,7 +5,7 @@ for points. Ranges in brackets are what `kata-set-param` accepts.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,12 @@ class SearchParams:
         if name not in RANGES:
             raise ValueError(f"unknown parameter {name[:40]!r}")
         low, high = RANGES[name]
+        value: Any
         if isinstance(getattr(self, name), bool):
             if text.lower() not in ("true", "false"):
                 raise ValueError(f"{name} is true or false, not {text[:20]!r}")
-            return replace(self, **{name: text.lower() == "true"})
+            value = text.lower() == "true"
+            return replace(self, **{name: value})
         value = float(text)
         if not low <= value <= high:
             raise ValueError(f"{name} lies between {low:g} and {high:g}")

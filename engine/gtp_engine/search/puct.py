@@ -13,7 +13,7 @@ adds to every node of the path.
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import NEW, TERMINAL, Tree, add_child
 
@@ -82,16 +82,16 @@ def select_child(
 
     A node without an untried edge returns one of its children.
     """
-    n_children = np.int64(tree.n_children[node])
+    n_children = int64(tree.n_children[node])
     first_edge = tree.edge_start[node]
     first_child = tree.child_start[node]
     total = np.float64(tree.visits[node] + tree.pending[node])
     scale = exploration(total, numbers) * np.sqrt(total)
-    best = np.int64(-1)
+    best = int64(-1)
     best_value = -np.inf
     visited_policy = 0.0
     for k in range(n_children):
-        child = np.int64(tree.child_node[first_child + k])
+        child = int64(tree.child_node[first_child + k])
         prior = np.float64(tree.edge_prior[first_edge + k])
         visited_policy += prior
         visits = tree.child_visits[first_child + k] + tree.pending[child]
@@ -128,7 +128,7 @@ def descend(
     Returns:
         LEAF, AGAIN or COLLISION, and the length of the path. After COLLISION nothing is marked.
     """
-    node = np.int64(0)
+    node = int64(0)
     path[0] = 0
     length = 1
     while True:
@@ -140,7 +140,7 @@ def descend(
         child = (
             add_child(tree, node, 3 - tree.to_play[node])
             if is_new
-            else np.int64(tree.child_node[tree.child_start[node] + k])
+            else int64(tree.child_node[tree.child_start[node] + k])
         )
         # The block of children may have moved: slots of this playout are edge numbers.
         slots[length] = k

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 
 NEW, EXPANDED, TERMINAL = 0, 1, 2
 """States of a node: in flight, with edges, and the end of a game."""
@@ -167,8 +167,8 @@ def _take_block(tree: Tree, size_class: int) -> int:
 @kernel
 def add_child(tree: Tree, node: int, to_play: int) -> int:
     """Make the node's first unvisited edge a child; return the new node."""
-    k = np.int64(tree.n_children[node])
-    size_class = np.int64(tree.child_class[node])
+    k = int64(tree.n_children[node])
+    size_class = int64(tree.child_class[node])
     if size_class < 0 or k == (1 << size_class):
         start = _take_block(tree, size_class + 1)
         old = tree.child_start[node]
@@ -210,8 +210,8 @@ def find_child(tree: Tree, node: int, move: int) -> int:
     start = tree.edge_start[node]
     for k in range(tree.n_children[node]):
         if tree.edge_move[start + k] == move:
-            return np.int64(tree.child_node[tree.child_start[node] + k])
-    return np.int64(-1)
+            return int64(tree.child_node[tree.child_start[node] + k])
+    return int64(-1)
 
 
 @kernel
@@ -228,16 +228,16 @@ def copy_subtree(target: Tree, source: Tree, root: int) -> None:
     while read < target.used[0]:
         old = origin[read]
         _copy_node(target, read, source, old)
-        n_children = np.int64(source.n_children[old])
+        n_children = int64(source.n_children[old])
         if n_children > 0:
-            size_class = np.int64(source.child_class[old])
+            size_class = int64(source.child_class[old])
             start = _take_block(target, size_class)
             target.child_start[read] = start
             target.child_class[read] = size_class
             target.n_children[read] = n_children
             for k in range(n_children):
                 old_slot = source.child_start[old] + k
-                child = np.int64(source.child_node[old_slot])
+                child = int64(source.child_node[old_slot])
                 copied = add_node(target, source.to_play[child])
                 origin[copied] = child
                 target.child_node[start + k] = copied
@@ -258,7 +258,7 @@ def _copy_node(target: Tree, new: int, source: Tree, old: int) -> None:
     target.raw_lead[new] = source.raw_lead[old]
     target.raw_stdev[new] = source.raw_stdev[old]
     target.ownership[new] = source.ownership[old]
-    n = np.int64(source.n_edges[old])
+    n = int64(source.n_edges[old])
     start = target.used[1]
     target.used[1] = start + n
     target.edge_start[new] = start
@@ -292,15 +292,15 @@ def drop_edges(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
     """
     start = tree.edge_start[node]
     block = tree.child_start[node]
-    n_children = np.int64(tree.n_children[node])
+    n_children = int64(tree.n_children[node])
     kept = 0
     kept_children = 0
     total = 0.0
     for i in range(tree.n_edges[node]):
         if forbidden[tree.edge_move[start + i]]:
             if i < n_children:
-                child = np.int64(tree.child_node[block + i])
-                _take_out(tree, node, child, np.int64(tree.child_visits[block + i]))
+                child = int64(tree.child_node[block + i])
+                _take_out(tree, node, child, int64(tree.child_visits[block + i]))
             continue
         tree.edge_move[start + kept] = tree.edge_move[start + i]
         tree.edge_prior[start + kept] = tree.edge_prior[start + i]

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
-from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, same_stones
+from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, is_playable, same_stones
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.line import (
     Line,
     TurnRecord,
-    is_playable,
     may_repeat,
     pass_ends_game,
     passed_here_before,
@@ -41,10 +40,10 @@ def mark_chain(
     board: BoardRecord, head: int, targets: Targets, plane: npt.NDArray[np.uint8]
 ) -> None:
     """Set the points of a chain in a plane."""
-    stone = np.int64(head)
+    stone = int64(head)
     while True:
         plane[targets[stone]] = 1
-        stone = np.int64(board["next"][stone])
+        stone = int64(board["next"][stone])
         if stone == head:
             return
 
@@ -95,9 +94,9 @@ def mark_bans(
         bans[targets[board["ko_point"]]] = 1
     if rules.ko == SIMPLE:
         return
-    color = np.int64(turn["to_play"])
+    color = int64(turn["to_play"])
     for i in range(board["n_empty"]):
-        point = np.int64(board["empty"][i])
+        point = int64(board["empty"][i])
         if (
             may_repeat(board, turn, point, color)
             and point != board["ko_point"]
@@ -112,7 +111,7 @@ def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[
     """Mark the ko captures that this player made before in this encore on these stones."""
     board = line.boards[ply]
     turn = line.turns[ply]
-    for earlier in range(np.int64(turn["phase_start"]) + 1, ply + 1):
+    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
         made = line.turns[earlier]
         if (
             made["ko_capture"]
@@ -148,7 +147,7 @@ def suppresses_end(line: Line, ply: int, rules: RuleFlags) -> bool:
         rules.friendly_pass_ok
         and rules.scoring == AREA
         and turn["passes"] == 1
-        and not passed_here_before(line, ply, np.int64(turn["to_play"]), rules)
+        and not passed_here_before(line, ply, int64(turn["to_play"]), rules)
     )
 
 
@@ -175,12 +174,12 @@ def mark_history(
     Returns:
         How many moves are shown.
     """
-    expected = 3 - np.int64(line.turns[ply]["to_play"])
+    expected = 3 - int64(line.turns[ply]["to_play"])
     for i in range(limit):
         turn = line.turns[ply - i]
         if turn["mover"] != expected:
             return i
-        move = np.int64(turn["move"])
+        move = int64(turn["move"])
         if move == PASS:
             features[i] = 1.0
         elif move != NULL_MOVE:
@@ -220,14 +219,14 @@ def _mark_bits(
     for i in range(WORDS):
         word = words[i]
         point = 64 * i
-        while word != np.uint64(0):
-            if word & np.uint64(0xFF) == np.uint64(0):
-                word >>= np.uint64(8)
+        while word != uint64(0):
+            if word & uint64(0xFF) == uint64(0):
+                word >>= uint64(8)
                 point += 8
                 continue
-            if word & np.uint64(1):
+            if word & uint64(1):
                 plane[targets[point]] = 1
-            word >>= np.uint64(1)
+            word >>= uint64(1)
             point += 1
 
 
@@ -240,7 +239,7 @@ def mark_ladders(
     Args:
         shown: How many latest moves are shown; without them the newer board is repeated.
     """
-    enemy = 3 - np.int64(line.turns[ply]["to_play"])
+    enemy = 3 - int64(line.turns[ply]["to_play"])
     slot = find_ladders(reader, line.boards[ply])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
     _mark_bits(reader.memory[slot]["working"][enemy], targets, planes[17])
@@ -357,7 +356,7 @@ def write_early_features(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
 ) -> float:
     """Fill globals 5 to 11 of versions 3 to 5; return own komi as it was shown."""
-    points = np.int64(board["width"]) * np.int64(board["height"])
+    points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
     features[5] = komi / 15.0
     write_ko_and_scoring(rules, features)

@@ -35,7 +35,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     write_early_features,
 )
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.line import Line, pass_ends_phase
@@ -72,8 +72,8 @@ def fill(
     """
     board = line.boards[ply]
     turn = line.turns[ply]
-    to_play = np.int64(turn["to_play"])
-    points = np.int64(board["width"]) * np.int64(board["height"])
+    to_play = int64(turn["to_play"])
+    points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
     planes[1:] = 0
     features[:] = 0.0

@@ -10,8 +10,6 @@ Planes, in terms of the player to move:
 The globals are the first twelve of version 3.
 """
 
-import numpy as np
-
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import (
     mark_bans,
@@ -20,7 +18,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     mark_stones,
     write_early_features,
 )
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -42,11 +40,11 @@ def encode(
     """Fill the inputs of one position; see `inputs.Encode`."""
     board = line.boards[ply]
     turn = line.turns[ply]
-    planes = spatial.reshape(N_PLANES, np.int64(board["width"]) * np.int64(board["height"]))
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[1:] = 0
     features[:] = 0.0
 
-    mark_stones(board, np.int64(turn["to_play"]), targets, planes)
+    mark_stones(board, int64(turn["to_play"]), targets, planes)
     mark_bans(line, ply, rules, targets, planes[3], planes[4])
     mark_early_history(line, ply, rules, options, targets, planes, 6, features)
     mark_encore_start(board, turn, planes[11], planes[12], targets)

@@ -4,12 +4,10 @@ Planes and globals 0 to 14 are those of version 7. Global 15 is the komi wave; o
 apart only one point beyond the board's area.
 """
 
-import numpy as np
-
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
 from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -30,7 +28,7 @@ def encode(
     hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
     board = line.boards[ply]
     turn = line.turns[ply]
-    points = np.int64(board["width"]) * np.int64(board["height"])
+    points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
     features[5] = komi / 20.0
     write_rules_and_phase(line, ply, rules, hides, features)

@@ -44,7 +44,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
@@ -71,7 +71,7 @@ def _mark_area(
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
     white_tax = find_area(board, turn, rules, suicide_legal, area)
-    to_play = np.int64(turn["to_play"])
+    to_play = int64(turn["to_play"])
     points = mark_owners(board, to_play, area, targets, planes)
     points -= white_tax if to_play == WHITE else -white_tax
     return points + own_komi(turn, rules, options.draw_wins) <= 0.0
@@ -95,8 +95,8 @@ def fill_planes(
     """
     board = line.boards[ply]
     turn = line.turns[ply]
-    to_play = np.int64(turn["to_play"])
-    planes = spatial.reshape(N_PLANES, np.int64(board["width"]) * np.int64(board["height"]))
+    to_play = int64(turn["to_play"])
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[1:] = 0
     features[:] = 0.0
 
@@ -107,7 +107,7 @@ def fill_planes(
 
     hides = hides_pass(line, ply, rules, options, no_win)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
-    limit = min(limit, options.max_history, np.int64(turn["recent"]))
+    limit = min(limit, options.max_history, int64(turn["recent"]))
     shown = mark_history(line, ply, limit, targets, planes, 9, features)
     mark_ladders(line, ply, shown, reader, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
@@ -143,7 +143,7 @@ def encode(
     hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
     board = line.boards[ply]
     turn = line.turns[ply]
-    points = np.int64(board["width"]) * np.int64(board["height"])
+    points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
     features[5] = komi / 20.0
     write_rules_and_phase(line, ply, rules, hides, features)
