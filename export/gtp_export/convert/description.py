@@ -12,9 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from gtp_engine.evaluators.contract import (
     ENCODERS,
     GLOBAL_INPUT,
-    GOLDEN_KEY,
     META_INPUT,
-    NET_KEY,
     OUTPUT_NAMES,
     SPATIAL_INPUT,
     VALUE_WIN_LOSS_NORESULT,
@@ -25,6 +23,7 @@ from gtp_engine.evaluators.contract import (
 )
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
+from gtp_export.convert.onnx_file import load_model, replace_info
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
             said about it.
         OSError: the target cannot be written.
     """
-    model = _load(source)
+    model = load_model(source)
     editor = _Editor(source, model)
     for pair in wishes.renames:
         old, separator, new = pair.partition("=")
@@ -64,35 +63,12 @@ def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
     editor.natural_units(wishes)
     try:
         info = _info(editor, wishes)
-        _replace_metadata(model, info)
+        replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
         write_model(model, target)
     except (GraphError, MetadataError) as error:
         raise NetFileError(f"{source}: {error}") from None
     return info
-
-
-def _load(source: Path) -> onnx.ModelProto:
-    try:
-        content = source.read_bytes()
-    except OSError as error:
-        raise NetFileError(f"{source}: cannot be read: {error.strerror or error}") from None
-    try:
-        model = onnx.load_model_from_string(content)
-    except Exception:
-        # Whatever protobuf of this version raises for bytes that are no message.
-        raise NetFileError(f"{source}: is not an ONNX file") from None
-    if not model.graph.node or not model.opset_import:
-        raise NetFileError(f"{source}: is not an ONNX file")
-    newest = onnx.defs.onnx_opset_version()
-    for opset in model.opset_import:
-        if opset.domain in ("", "ai.onnx") and opset.version > newest:
-            raise NetFileError(
-                f"{source}: uses opset {opset.version}; the newest known here is {newest}"
-            )
-    if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
-        raise NetFileError(f"{source}: keeps its weights in another file; save it as one file")
-    return model
 
 
 class _Editor:
@@ -269,13 +245,6 @@ def _board_sizes(editor: _Editor, wishes: Wishes) -> tuple[int, ...]:
     if given not in ((), (height,)):
         editor.fail(f"takes boards of {height}x{height} alone")
     return (height,)
-
-
-def _replace_metadata(model: onnx.ModelProto, info: NetInfo) -> None:
-    kept = [item for item in model.metadata_props if item.key not in (NET_KEY, GOLDEN_KEY)]
-    metadata = {item.key: item.value for item in kept} | info.to_metadata()
-    del model.metadata_props[:]
-    helper.set_model_props(model, metadata)
 
 
 def _check_shapes(editor: _Editor, info: NetInfo, cases: list[GoldenCase]) -> None:

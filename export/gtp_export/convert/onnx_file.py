@@ -1,0 +1,62 @@
+"""Reading an ONNX file of unknown origin, and what its metadata say."""
+
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+
+from gtp_engine.evaluators.contract import (
+    GOLDEN_KEY,
+    NET_KEY,
+    MetadataError,
+    NetFileError,
+    NetInfo,
+)
+
+
+def load_model(source: Path) -> onnx.ModelProto:
+    """Read a model with its weights.
+
+    Raises:
+        NetFileError: It is no ONNX file, is too new, or keeps its weights elsewhere.
+    """
+    try:
+        content = source.read_bytes()
+    except OSError as error:
+        raise NetFileError(f"{source}: cannot be read: {error.strerror or error}") from None
+    try:
+        model = onnx.load_model_from_string(content)
+    except Exception:
+        # Whatever protobuf of this version raises for bytes that are no message.
+        raise NetFileError(f"{source}: is not an ONNX file") from None
+    if not model.graph.node or not model.opset_import:
+        raise NetFileError(f"{source}: is not an ONNX file")
+    newest = onnx.defs.onnx_opset_version()
+    for opset in model.opset_import:
+        if opset.domain in ("", "ai.onnx") and opset.version > newest:
+            raise NetFileError(
+                f"{source}: uses opset {opset.version}; the newest known here is {newest}"
+            )
+    if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
+        raise NetFileError(f"{source}: keeps its weights in another file; save it as one file")
+    return model
+
+
+def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:
+    """Return how a model describes itself.
+
+    Raises:
+        NetFileError: It does not.
+    """
+    try:
+        return NetInfo.from_metadata({item.key: item.value for item in model.metadata_props})
+    except MetadataError as error:
+        raise NetFileError(f"{source}: {error}") from None
+
+
+def replace_info(model: onnx.ModelProto, info: NetInfo) -> None:
+    """Write another description into a model and drop its golden data."""
+    kept = [item for item in model.metadata_props if item.key not in (NET_KEY, GOLDEN_KEY)]
+    metadata = {item.key: item.value for item in kept} | info.to_metadata()
+    del model.metadata_props[:]
+    helper.set_model_props(model, metadata)
