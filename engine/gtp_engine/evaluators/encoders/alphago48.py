@@ -1,0 +1,154 @@
+"""AlphaGo's input: 48 planes (Silver et al., "Mastering the game of Go with deep neural networks
+and tree search", Nature 529, 2016, extended data table 2).
+
+     0-2   own stones, the opponent's, empty points
+     3     ones
+     4-11  stones by their age in turns: 0, 1, .. 6, 7 or more
+    12-19  stones by the liberties of their chain: 1, 2, .. 7, 8 or more
+    20-27  legal moves by the stones they capture: 0, 1, .. 6, 7 or more
+    28-35  legal moves into atari by the own stones that could then be captured: 1, .. 8 or more
+    36-43  legal moves by the liberties of the chain they leave: 1, 2, .. 7, 8 or more
+    44     moves that capture a chain of two liberties in a ladder
+    45     moves by which an own chain in atari gets away from a ladder
+    46     sensible moves: legal, and not into an own eye
+    47     zeros
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import mark_chain
+from gtp_engine.evaluators.encoders.stones import mark_color
+from gtp_engine.go.board import (
+    BOARD,
+    MAX_AREA,
+    BoardRecord,
+    count_liberties,
+    is_capture_at,
+    is_head,
+    neighbors,
+    place_stone,
+)
+from gtp_engine.go.coords import BLACK, EMPTY, WHITE
+from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
+from gtp_engine.go.line import Line, legal_points
+from gtp_engine.go.playouts import is_own_eye
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 48
+N_LEVELS = 8
+"""Planes by which a number is shown; the last one stands for all that is larger."""
+
+AGE, LIBERTIES, CAPTURES, SELF_ATARI, LIBERTIES_AFTER = 4, 12, 20, 28, 36
+LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46
+
+
+@kernel
+def _mark_stones(line: Line, ply: int, targets: Targets, planes: Planes) -> None:
+    """Fill planes 0 to 19."""
+    board = line.boards[ply]
+    to_play = int64(line.turns[ply]["to_play"])
+    mark_color(board, to_play, targets, planes[0])
+    mark_color(board, 3 - to_play, targets, planes[1])
+    mark_color(board, EMPTY, targets, planes[2])
+    planes[3, :] = 1
+    n_points = int64(board["n_points"])
+    age = np.full(n_points, N_LEVELS - 1, np.int8)
+    for ago in range(min(N_LEVELS - 1, ply) - 1, -1, -1):
+        turn = line.turns[ply - ago]
+        if turn["move"] > 0 and not turn["pass_for_ko"]:
+            age[turn["move"]] = ago
+    for point in range(n_points):
+        if board["color"][point] == BLACK or board["color"][point] == WHITE:
+            planes[AGE + age[point], targets[point]] = 1
+        if is_head(board, point):
+            n = count_liberties(board, point, N_LEVELS)
+            mark_chain(board, point, targets, planes[LIBERTIES + n - 1])
+
+
+@kernel
+def _rescues(
+    before: BoardRecord, after: BoardRecord, point: int, color: int, reader: Reader
+) -> bool:
+    """Whether a move gets an own chain out of atari and out of reach of a ladder.
+
+    Either the chain extends with the move, or the move captures a chain next to it.
+    """
+    for near in neighbors(before, point):
+        if before["color"][near] == color and is_capture_at(before, point, near):
+            return not can_be_captured(reader, after, point)
+    for near in neighbors(before, point):
+        if before["color"][near] != 3 - color or not is_capture_at(before, point, near):
+            continue
+        stone = int64(near)
+        while True:
+            for own in neighbors(before, stone):
+                if (
+                    before["color"][own] == color
+                    and count_liberties(before, own, 2) == 1
+                    and not can_be_captured(reader, after, own)
+                ):
+                    return True
+            stone = int64(before["next"][stone])
+            if stone == near:
+                break
+    return False
+
+
+@kernel
+def _mark_move(
+    board: BoardRecord,
+    scratch: npt.NDArray[np.void],
+    point: int,
+    color: int,
+    reader: Reader,
+    target: int,
+    planes: Planes,
+) -> None:
+    """Fill planes 20 to 43, 45 and 46 at a legal move."""
+    scratch[0] = board
+    after = scratch[0]
+    captured = place_stone(after, point, color)
+    planes[CAPTURES + min(captured, N_LEVELS - 1), target] = 1
+    if after["color"][point] == color:  # no suicide
+        n = count_liberties(after, point, N_LEVELS)
+        planes[LIBERTIES_AFTER + n - 1, target] = 1
+        if n == 1:
+            size = int64(after["size"][after["head"][point]])
+            planes[SELF_ATARI + min(size, N_LEVELS) - 1, target] = 1
+        if _rescues(board, after, point, color, reader):
+            planes[LADDER_ESCAPE, target] = 1
+    if not is_own_eye(board, point, color):
+        planes[SENSIBLE, target] = 1
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = line.boards[ply]
+    color = int64(line.turns[ply]["to_play"])
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    _mark_stones(line, ply, targets, planes)
+    moves = np.empty(MAX_AREA, np.int16)
+    n_moves = legal_points(line, ply, rules, moves)
+    scratch = np.empty(1, BOARD)
+    for i in range(n_moves):
+        point = int64(moves[i])
+        if board["color"][point] == EMPTY:  # an encore's pass for ko may name a stone
+            _mark_move(board, scratch, point, color, reader, targets[point], planes)
+    ladders = reader.memory[find_ladders(reader, board)]
+    for i in range(n_moves):
+        if has_bit(ladders["working"][3 - color], int64(moves[i])):
+            planes[LADDER_CAPTURE, targets[moves[i]]] = 1

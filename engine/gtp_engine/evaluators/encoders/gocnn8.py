@@ -1,0 +1,41 @@
+"""GoCNN's input: 8 planes.
+
+0-2 own stones with one, two, three or more liberties     6 where simple ko forbids a move
+3-5 the opponent's                                        7 ones
+"""
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import mark_chain
+from gtp_engine.go.board import count_liberties, is_head
+from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 8
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = line.boards[ply]
+    to_play = int64(line.turns[ply]["to_play"])
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    for point in range(board["n_points"]):
+        if is_head(board, point):
+            first = 0 if board["color"][point] == to_play else 3
+            plane = planes[first + count_liberties(board, point, 3) - 1]
+            mark_chain(board, point, targets, plane)
+    if board["ko_point"] != 0:
+        planes[6, targets[board["ko_point"]]] = 1
+    planes[7, :] = 1

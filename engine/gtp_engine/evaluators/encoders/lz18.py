@@ -1,0 +1,39 @@
+"""Leela Zero's input: 18 planes.
+
+     0-7  own stones now and one to seven plies ago     16 ones if Black is to move
+     8-15 the opponent's                                17 ones if White is to move
+
+Rows count from the top here, as everywhere; a converted net is turned accordingly. Leela Zero
+knows neither komi nor rules.
+"""
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.stones import mark_past_stones
+from gtp_engine.go.coords import BLACK
+from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 18
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = line.boards[ply]
+    to_play = int64(line.turns[ply]["to_play"])
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    mark_past_stones(line, ply, to_play, targets, planes, 0, 1)
+    mark_past_stones(line, ply, 3 - to_play, targets, planes, 8, 1)
+    planes[16 if to_play == BLACK else 17, :] = 1

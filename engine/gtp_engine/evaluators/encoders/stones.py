@@ -1,0 +1,35 @@
+"""Planes of stones, as encoders without rules and komi show them."""
+
+from gtp_engine.evaluators.encoders.inputs import Planes, Targets
+from gtp_engine.go.board import BoardRecord
+from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.line import Line
+
+
+@inline_kernel
+def mark_color(board: BoardRecord, color: int, targets: Targets, plane: Planes) -> None:
+    """Set the points of a plane that hold this colour."""
+    for point in range(board["n_points"]):
+        if board["color"][point] == color:
+            plane[targets[point]] = 1
+
+
+@kernel
+def mark_past_stones(
+    line: Line, ply: int, color: int, targets: Targets, planes: Planes, first: int, step: int
+) -> None:
+    """Fill eight planes with a colour's stones now and one to seven plies ago.
+
+    A pass is a ply like any other. Planes from before the game began stay zero.
+
+    Args:
+        line: The game and the path to the position.
+        ply: The position.
+        color: Whose stones.
+        targets: [points] the symmetry to show.
+        planes: [C, H*W] result, zero so far.
+        first: The plane of the present stones.
+        step: From there to the plane of a ply earlier.
+    """
+    for ago in range(min(8, ply + 1)):
+        mark_color(line.boards[ply - ago], color, targets, planes[first + step * ago])
