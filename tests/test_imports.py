@@ -217,3 +217,12 @@ def test_the_command_table_starts_without_numpy() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_kernels_live_where_their_cache_looks_for_changes() -> None:
+    package = ROOT / "engine" / "gtp_engine"
+    text = (package / "go" / "jit.py").read_text()
+    for path in package.rglob("*.py"):
+        folder = path.relative_to(package).parts[0]
+        if "@kernel" in path.read_text() or "@inline_kernel" in path.read_text():
+            assert f'"{folder}"' in text.split("KERNEL_FOLDERS = ")[1].splitlines()[0], path

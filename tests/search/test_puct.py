@@ -154,26 +154,27 @@ def test_backup_by_hand() -> None:
     assert not tree.pending[path].any()
 
 
-def room_for_a_path() -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(MAX_DEPTH + 1, np.int32), np.zeros(MAX_DEPTH + 1, np.int64)
+def room_for_a_path() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    room = MAX_DEPTH + 1
+    return np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int16)
 
 
 def test_descend_adds_a_leaf_and_marks_its_path() -> None:
     tree = small_tree()
     root_with(tree, [30, 31], [0.7, 0.3])
     tree.visits[0] = 1
-    path, slots = room_for_a_path()
-    kind, length = descend(tree, path, slots, PLAIN, NO_SCORE)
+    path, slots, moves = room_for_a_path()
+    kind, length = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
     assert (kind, length) == (LEAF, 2)
-    assert path[:2].tolist() == [0, 1] and slots[1] == 0
+    assert path[:2].tolist() == [0, 1] and slots[1] == 0 and moves[1] == 30
     assert tree.state[1] == NEW and tree.to_play[1] == WHITE and tree.to_play[0] == BLACK
     assert tree.pending[:2].tolist() == [1, 1]
     # The second descent avoids the lost-looking child and takes the other move.
-    kind, length = descend(tree, path, slots, PLAIN, NO_SCORE)
+    kind, length = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
     assert (kind, length) == (LEAF, 2)
-    assert path[:2].tolist() == [0, 2] and slots[1] == 1
+    assert path[:2].tolist() == [0, 2] and slots[1] == 1 and moves[1] == 31
     # The third finds no new leaf; after a collision nothing more is marked.
-    kind, _ = descend(tree, path, slots, PLAIN, NO_SCORE)
+    kind, _ = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
     assert kind == COLLISION
     assert tree.pending[:3].tolist() == [2, 1, 1] and tree.used[0] == 3
 
@@ -184,8 +185,8 @@ def test_descend_ends_again_at_the_end_of_a_game() -> None:
     tree.visits[0] = 2
     over = visited_child(tree, 0, 1, 1.0, 5.0)
     tree.state[over] = TERMINAL
-    path, slots = room_for_a_path()
-    assert descend(tree, path, slots, PLAIN, NO_SCORE) == (AGAIN, 2)
+    path, slots, moves = room_for_a_path()
+    assert descend(tree, path, slots, moves, PLAIN, NO_SCORE) == (AGAIN, 2)
     assert tree.pending[:2].tolist() == [1, 1]
 
 

@@ -39,17 +39,14 @@ def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
 def replay(
     line: Line,
     root_ply: int,
-    tree: Tree,
-    path: npt.NDArray[np.int32],
-    slots: npt.NDArray[np.int64],
+    moves: npt.NDArray[np.int16],
     length: int,
     rules: RuleFlags,
 ) -> int:
     """Play a path's moves on a line from the root's ply on; return OPEN or OVER."""
     ply = root_ply
     for i in range(1, length):
-        move = int64(tree.edge_move[tree.edge_start[path[i - 1]] + slots[i]])
-        play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, 1)
+        play(line, ply, int64(moves[i]), int64(line.turns[ply]["to_play"]), rules, 1)
         ply += 1
     return OVER if length > 1 and is_over(line, ply, rules) else OPEN
 

@@ -113,6 +113,7 @@ def descend(
     tree: Tree,
     path: npt.NDArray[np.int32],
     slots: npt.NDArray[np.int64],
+    moves: npt.NDArray[np.int16],
     numbers: PuctNumbers,
     score: ScoreUtility,
 ) -> tuple[int, int]:
@@ -122,6 +123,7 @@ def descend(
         tree: Its root, node 0, is expanded.
         path: [MAX_DEPTH + 1] receives the nodes from the root on.
         slots: [MAX_DEPTH + 1] receives, for each node but the root, its slot among the children.
+        moves: [MAX_DEPTH + 1] receives, for each node but the root, the move that leads to it.
         numbers: PUCT's constants.
         score: How points count.
 
@@ -144,6 +146,7 @@ def descend(
         )
         # The block of children may have moved: slots of this playout are edge numbers.
         slots[length] = k
+        moves[length] = tree.edge_move[tree.edge_start[node] + k]
         path[length] = child
         node = child
         length += 1

@@ -41,6 +41,7 @@ class Worker:
         self._seed = seed
         self._paths = np.zeros((slots, MAX_DEPTH + 1), np.int32)
         self._edges = np.zeros((slots, MAX_DEPTH + 1), np.int64)
+        self._moves = np.zeros((slots, MAX_DEPTH + 1), np.int16)
         self._lengths = [0] * slots
         self._line: Line = new_line(0)
         self._root_ply = 0
@@ -94,7 +95,7 @@ class Worker:
         repeats = 0
         while n < self._slots and repeats < MAX_REPEATS and search.claim_playout():
             path, edges = self._paths[n], self._edges[n]
-            kind, length = descend(tree, path, edges, search.numbers, search.score)
+            kind, length = descend(tree, path, edges, self._moves[n], search.numbers, search.score)
             if kind == COLLISION:
                 search.return_playout()
                 if n == 0:
@@ -130,7 +131,7 @@ class Worker:
         search = self._search
         path, edges, length = self._paths[i], self._edges[i], self._lengths[i]
         line, rules = self._line, self._rules
-        if replay(line, self._root_ply, search.tree, path, edges, length, rules) != OVER:
+        if replay(line, self._root_ply, self._moves[i], length, rules) != OVER:
             return False
         with search.lock:
             ply = self._root_ply + length - 1
