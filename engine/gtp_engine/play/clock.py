@@ -50,7 +50,7 @@ class Outlook:
     """Own moves expected until the end."""
     most_moves_left: int
     """Own moves of a game that goes on for long; for these a little time is kept back."""
-    lag: float = 0.3
+    lag: float = 0.2
     """Seconds that each move loses on the way to the client and back."""
 
     @property
@@ -87,11 +87,20 @@ class Absolute:
         return PlayerTime(max(0.0, left.seconds - seconds))
 
     def plan(self, left: PlayerTime, outlook: Outlook) -> MoveTime:
-        """Share what is left among the moves expected, a little more now than later."""
-        reserve = min(0.5 * left.seconds, outlook.most_moves_left * outlook.least)
-        usable = max(0.0, left.seconds - reserve - 2 * outlook.lag)
-        soft = usable / max(4.0, 0.75 * outlook.moves_left)
-        return _move_time(soft, hard=min(4.0 * soft, 0.25 * usable))
+        """Share what is left among the moves expected, a little more now than later.
+
+        Each move of a game as long as can be has its least time, or a fair share if there is not
+        enough; only what is left beyond that is shared out.
+        """
+        seconds = max(0.0, left.seconds - 2 * outlook.lag)
+        fair = seconds / outlook.most_moves_left
+        kept = min(outlook.least, fair)
+        usable = seconds - kept * outlook.most_moves_left
+        share = usable / max(4.0, 0.75 * outlook.moves_left)
+        shortest = 0.25 * fair
+        soft = max(shortest, kept + share - outlook.lag)
+        burst = min(4.0 * share, 0.25 * usable)
+        return _move_time(soft, hard=max(shortest, kept + burst - outlook.lag))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +228,12 @@ class Clock:
 def outlook(area: int, ply: int) -> Outlook:
     """Return what a plan should expect of a game at a ply.
 
-    Games last some 0.7 moves a point (260 on 19x19, 57 on 9x9), hardly ever 1.3; later a tenth
-    of the board is taken as still to come, and three tenths at most.
+    Games last some 0.7 moves a point (260 on 19x19, 57 on 9x9); later a tenth of the board is
+    taken as still to come. The longest ones, where every dead stone is captured, are taken to
+    have 80 moves more than 1.1 a point.
     """
     expected = max(0.7 * area - ply, 0.1 * area, 8.0)
-    most = max(1.3 * area - ply, 0.3 * area, 24.0)
+    most = max(1.1 * area + 80 - ply, 0.3 * area, 40.0)
     return Outlook(math.ceil(expected / 2), math.ceil(most / 2))
 
 

@@ -62,14 +62,15 @@ def decide(
     forbidden = territory_to_leave(position, strict=cleanup or not counts_dead_stones(position))
     if cleanup and _dead_enemies(search, position):
         forbidden.add(PASS)
-    search.set_position(position, forbidden)
+    search.set_position(position, forbidden, report.avoid if report is not None else ())
     analysis = search.run(limits, report)
     moves = [move.point for move in analysis.moves] or search.root_moves()
     if cleanup:
         return Decision(position.to_play, moves[0], analysis, "clean-up")
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
-    if reason == SETTLED_REASON and not pass_is_free(search, position, analysis):
+    seconds = None if limits.seconds is None else max(0.0, limits.seconds - analysis.elapsed)
+    if reason == SETTLED_REASON and not pass_is_free(search, position, analysis, seconds):
         point, reason = moves[0], "a pass would lose something"
     return Decision(position.to_play, point, analysis, reason)
 
@@ -110,7 +111,9 @@ def mannered_move(
     return best, "search"
 
 
-def pass_is_free(search: Search, position: Position, analysis: Analysis) -> bool:
+def pass_is_free(
+    search: Search, position: Position, analysis: Analysis, seconds: float | None = None
+) -> bool:
     """Whether a pass, answered as well as possible, costs no point.
 
     A settled board may still ask for a move: points count as settled that a last answer keeps.
@@ -119,12 +122,13 @@ def pass_is_free(search: Search, position: Position, analysis: Analysis) -> bool
         search: Its tree is used, and afterwards holds the position after the pass.
         position: The position searched.
         analysis: What the search said about it.
+        seconds: How long to look at most; None for no limit.
     """
     after = position.copy()
     after.play(position.to_play, PASS)
     search.set_position(after)
     visits = max(MIN_PASS_CHECK_VISITS, analysis.visits // 4)
-    answered = search.run(Limits(visits=visits))
+    answered = search.run(Limits(visits=visits, seconds=seconds))
     return analysis.score_lead + answered.score_lead < PASS_COST_LIMIT
 
 
