@@ -77,8 +77,12 @@ def _rescues(
     Either the chain extends with the move, or the move captures a chain next to it.
     """
     for near in neighbors(before, point):
-        if before["color"][near] == color and is_capture_at(before, point, near):
-            return not can_be_captured(reader, after, point)
+        if (
+            before["color"][near] == color
+            and is_capture_at(before, point, near)
+            and not can_be_captured(reader, after, point)
+        ):
+            return True
     for near in neighbors(before, point):
         if before["color"][near] != 3 - color or not is_capture_at(before, point, near):
             continue

@@ -1,0 +1,106 @@
+"""The encoders that show stones alone: the book's, GoCNN's, AlphaGo Zero's, Leela Zero's."""
+
+import numpy as np
+import pytest
+from tests.evaluators.encoding import drawn, encoded
+from tests.go.diagrams import plain, position_of
+
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Position
+
+START = """
+    X . O .
+    X X O .
+    . . . .
+    """
+
+
+def played(*vertices: str) -> Position:
+    """Return a game of 4x3 in which the players alternate."""
+    position = Position(4, 3)
+    for vertex in vertices:
+        position.play(position.to_play, parse_vertex(vertex, 4, 3))
+    return position
+
+
+@pytest.mark.parametrize(("to_play", "own"), [(BLACK, 0), (WHITE, 1)])
+def test_dlgo1_shows_own_stones_first(to_play: int, own: int) -> None:
+    planes, _ = encoded("dlgo1", position_of(START, to_play=to_play))
+    assert drawn(planes[own]) == plain(
+        """
+        X . . .
+        X X . .
+        . . . .
+        """
+    ).replace("X", "#")
+    assert drawn(planes[1 - own]) == "..#.\n..#.\n...."
+
+
+def test_gocnn8_sorts_chains_by_liberties() -> None:
+    position = position_of(
+        """
+        X O . .
+        . O . .
+        . . . X
+        """
+    )
+    planes, _ = encoded("gocnn8", position)
+    assert drawn(planes[0]) == "#...\n....\n...."  # own, one liberty
+    assert drawn(planes[1]) == "....\n....\n...#"
+    assert drawn(planes[2]) == "....\n....\n...."
+    assert drawn(planes[5]) == ".#..\n.#..\n...."  # the opponent's, three or more
+    assert planes[3:5].sum() == 0 and planes[6].sum() == 0
+    assert (planes[7] == 1).all()
+
+
+def test_gocnn8_shows_the_ko() -> None:
+    position = position_of(
+        """
+        . X O .
+        X O . O
+        . X O .
+        """
+    )
+    position.play(BLACK, parse_vertex("C2", 4, 3))
+    planes, _ = encoded("gocnn8", position)
+    assert drawn(planes[6]) == "....\n.#..\n...."
+
+
+def history(name: str, position: Position) -> tuple[np.ndarray, np.ndarray]:
+    """Return [8, H, W] own and the opponent's stones, newest first."""
+    planes, _ = encoded(name, position)
+    if name == "lz18":
+        return planes[:8], planes[8:16]
+    return planes[0:16:2], planes[1:16:2]
+
+
+@pytest.mark.parametrize("name", ["lz18", "agz17"])
+def test_history_goes_back_eight_plies(name: str) -> None:
+    position = played("A1", "B1", "pass", "B2", "A2")
+    own, other = history(name, position)  # White to move
+    assert [int(plane.sum()) for plane in own] == [2, 2, 1, 1, 0, 0, 0, 0]
+    assert [int(plane.sum()) for plane in other] == [2, 1, 1, 1, 1, 0, 0, 0]
+    assert drawn(own[0]) == "....\n.#..\n.#.."
+    assert drawn(other[0]) == "....\n#...\n#..."
+    for _ in range(9):
+        position.play(position.to_play, PASS, strict=False)
+    own, other = history(name, position)  # Black to move
+    assert [int(plane.sum()) for plane in own] == [2] * 8
+    assert [int(plane.sum()) for plane in other] == [2] * 8
+
+
+@pytest.mark.parametrize("name", ["lz18", "agz17"])
+def test_captured_stones_stay_in_the_past(name: str) -> None:
+    position = played("B1", "A1", "A2")
+    own, _ = history(name, position)  # White to move, her stone has been taken
+    assert [int(plane.sum()) for plane in own] == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_who_moves() -> None:
+    for to_play in (BLACK, WHITE):
+        position = position_of(START, to_play=to_play)
+        black, white = int(to_play == BLACK), int(to_play == WHITE)
+        leela, _ = encoded("lz18", position)
+        assert (leela[16] == black).all() and (leela[17] == white).all()
+        zero, _ = encoded("agz17", position)
+        assert (zero[16] == black).all()
