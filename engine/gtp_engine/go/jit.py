@@ -98,7 +98,10 @@ def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 int64 = cast("Callable[[Any], int]", np.int64)
-"""What kernels call to widen a record's small integer; np.int64 that type checkers take for int."""
+"""What kernels call to widen a record's small integer; np.int64 that type checkers take for int.
+
+Constants handed from kernel to kernel want it too: Numba compiles a callee anew for each literal.
+"""
 
 uint64 = cast("Callable[[Any], int]", np.uint64)
 """The same for unsigned 64-bit integers."""

@@ -340,7 +340,7 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
         if at == EMPTY:
             empty += 1
         elif at == color:
-            others = _count_liberties(board, near, 5, work) - 1
+            others = _count_liberties(board, near, int64(5), work) - 1
             joined += others
             best_joined = max(best_joined, others)
         elif at != WALL and _lone_liberty(board, near) != 0:
@@ -367,9 +367,9 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
 @kernel
 def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Return the liberties of a stone played here, counted up to three."""
-    _try_move(board, point, color, work, _SPARE_UNDO_AT)
+    _try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
     n, _, _ = _two_liberties(board, point)
-    _take_back(board, work, _SPARE_UNDO_AT)
+    _take_back(board, work, int64(_SPARE_UNDO_AT))
     return n
 
 
@@ -394,7 +394,7 @@ def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -
     weight = 0
     for near in neighbors(board, point):
         if board["color"][near] == color:
-            n = _count_liberties(board, near, _MAX_LIBERTIES, work)
+            n = _count_liberties(board, near, int64(_MAX_LIBERTIES), work)
             if n > 1:
                 weight += 2 * n - 3
     return weight
@@ -545,7 +545,7 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work:
     for near in neighbors(board, last):
         is_other = board["color"][near] == board["color"][chain] and board["head"][near] != head
         # Another chain brings all its liberties but `last` and perhaps the filled one.
-        if is_other and _count_liberties(board, near, 5, work) >= 5:
+        if is_other and _count_liberties(board, near, int64(5), work) >= 5:
             return True
     return False
 
@@ -556,10 +556,10 @@ def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: W
     chaser = 3 - int64(board["color"][chain])
     if _flees_at_once(board, chain, filled, last, work) or not _may_try(board, filled, chaser):
         return False
-    _try_move(board, filled, chaser, work, _ROOT_UNDO_AT)
+    _try_move(board, filled, chaser, work, int64(_ROOT_UNDO_AT))
     board["ko_point"] = 0  # at the root kos are taken to work for the fleeing side
     lost = _cannot_flee(board, chain, work)
-    _take_back(board, work, _ROOT_UNDO_AT)
+    _take_back(board, work, int64(_ROOT_UNDO_AT))
     return lost
 
 

@@ -458,7 +458,7 @@ def mark_independent_life(
     """
     n_points = int64(board["n_points"])
     whole = np.empty(MAX_POINTS, np.uint8)
-    mark_area(board, 1, 1, 1, suicide_legal, whole)
+    mark_area(board, int64(1), int64(1), int64(1), suicide_legal, whole)
     seki = np.zeros(MAX_POINTS, np.uint8)
     for point in range(n_points):
         if whole[point] == EMPTY or seki[point]:

@@ -37,13 +37,15 @@ class ResignRule:
     def counts(self, analysis: "Analysis", ply: int) -> bool:
         """Whether a turn is a hopeless one.
 
-        Judged by the best move that has at least a tenth of the visits; a move with few visits
-        says little.
+        Judged by the best move that has at least a tenth of the visits, or as many as any; a
+        move with few visits says little.
         """
         if not self.enabled or ply < self.earliest_ply(analysis.width * analysis.height):
             return False
-        enough = 0.1 * sum(move.visits for move in analysis.moves)
-        seen = [move.winrate for move in analysis.moves if move.visits >= max(1.0, enough)]
-        if not seen:
+        visits = [move.visits for move in analysis.moves]
+        most = max(visits, default=0)
+        if most == 0:
             return False
+        enough = min(0.1 * sum(visits), most)
+        seen = [move.winrate for move in analysis.moves if move.visits >= enough]
         return 2.0 * max(seen) - 1.0 < self.threshold

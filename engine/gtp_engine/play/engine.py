@@ -5,6 +5,7 @@ net. Whoever asks for something waits for just the part it needs.
 """
 
 import random
+import subprocess
 import sys
 import threading
 import time
@@ -13,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
@@ -40,6 +43,8 @@ STATUS_PLAYOUTS = 64
 
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
+
+_NO_PROFILE = "the net in use does not play like people, and takes no human profile"
 
 
 class EngineUnavailableError(RuntimeError):
@@ -91,7 +96,9 @@ class Engine:
         self._rules = replace(self._rules, komi=self._first_komi())
         self._hopeless = {1: 0, 2: 0}
         self._loading = False
+        self._compiler: subprocess.Popen[bytes] | None = None
         self._ponderer: threading.Thread | None = None
+        self._doubts: set[str] = set()
         self._guard = threading.Lock()
 
     # Loading --------------------------------------------------------------------------------------
@@ -108,11 +115,15 @@ class Engine:
         try:
             from gtp_engine.go import jit
 
-            if not jit.CACHE_IS_WARM:
+            if jit.CACHE_IS_WARM or not jit.JIT_ENABLED:
+                self.progress = "loading the kernels"
+            else:
                 kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
                 self.progress = f"compiling the kernels ({kept}, about half a minute)"
-            else:
-                self.progress = "loading the kernels"
+                if jit.CACHE_FOLDER is not None and self._evaluator is None:
+                    from gtp_engine.play.warmup import start_child
+
+                    self._compiler = start_child(self.settings.net)
             from gtp_engine.go.position import Position
 
             self._position = Position(*self._size, self._rules)
@@ -128,6 +139,11 @@ class Engine:
 
     def _load_net(self) -> None:
         try:
+            if self._compiler is not None:
+                from gtp_engine.play.warmup import compile_search
+
+                compile_search()
+                self._compiler.wait()
             if self._evaluator is None:
                 self._evaluator = self._open_net()
             self._search = self._new_search(self._evaluator)
@@ -150,6 +166,11 @@ class Engine:
             cache_mb=self._cache_mb,
         )
         self._say(net.describe())
+        profile = self.settings.human_profile
+        if profile is not None and net.takes_profile:
+            net.human_profile = profile
+        elif profile is not None:
+            self._say(f"warning: {_NO_PROFILE}; the profile {profile.name} changes nothing")
         return net
 
     @property
@@ -404,6 +425,7 @@ class Engine:
 
         started = time.monotonic()
         search = self.search
+        self._say_doubts()
         self._stop_pondering()
         position = self._position_to_play(color)
         decision = decide(
@@ -431,6 +453,7 @@ class Engine:
             EngineUnavailableError: There is no usable net.
         """
         search = self.search
+        self._say_doubts()
         self._stop_pondering()
         search.set_position(self._position_to_play(color), avoid=report.avoid)
         try:
@@ -455,11 +478,43 @@ class Engine:
         """
         self.wait_ready()
         self._stop_pondering()
+        net = self._net_evaluator()
+        if net is None:
+            raise EngineUnavailableError("the evaluator in use is no net")
+        self._say_doubts()
+        return net.raw_evaluation(self.position, symmetry, optimism)
+
+    def set_human_profile(self, profile: HumanProfile) -> None:
+        """Play like other people from now on.
+
+        Raises:
+            EngineUnavailableError: There is no usable net, or it takes no profile.
+        """
+        self.wait_ready()
+        net = self._net_evaluator()
+        if net is None or not net.takes_profile:
+            raise EngineUnavailableError(_NO_PROFILE)
+        self._stop_pondering()
+        self.settings = replace(self.settings, human_profile=profile)
+        net.human_profile = profile
+        self.search.clear()
+
+    def _net_evaluator(self) -> "NetEvaluator | None":
+        """Return the net, once loaded; None if positions are judged by something else."""
         from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
-        if not isinstance(self._evaluator, NetEvaluator):
-            raise EngineUnavailableError("the evaluator in use is no net")
-        return self._evaluator.raw_evaluation(self.position, symmetry, optimism)
+        return self._evaluator if isinstance(self._evaluator, NetEvaluator) else None
+
+    def _say_doubts(self) -> None:
+        """Tell the user once of each thing about this game that the net was not made for."""
+        net = self._net_evaluator()
+        if net is None:
+            return
+        position = self.position
+        for doubt in list_doubts(net.net.info, position.rules, position.width, position.height):
+            if doubt not in self._doubts:
+                self._doubts.add(doubt)
+                self._say(doubt)
 
     def move_limits(self, color: int) -> Limits:
         """Return when the next search of a player is to end."""
@@ -534,6 +589,7 @@ class Engine:
         from gtp_engine.play.move_choice import black_ownership
 
         search = self.search
+        self._say_doubts()
         self._stop_pondering()
         position = self.position
         return adjudicate(position, black_ownership(search, position, STATUS_PLAYOUTS))
@@ -560,6 +616,8 @@ class Engine:
 
     def close(self) -> None:
         """Stop thinking."""
+        if self._compiler is not None and self._compiler.poll() is None:
+            self._compiler.kill()
         self.stop()
         if self._ponderer is not None and self._net.ready.is_set():
             self._stop_pondering()

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import Rules, Scoring, default_komi
 
 DEVICES = ("auto", "cuda", "cpu")
@@ -22,6 +23,8 @@ class Settings:
     """Seconds a move; None: the clock decides, or DEFAULT_SECONDS_PER_MOVE without one."""
     net: str | None = None
     """A file, or the name of a net that came along; None: the default one."""
+    human_profile: HumanProfile | None = None
+    """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
     device: str = "auto"
     """One of DEVICES."""
     threads: int | None = None

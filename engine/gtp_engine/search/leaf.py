@@ -46,7 +46,7 @@ def replay(
     """Play a path's moves on a line from the root's ply on; return OPEN or OVER."""
     ply = root_ply
     for i in range(1, length):
-        play(line, ply, int64(moves[i]), int64(line.turns[ply]["to_play"]), rules, 1)
+        play(line, ply, int64(moves[i]), int64(line.turns[ply]["to_play"]), rules, int64(1))
         ply += 1
     return OVER if length > 1 and is_over(line, ply, rules) else OPEN
 
@@ -98,7 +98,8 @@ def finish_leaf(
     for point in range(min(tree.ownership.shape[1], batch.ownership.shape[1])):
         tree.ownership[node, point] = np.int8(np.rint(batch.ownership[slot, point] * 127.0))
     value = np.float64(batch.value[slot])
-    backup(tree, path, slots, length, value, batch.lead[slot], batch.stdev[slot])
+    lead = np.float64(batch.lead[slot])
+    backup(tree, path, slots, length, value, lead, np.float64(batch.stdev[slot]))
 
 
 @kernel
@@ -108,7 +109,8 @@ def repeat_leaf(
     """Back the known evaluation of the last node of a path up once more."""
     node = path[length - 1]
     value = np.float64(tree.raw_value[node])
-    backup(tree, path, slots, length, value, tree.raw_lead[node], tree.raw_stdev[node])
+    lead = np.float64(tree.raw_lead[node])
+    backup(tree, path, slots, length, value, lead, np.float64(tree.raw_stdev[node]))
 
 
 @kernel

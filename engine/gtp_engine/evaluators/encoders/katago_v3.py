@@ -85,7 +85,7 @@ def fill(
     mark_ladders(line, ply, shown, reader, targets, planes)
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
-    mark_area(board, 1, whole_area, whole_area, suicide_legal, area)
+    mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)
     mark_owners(board, to_play, area, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
 
