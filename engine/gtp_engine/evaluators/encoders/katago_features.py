@@ -16,6 +16,7 @@ from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.line import (
     Line,
     TurnRecord,
+    is_legal,
     may_repeat,
     pass_ends_game,
     passed_here_before,
@@ -155,6 +156,18 @@ def suppresses_end(line: Line, ply: int, rules: RuleFlags) -> bool:
 def is_over(turn: TurnRecord) -> bool:
     """Whether the game, or the part of it that is played without encores, has ended."""
     return turn["status"] != 0 or turn["past_end"] != 0
+
+
+@kernel
+def count_lawful(line: Line, ply: int, limit: int, rules: RuleFlags) -> int:
+    """Return how many latest moves, up to a limit, were made in turn and within the rules."""
+    for n in range(limit):
+        made = line.turns[ply - n]
+        before = ply - n - 1
+        in_turn = made["mover"] == line.turns[before]["to_play"]
+        if not in_turn or not is_legal(line, before, int64(made["move"]), rules):
+            return n
+    return limit
 
 
 @kernel

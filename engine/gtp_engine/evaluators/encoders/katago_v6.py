@@ -1,7 +1,8 @@
 """KataGo's input features, version 6: 22 planes and 16 globals, for nets of version 7.
 
-Planes and globals 0 to 14 are those of version 7. Global 15 is the komi wave; own komi is told
-apart only one point beyond the board's area.
+Planes and globals 0 to 14 are those of version 7, except that a move against the rules is not
+shown, nor anything before it. Global 15 is the komi wave; own komi is told apart only one point
+beyond the board's area.
 """
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
@@ -25,7 +26,7 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
+    hides = fill_planes(line, ply, rules, options, reader, targets, 1, spatial, features)
     board = line.boards[ply]
     turn = line.turns[ply]
     points = int64(board["width"]) * int64(board["height"])

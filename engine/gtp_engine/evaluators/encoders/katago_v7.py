@@ -29,6 +29,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     TAX_NONE,
     TERRITORY,
     clip,
+    count_lawful,
     hides_pass,
     is_over,
     komi_wave,
@@ -85,10 +86,22 @@ def fill_planes(
     options: Options,
     reader: Reader,
     targets: Targets,
+    only_lawful: int,
     spatial: Planes,
     features: Features,
 ) -> bool:
     """Fill all planes, and globals 0 to 4; the other globals are zero.
+
+    Args:
+        line: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        options: What else the net is told.
+        reader: This thread's memory for reading ladders.
+        targets: [points] the symmetry to show.
+        only_lawful: Whether a move against the rules hides itself and what came before it.
+        spatial: [22, H, W] result.
+        features: Result.
 
     Returns:
         Whether the net is not to see that a pass ends the game.
@@ -108,6 +121,8 @@ def fill_planes(
     hides = hides_pass(line, ply, rules, options, no_win)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
     limit = min(limit, options.max_history, int64(turn["recent"]))
+    if only_lawful:
+        limit = count_lawful(line, ply, limit, rules)
     shown = mark_history(line, ply, limit, targets, planes, 9, features)
     mark_ladders(line, ply, shown, reader, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
@@ -140,7 +155,7 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(line, ply, rules, options, reader, targets, spatial, features)
+    hides = fill_planes(line, ply, rules, options, reader, targets, 0, spatial, features)
     board = line.boards[ply]
     turn = line.turns[ply]
     points = int64(board["width"]) * int64(board["height"])
