@@ -1,0 +1,171 @@
+"""Dead stones, seki, territory and the count, on diagrams."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.go.diagrams import position_of, rows_of
+
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import HandicapBonus, Rules
+from gtp_engine.play.adjudication import Ownership, adjudicate, pass_alive
+
+AREA = replace(Rules.parse("chinese"), komi=0.5)
+TERRITORY = replace(Rules.parse("japanese"), komi=0.5)
+
+
+def owned(diagram: str) -> Ownership:
+    """Return ownership from a diagram: X is Black's, O White's, a point nobody's."""
+    values = {"X": 0.9, "O": -0.9, ".": 0.0}
+    return np.array([[values[symbol] for symbol in row] for row in rows_of(diagram)], np.float32)
+
+
+def vertices(text: str, position: Position) -> list[int]:
+    return sorted(parse_vertex(v, position.width, position.height) for v in text.split())
+
+
+DEAD_STONES = """
+    . . X O . .
+    . O X O . X
+    . . X O . .
+    . . X O . .
+    . . X O . .
+"""
+OWNED = """
+    X X X O O O
+    X X X O O O
+    X X X O O O
+    X X X O O O
+    X X X O O O
+"""
+
+
+@pytest.mark.parametrize(
+    "rules, score",
+    [
+        # Area: 15 points each.
+        (AREA, 0.5),
+        # Territory: ten points each and a prisoner each.
+        (TERRITORY, 0.5),
+    ],
+)
+def test_dead_stones_come_off(rules: Rules, score: float) -> None:
+    position = position_of(DEAD_STONES, rules)
+    found = adjudicate(position, owned(OWNED))
+    assert found.dead == vertices("B4 F4", position)
+    assert found.white_score == score
+    assert found.seki == [] and found.dame == []
+    left = [p for p in position.points() if row_col(p, 6)[1] < 2]
+    right = [p for p in position.points() if row_col(p, 6)[1] > 3]
+    assert found.black_territory == left and found.white_territory == right
+    assert found.alive == [p for p in position.points() if row_col(p, 6)[1] in (2, 3)]
+
+
+def test_without_ownership_only_what_is_proven_is_dead() -> None:
+    position = position_of(DEAD_STONES, AREA)
+    found = adjudicate(position, None)
+    assert found.dead == []
+    # Neither wall has two eyes, so nothing is proven; each side holds just its own stones.
+    assert found.white_score == 0.5
+
+
+def test_what_cannot_live_within_pass_alive_chains_is_dead_without_a_net() -> None:
+    position = position_of(
+        """
+        . X . O X .
+        X X X X X X
+        . . . . . .
+        O O O O O O
+        . O . O . O
+        """,
+        AREA,
+    )
+    assert set(np.unique(pass_alive(position))) <= {0, BLACK, WHITE}
+    found = adjudicate(position, None)
+    assert found.dead == vertices("D5", position)
+    assert found.dame == vertices("A3 B3 C3 D3 E3 F3", position)
+    # Black: 12 points; White: 12 points.
+    assert found.white_score == 0.5
+    # No ownership can talk a pass-alive chain dead.
+    assert adjudicate(position, owned("\n".join(["OOOOOO"] * 5))).dead == vertices("D5", position)
+
+
+def test_stones_without_territory_of_their_own_are_in_seki() -> None:
+    position = position_of(
+        """
+        . X O . X O .
+        X X O X X O O
+        O O O X . . O
+        . . O X X O .
+        . . O O O O .
+        """,
+        AREA,
+    )
+    everything_lives = np.zeros((5, 7), np.float32)
+    for point in position.points():
+        row_and_col = row_col(point, 7)
+        everything_lives[row_and_col] = {0: 0.0, BLACK: 0.9, WHITE: -0.9}[position.color_at(point)]
+    found = adjudicate(position, everything_lives)
+    assert found.dead == []
+    # The black chain in the middle touches only the shared points; the corner one has its eye.
+    assert found.seki == vertices("D3 D2 E2 D4 E4 E5", position)
+    assert found.dame == vertices("D5 E3 F3", position)
+
+
+def test_neutral_points_are_nobodys() -> None:
+    position = position_of(
+        """
+        . X . O .
+        . X . O .
+        . X . O .
+        """,
+        TERRITORY,
+    )
+    found = adjudicate(position, None)
+    assert found.dame == vertices("C1 C2 C3", position)
+    assert found.white_score == 0.5 and found.seki == []
+
+
+def test_prisoners_count_under_territory_scoring_alone() -> None:
+    diagram = """
+        . X O .
+        X . X O
+        . X O .
+    """
+    # Area: B2 and C2 were Black's and become White's. Territory: B2 is Black's no more, C2 is
+    # White's, and there is a prisoner.
+    for rules, gained in ((AREA, 4.0), (TERRITORY, 3.0)):
+        position = position_of(diagram, rules, to_play=WHITE)
+        before = adjudicate(position, None).white_score
+        position.play(WHITE, parse_vertex("B2", 4, 3))  # takes C2
+        after = adjudicate(position, None).white_score
+        assert after - before == gained
+
+
+@pytest.mark.parametrize("to_play, score", [(BLACK, 0.0), (WHITE, 1.0)])
+def test_a_button_not_taken_goes_to_the_player_to_move(to_play: int, score: float) -> None:
+    rules = replace(AREA, button=True)
+    position = position_of(DEAD_STONES, rules, to_play=to_play)
+    assert adjudicate(position, owned(OWNED)).white_score == score
+    position.play(to_play, PASS)  # takes it
+    assert adjudicate(position, owned(OWNED)).white_score == score
+
+
+@pytest.mark.parametrize(
+    "bonus, points",
+    [(HandicapBonus.ZERO, 0.0), (HandicapBonus.N, 3.0), (HandicapBonus.N_MINUS_ONE, 2.0)],
+)
+def test_handicap_stones_give_their_bonus(bonus: HandicapBonus, points: float) -> None:
+    rules = replace(AREA, handicap_bonus=bonus)
+    position = position_of(
+        """
+        X . X
+        . . .
+        X . .
+        """,
+        rules,
+        to_play=WHITE,
+    )
+    assert position.handicap == 3
+    assert adjudicate(position, None).white_score == points + 0.5 - 9

@@ -1,0 +1,78 @@
+"""When to resign."""
+
+import pytest
+
+from gtp_engine.go.coords import BLACK
+from gtp_engine.play.decision import ResignRule
+from gtp_engine.search.analysis import Analysis, MoveReport
+
+
+def analysis(*moves: tuple[int, float], size: int = 9) -> Analysis:
+    """Return an analysis whose moves have these visits and winrates."""
+    return Analysis(
+        to_play=BLACK,
+        width=size,
+        height=size,
+        visits=1 + sum(visits for visits, _ in moves),
+        playouts=0,
+        nodes=0,
+        elapsed=0.0,
+        winrate=0.5,
+        score_lead=0.0,
+        score_stdev=0.0,
+        utility=0.0,
+        raw_winrate=0.5,
+        raw_score_lead=0.0,
+        moves=tuple(
+            MoveReport(
+                point=20 + i,
+                visits=visits,
+                winrate=winrate,
+                score_lead=0.0,
+                score_stdev=0.0,
+                utility=0.0,
+                prior=0.0,
+                lcb=0.0,
+                order=i,
+            )
+            for i, (visits, winrate) in enumerate(moves)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "moves, hopeless",
+    [
+        ([(100, 0.05)], True),  # 2 x 0.05 - 1 = -0.9
+        ([(100, 0.0999)], True),
+        ([(100, 0.1001)], False),  # just above -0.8
+        ([(100, 0.05), (12, 0.5)], False),  # the second has more than a tenth: 112 x 0.1 = 11.2
+        ([(100, 0.05), (11, 0.5)], True),  # fewer: 111 x 0.1 = 11.1
+        ([(100, 0.5), (12, 0.05)], False),
+        ([(2, 0.05)] * 20, True),  # none has a tenth; all have as many as any
+        ([(2, 0.05)] * 20 + [(1, 0.5)], True),
+        ([(2, 0.05)] * 20 + [(2, 0.5)], False),
+        ([(1, 0.05)], True),
+        ([(0, 0.05)], False),
+        ([], False),
+    ],
+)
+def test_the_best_move_with_enough_visits_counts(
+    moves: list[tuple[int, float]], hopeless: bool
+) -> None:
+    assert ResignRule().counts(analysis(*moves), ply=30) is hopeless
+
+
+def test_nobody_resigns_early_or_against_his_will() -> None:
+    lost = analysis((100, 0.01))
+    rule = ResignRule()
+    assert rule.earliest_ply(81) == 16 and rule.earliest_ply(361) == 72
+    assert not rule.counts(lost, ply=15) and rule.counts(lost, ply=16)
+    assert not rule.counts(analysis((100, 0.01), size=19), ply=71)
+    assert rule.counts(analysis((100, 0.01), size=19), ply=72)
+    assert not ResignRule(enabled=False).counts(lost, ply=100)
+
+
+def test_the_threshold_is_a_value_not_a_winrate() -> None:
+    rule = ResignRule(threshold=-0.5)
+    assert rule.counts(analysis((10, 0.24)), 20) and not rule.counts(analysis((10, 0.26)), 20)

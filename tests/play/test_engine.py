@@ -1,0 +1,451 @@
+"""The engine: a game in progress, with evaluators in place of a net."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator
+from tests.search.trees import assert_sound
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.handicap import HandicapError
+from gtp_engine.go.line import Line
+from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
+from gtp_engine.go.rules import Rules
+from gtp_engine.play.clock import Absolute, PlayerTime
+from gtp_engine.play.engine import Engine, EngineUnavailableError
+from gtp_engine.play.settings import Settings, customary_komi, default_memory
+from gtp_engine.search.limits import Limits, ReportRequest
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+PATIENCE = 30.0
+
+
+def engine(evaluator: Evaluator | None = None, **settings: object) -> Engine:
+    """Return an engine on 5x5 that makes 30 playouts a move, but for what is said otherwise."""
+    wanted: dict[str, object] = {"size": (5, 5), "playouts": 30, "seed": 7, **settings}
+    return Engine(Settings(**wanted), evaluator=evaluator or FakeEvaluator())  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def fake() -> Iterator[Engine]:
+    made = engine()
+    yield made
+    made.close()
+
+
+def at(vertex: str, size: int = 5) -> int:
+    return parse_vertex(vertex, size, size)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+# The game ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rules, width, height, komi",
+    [
+        ("chinese", 19, 19, 7.5),
+        ("chinese", 13, 13, 7.5),
+        ("chinese", 9, 9, 7.0),
+        ("chinese", 5, 19, 7.5),
+        ("japanese", 19, 19, 6.5),
+        ("japanese", 9, 9, 6.5),
+        ("new-zealand", 19, 19, 7.0),
+    ],
+)
+def test_customary_komi(rules: str, width: int, height: int, komi: float) -> None:
+    assert customary_komi(Rules.parse(rules, komi=99.0), width, height) == komi
+    made = engine(rules=Rules.parse(rules), size=(width, height))
+    assert made.komi == made.rules.komi == komi
+
+
+def test_a_komi_that_was_set_stays_and_a_customary_one_follows_the_board(fake: Engine) -> None:
+    assert fake.komi == 7.0
+    fake.new_game(19, 19)
+    assert fake.komi == 7.5
+    fake.rules = Rules.parse("japanese")
+    assert fake.komi == 6.5
+    fake.komi = 0.5
+    fake.new_game(9, 9)
+    assert fake.komi == 0.5
+    fake.rules = Rules.parse("chinese")
+    assert fake.komi == 0.5 and fake.rules.preset == "chinese"
+    with pytest.raises(ValueError):
+        fake.komi = float("nan")
+    assert fake.komi == 0.5
+
+
+def test_a_komi_from_the_settings_stays_too() -> None:
+    made = engine(komi=3.0)
+    made.new_game(19, 19)
+    assert made.komi == 3.0
+
+
+def test_a_size_that_is_not_supported_changes_nothing(fake: Engine) -> None:
+    fake.play(BLACK, at("C3"))
+    for width, height in ((1, 5), (26, 26), (5, 0), (-1, -1)):
+        with pytest.raises(SetupError):
+            fake.new_game(width, height)
+    assert fake.position.moves == [(BLACK, at("C3"))] and fake.position.area == 25
+
+
+def test_moves_and_undo(fake: Engine) -> None:
+    fake.play_sequence([(BLACK, at("C3")), (WHITE, at("C4")), (WHITE, at("D4"))])
+    with pytest.raises(IllegalMoveError):
+        fake.play(BLACK, at("C3"))
+    with pytest.raises(IllegalMoveError):
+        fake.play_sequence([(BLACK, at("A1")), (WHITE, at("A1"))])
+    assert len(fake.position.moves) == 3
+    fake.undo(2)
+    assert fake.position.moves == [(BLACK, at("C3"))]
+    with pytest.raises(IndexError):
+        fake.undo(2)
+    fake.undo()
+    assert fake.position.moves == []
+
+
+def test_a_new_game_begins_with_a_fresh_clock(fake: Engine) -> None:
+    fake.clock.set_system(Absolute(60.0))
+    fake.clock.set_left(BLACK, 3.0, 0)
+    fake.new_game(5, 5)
+    assert fake.clock.left(BLACK) == PlayerTime(60.0)
+
+
+def test_positions_are_set_up_and_adopted(fake: Engine) -> None:
+    fake.set_up([at("C3")], [at("D4")], WHITE)
+    assert fake.position.to_play == WHITE and fake.position.color_at(at("C3")) == BLACK
+    with pytest.raises(SetupError):
+        fake.set_up([at("C3")], [at("C3")])
+    assert fake.position.color_at(at("D4")) == WHITE
+    other = Position(7, 7)
+    fake.adopt(other)
+    assert fake.position is other
+    assert fake.genmove(BLACK).point in range(1, 200)
+
+
+# Handicap ----------------------------------------------------------------------------------------
+
+
+def test_fixed_handicap(fake: Engine) -> None:
+    fake.new_game(9, 9)
+    assert fake.fixed_handicap(2) == [at("C3", 9), at("G7", 9)]
+    assert fake.position.to_play == WHITE and fake.position.handicap == 2
+    for stones in (2, 5):
+        with pytest.raises(HandicapError, match="board not empty"):
+            fake.fixed_handicap(stones)
+    fake.new_game(9, 9)
+    for stones in (1, 10, -1):
+        with pytest.raises(HandicapError, match="handicap"):
+            fake.fixed_handicap(stones)
+    assert not fake.position.grid().any()
+
+
+def test_free_handicap_is_placed_to_the_stone(fake: Engine) -> None:
+    for size, stones in ((9, 4), (5, 2), (5, 7), (2, 3), (3, 8), (9, 11)):
+        fake.new_game(size, size)
+        placed = fake.place_free_handicap(stones)
+        assert len(set(placed)) == stones == len(fake.position.stones(BLACK))
+        assert PASS not in placed and fake.position.to_play == WHITE
+        with pytest.raises(HandicapError, match="board not empty"):
+            fake.place_free_handicap(2)
+    fake.new_game(5, 5)
+    for stones in (0, 1, 25, 100):
+        with pytest.raises(HandicapError):
+            fake.place_free_handicap(stones)
+
+
+def test_free_handicap_is_set(fake: Engine) -> None:
+    for points in ([at("A1"), at("A1")], [at("A1"), PASS], [], fake.position.points()):
+        with pytest.raises(HandicapError, match="bad vertex list"):
+            fake.set_free_handicap(points)
+        assert not fake.position.grid().any() and fake.position.to_play == BLACK
+    fake.set_free_handicap([at("A1"), at("E5")])
+    assert fake.position.to_play == WHITE
+    with pytest.raises(HandicapError, match="board not empty"):
+        fake.set_free_handicap([at("B2"), at("C3")])
+    fake.undo(0)
+    fake.new_game(5, 5)
+    fake.play(BLACK, PASS)
+    with pytest.raises(HandicapError, match="board not empty"):
+        fake.set_free_handicap([at("B2"), at("C3")])
+
+
+# Moves of its own --------------------------------------------------------------------------------
+
+
+def test_genmove_plays_for_either_colour_in_and_out_of_turn(fake: Engine) -> None:
+    for color in (BLACK, BLACK, WHITE, WHITE, BLACK):
+        decision = fake.genmove(color)
+        assert decision.color == color and decision.point is not None
+        assert fake.position.moves[-1] == Move(color, decision.point)
+        assert decision.analysis is not None and decision.analysis.to_play == color
+    assert len(fake.position.moves) == 5
+
+
+def test_genmove_works_after_two_passes(fake: Engine) -> None:
+    fake.play_sequence([(BLACK, at("C3")), (WHITE, PASS), (BLACK, PASS)])
+    assert fake.position.is_over
+    decision = fake.genmove(WHITE)
+    assert decision.point is not None and fake.position.ply == 4
+
+
+def test_genmove_without_commitment_leaves_the_game(fake: Engine) -> None:
+    fake.clock.set_system(Absolute(60.0))
+    fake.play(BLACK, at("C3"))
+    decision = fake.genmove(WHITE, commit=False)
+    assert fake.position.moves == [(BLACK, at("C3"))]
+    assert fake.clock.left(WHITE) == PlayerTime(60.0)
+    assert decision.point is not None and fake.genmove(WHITE).point is not None
+    assert fake.clock.left(WHITE).seconds < 60.0
+
+
+def test_moves_are_never_illegal() -> None:
+    # Whole games with superko, on a board small enough for many captures.
+    made = engine(size=(3, 3), rules=Rules.parse("tromp-taylor"), resign=False)
+    witness = Position(3, 3, made.rules)
+    for ply in range(60):
+        color = witness.to_play if ply % 7 else 3 - witness.to_play
+        decision = made.genmove(color)
+        assert decision.point is not None
+        assert witness.is_legal(color, decision.point)
+        witness.play(color, decision.point)
+        assert witness.moves == made.position.moves
+
+
+def game_of(seed: int) -> list[Move]:
+    made = engine(seed=seed, threads=1, resign=False)
+    for ply in range(12):
+        made.genmove(BLACK if ply % 2 == 0 else WHITE)
+    return made.position.moves
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert game_of(1) == game_of(1)
+
+
+def test_the_settings_limit_a_search(fake: Engine) -> None:
+    first = fake.genmove(BLACK).analysis
+    assert first is not None and first.playouts == 30
+    assert fake.move_limits(WHITE) == Limits(playouts=30)
+    assert engine(playouts=None).move_limits(BLACK) == Limits(seconds=5.0)
+    assert engine(playouts=None, time=2.0).move_limits(BLACK) == Limits(seconds=2.0)
+    assert engine(time=2.0).move_limits(BLACK) == Limits(playouts=30, seconds=2.0)
+    fake.clock.set_system(Absolute(100.0))
+    limits = fake.move_limits(BLACK)
+    assert limits.playouts == 30 and limits.soft_seconds is not None
+    assert limits.seconds is not None and limits.soft_seconds <= limits.seconds < 30.0
+    quick = engine(time=0.5)
+    quick.clock.set_system(Absolute(100.0))
+    assert quick.move_limits(BLACK) == Limits(playouts=30, seconds=0.5, soft_seconds=0.5)
+
+
+def test_memory_is_shared_by_tree_and_cache() -> None:
+    made = engine(memory=100)
+    assert made.search.memory_bytes == 75 << 20
+    assert 256 <= default_memory() <= 2048
+    share = default_memory() - min(128, default_memory() // 4)
+    assert engine().search.memory_bytes == share << 20
+
+
+# Resigning ---------------------------------------------------------------------------------------
+
+
+class Verdict(FlatEvaluator):
+    """Calls every position won for one colour."""
+
+    def __init__(self, winner: int) -> None:
+        """Say who wins."""
+        super().__init__()
+        self.winner = winner
+        self._to_play: dict[tuple[int, int], int] = {}
+
+    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+        """Remember who is to move."""
+        super().encode(batch, slot, line, ply, *rest)
+        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in 0.95 for the winner, without any opinion on points."""
+        super().evaluate(batch, n, use_cache=use_cache)
+        for slot in range(n):
+            is_winner = self._to_play[id(batch.spatial), slot] == self.winner
+            batch.value[slot] = 0.95 if is_winner else -0.95
+            batch.ownership[slot] = 0.0
+
+
+def test_a_hopeless_game_is_resigned_after_some_turns() -> None:
+    made = engine(Verdict(WHITE))
+    answers = []
+    while len(answers) < 30 and (not answers or answers[-1] is not None):
+        color = made.position.to_play
+        decision = made.genmove(color)
+        answers.append(decision.point)
+        assert decision.point is not None or (color, decision.reason) == (BLACK, "resign")
+    # A fifth of 25 points is 5 plies: Black's turns at plies 6, 8 and 10 count.
+    assert len(answers) == 11 and answers[-1] is None
+    assert made.position.ply == 10, "a resignation is no move"
+    assert made.genmove(BLACK).point is None, "and asked again it still resigns"
+    assert made.genmove(WHITE).point is not None
+    made.undo()
+    assert made.genmove(BLACK).point is not None, "an undo begins the count anew"
+
+
+def test_turns_without_commitment_do_not_count_towards_resigning() -> None:
+    made = engine(Verdict(WHITE), resign_turns=2)
+    made.play_sequence([(BLACK, at("A1")), (WHITE, at("A2")), (BLACK, at("C3"))])
+    made.play_sequence([(WHITE, at("D3")), (BLACK, at("E5")), (WHITE, at("D5"))])
+    for _ in range(4):
+        assert made.genmove(BLACK, commit=False).point is not None
+    assert made.genmove(BLACK).point is not None
+    assert made.genmove(BLACK, commit=False).point is None
+
+
+def test_resigning_can_be_switched_off() -> None:
+    made = engine(Verdict(WHITE), resign=False)
+    for _ in range(20):
+        assert made.genmove(made.position.to_play).point is not None
+
+
+# Stopping, analysing, pondering ------------------------------------------------------------------
+
+
+def test_genmove_is_stopped_from_another_thread() -> None:
+    made = engine(SlowEvaluator(0.005), playouts=None, time=PATIENCE)
+    made.wait_ready()
+    timer = threading.Timer(0.2, made.stop)
+    timer.start()
+    started = time.monotonic()
+    decision = made.genmove(BLACK)
+    timer.join()
+    assert time.monotonic() - started < PATIENCE / 2
+    assert decision.point is not None and made.position.ply == 1
+    made.stop()  # too late for that search, and not meant for the next one
+    made.search.forget_stop()
+    analysis = made.genmove(WHITE, limits=Limits(playouts=10)).analysis
+    assert analysis is not None and analysis.playouts == 10
+
+
+def test_an_analysis_runs_until_it_is_stopped_and_keeps_the_game(fake: Engine) -> None:
+    fake.play(BLACK, at("C3"))
+    heard = []
+    timer = threading.Timer(0.2, fake.stop)
+    timer.start()
+    found = fake.analyze(BLACK, ReportRequest(interval=0.02, callback=heard.append))
+    timer.join()
+    assert found.is_final and heard[-1] is found and len(heard) > 1
+    assert found.to_play == BLACK, "asked for the player who is not to move"
+    assert fake.position.to_play == WHITE and fake.position.ply == 1
+    assert fake.analyze(WHITE, ReportRequest(), Limits(playouts=25)).playouts == 25
+
+
+def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> None:
+    made = engine(SlowEvaluator(0.001), ponder=True)
+    try:
+        made.genmove(BLACK)
+        wait_until(lambda: made.search.tree.visits[0] > 50)
+        assert made._ponderer is not None and made._ponderer.is_alive()
+        reply = max(made.search.children(), key=lambda child: child.visits)
+        made.play(WHITE, reply.move)
+        assert made._ponderer is None
+        assert_sound(made.search.tree)
+        analysis = made.genmove(BLACK).analysis
+        assert analysis is not None and analysis.playouts == 30 < analysis.visits
+        made.undo()
+        assert made._ponderer is None and made.position.ply == 2
+    finally:
+        made.close()
+    assert made._ponderer is None
+
+
+def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:
+    fake.genmove(BLACK)
+    assert fake._ponderer is None
+    made = engine(FlatEvaluator(favourite=PASS), ponder=True)
+    made.play_sequence([(BLACK, at("C3")), (WHITE, PASS)])
+    made.genmove(BLACK, limits=Limits(playouts=1))
+    if made.position.is_over:
+        assert made._ponderer is None
+    made.close()
+
+
+# The count ---------------------------------------------------------------------------------------
+
+
+def test_the_count_judges_by_ownership() -> None:
+    made = engine(FlatEvaluator())
+    made.komi = 0.5
+    made.set_up([at("C3")], [])
+    status = made.final_status()
+    assert (status.alive == [] and status.seki == []) or status.dead == []
+    assert made.final_score() == status.white_score == 0.5 - 25
+    made.set_up([at("B1"), at("B2"), at("A2")], [at("D1"), at("D2"), at("E2")])
+    assert made.final_status().dead == []
+
+
+# Failures ----------------------------------------------------------------------------------------
+
+
+def test_without_a_net_the_board_still_works(tmp_path: Path) -> None:
+    said: list[str] = []
+    made = Engine(Settings(net=str(tmp_path / "none.onnx"), size=(5, 5)), say=said.append)
+    made.play(BLACK, at("C3"))
+    for ask in (
+        made.wait_ready,
+        lambda: made.genmove(WHITE),
+        lambda: made.analyze(WHITE, ReportRequest()),
+        made.final_score,
+        lambda: made.raw_evaluation(0, None),
+    ):
+        with pytest.raises(EngineUnavailableError, match="no such net file"):
+            ask()
+    assert len(said) == 1 and "\n" not in said[0]
+    made.undo()
+    made.new_game(9, 9)
+    assert made.fixed_handicap(2) and made.komi == 7.0
+    made.stop()
+    made.close()
+
+
+def test_a_net_that_fails_loses_nothing() -> None:
+    evaluator = FailingEvaluator(lambda call: call > 40)
+    made = engine(evaluator)
+    made.genmove(BLACK)
+    moves = made.position.moves
+    with pytest.raises(NetFileError):
+        made.genmove(WHITE)
+    assert made.position.moves == moves
+    evaluator.fails = lambda call: False
+    assert made.genmove(WHITE).point is not None
+
+
+def test_only_a_net_has_a_raw_evaluation(fake: Engine) -> None:
+    with pytest.raises(EngineUnavailableError, match="no net"):
+        fake.raw_evaluation(None, None)
+    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"), say=lambda line: None)
+    assert made.describe() == "no net yet"
+    assert made.raw_evaluation(0, None).to_play == BLACK
+    assert made.describe() == "tiny on cpu" and made.cpu_seconds() > 0
+    assert made.is_ready and made.has_kernels
+
+
+def test_a_loaded_net_is_announced_once() -> None:
+    said: list[str] = []
+    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"), say=said.append)
+    made.load()
+    made.load()
+    made.wait_ready()
+    assert len(said) == 1 and said[0].startswith("net tiny (")

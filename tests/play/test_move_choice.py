@@ -1,0 +1,327 @@
+"""Passing, own territory, and which moves are left alone, on diagrams."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.go.diagrams import position_of, rows_of
+from tests.search.scripted import FlatEvaluator
+
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.go.line import Line
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+from gtp_engine.play.adjudication import Ownership
+from gtp_engine.play.move_choice import (
+    SETTLED_REASON,
+    decide,
+    is_settled,
+    mannered_move,
+    territory_to_leave,
+)
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.search import Search
+
+CHINESE = replace(Rules.parse("chinese"), komi=0.5)
+TROMP_TAYLOR = replace(Rules.parse("tromp-taylor"), komi=0.5)
+
+
+def owned(diagram: str, certain: float = 0.9) -> Ownership:
+    """Return ownership from a diagram: X is Black's, O White's, a point nobody's."""
+    values = {"X": certain, "O": -certain, ".": 0.0}
+    return np.array([[values[symbol] for symbol in row] for row in rows_of(diagram)], np.float32)
+
+
+def vertices(points: set[int], position: Position) -> str:
+    names = [format_vertex(point, position.width, position.height) for point in points]
+    return " ".join(sorted(names))
+
+
+def points(text: str, position: Position) -> list[int]:
+    return [parse_vertex(name, position.width, position.height) for name in text.split()]
+
+
+# What is left alone ------------------------------------------------------------------------------
+
+
+def test_eyes_and_safe_territory_are_not_filled() -> None:
+    position = position_of(
+        """
+        . X . X . O .
+        X X X X . O O
+        . . . . . . .
+        """
+    )
+    # Two eyes make the black chain safe; White's corner is one eye.
+    assert vertices(territory_to_leave(position, strict=False), position) == "A3 C3"
+    position.to_play = WHITE
+    assert vertices(territory_to_leave(position, strict=False), position) == "G3"
+
+
+SAFE_WITH_A_DEAD_STONE = """
+    . X . X . . X
+    X X X X . O X
+    . . . X . . X
+    . . . X X X X
+    . . . . . . .
+"""
+
+
+def test_safe_territory_may_be_entered_only_to_capture() -> None:
+    position = position_of(SAFE_WITH_A_DEAD_STONE)
+    assert vertices(territory_to_leave(position, strict=False), position) == (
+        "A5 C5 E3 E4 E5 F3 F5"
+    )
+    assert vertices(territory_to_leave(position, strict=True), position) == "A5 C5"
+    position.to_play = WHITE
+    assert territory_to_leave(position, strict=True) == set()
+
+
+def test_the_last_liberty_of_a_chain_is_no_eye_to_keep() -> None:
+    diagram = """
+        . X O . .
+        X X O . .
+        {} O O . .
+        X O . . .
+        O . . . .
+    """
+    assert territory_to_leave(position_of(diagram.format("X")), strict=False) == set()
+    # With another liberty it is one.
+    position = position_of(diagram.format("."))
+    assert vertices(territory_to_leave(position, strict=False), position) == "A5"
+
+
+# Whether everything is settled -------------------------------------------------------------------
+
+WALLS = """
+    . X . O .
+    . X . O .
+    . X . O .
+    . X . O .
+    . X . O .
+"""
+WALLS_OWNED = """
+    X X . O O
+    X X . O O
+    X X . O O
+    X X . O O
+    X X . O O
+"""
+
+
+def test_a_board_is_settled_but_for_small_gaps() -> None:
+    position = position_of(WALLS)
+    sure = owned(WALLS_OWNED)
+    assert not is_settled(position, sure), "five neutral points are too large a gap"
+    sure[0, 2] = 0.9
+    assert is_settled(position, sure)
+    assert not is_settled(position, owned(WALLS_OWNED, certain=0.7))
+    sure[0, 1] = 0.5
+    assert not is_settled(position, sure), "a stone is in doubt"
+
+
+def test_a_gap_within_one_players_land_is_not_settled() -> None:
+    position = position_of(WALLS)
+    sure = owned(WALLS_OWNED)
+    sure[:, 2] = 0.9
+    assert is_settled(position, sure)
+    sure[2, 0] = 0.2
+    assert not is_settled(position, sure)
+
+
+# Manners -----------------------------------------------------------------------------------------
+
+FINISHED = """
+    . X X O .
+    . X O O .
+    . X X O .
+    . X X O .
+    . X X O .
+"""
+"""Black has 14 points, White 11."""
+FINISHED_OWNED = """
+    X X X O O
+    X X O O O
+    X X X O O
+    X X X O O
+    X X X O O
+"""
+
+
+def finished(rules: Rules, to_play: int, passed: bool = False) -> Position:
+    position = position_of(FINISHED, rules, to_play=3 - to_play if passed else to_play)
+    if passed:
+        position.play(position.to_play, PASS)
+    return position
+
+
+def chosen(position: Position, moves: str, ownership: Ownership | None) -> tuple[str, str]:
+    move, reason = mannered_move(position, points(moves, position), ownership)
+    return format_vertex(move, 5, 5).lower(), reason
+
+
+@pytest.mark.parametrize("rules", [CHINESE, TROMP_TAYLOR])
+def test_a_pass_is_answered_with_a_pass_when_the_count_is_won(rules: Rules) -> None:
+    position = finished(rules, BLACK, passed=True)
+    sure = owned(FINISHED_OWNED)
+    assert chosen(position, "A1 pass", sure) == ("pass", "the count is won")
+
+
+def test_a_pass_is_not_answered_while_the_board_is_open_and_stones_may_be_dead() -> None:
+    position = finished(CHINESE, BLACK, passed=True)
+    unsure = owned(FINISHED_OWNED, certain=0.6)
+    assert chosen(position, "E1 pass", unsure) == ("e1", "search")
+    # Where all stones count as they stand the count is certain, whatever the net thinks.
+    position = finished(TROMP_TAYLOR, BLACK, passed=True)
+    assert chosen(position, "E1 pass", unsure) == ("pass", "the count is won")
+    assert chosen(position, "E1 pass", None) == ("pass", "the count is won")
+
+
+def test_a_pass_that_loses_the_count_is_not_made_while_there_is_something_to_try() -> None:
+    unsure = owned(FINISHED_OWNED, certain=0.6)
+    position = finished(TROMP_TAYLOR, WHITE, passed=True)
+    assert chosen(position, "pass A1", unsure) == ("a1", "a pass would lose the count")
+    assert chosen(position, "pass", unsure) == ("pass", "search")
+    # On a settled board whose dead stones come off nothing is left to try.
+    position = finished(CHINESE, WHITE, passed=True)
+    assert chosen(position, "pass A1", owned(FINISHED_OWNED)) == ("pass", "search")
+    assert chosen(position, "pass A1", unsure) == ("a1", "a pass would lose the count")
+
+
+def test_a_settled_board_is_not_played_on() -> None:
+    sure = owned(FINISHED_OWNED)
+    for color in (BLACK, WHITE):
+        position = finished(CHINESE, color)
+        assert chosen(position, "A1 pass", sure) == ("pass", SETTLED_REASON)
+    # Where dead stones stay, only the winner may stop.
+    assert chosen(finished(TROMP_TAYLOR, BLACK), "E1 pass", sure) == ("pass", SETTLED_REASON)
+    assert chosen(finished(TROMP_TAYLOR, WHITE), "A1 pass", sure) == ("a1", "search")
+    unsure = owned(FINISHED_OWNED, certain=0.6)
+    assert chosen(finished(CHINESE, BLACK), "E1 pass", unsure) == ("e1", "search")
+    assert chosen(finished(CHINESE, BLACK), "E1 pass", None) == ("e1", "search")
+
+
+def test_neutral_points_are_still_filled() -> None:
+    position = position_of(
+        """
+        . X X O .
+        . X . O .
+        . X X O .
+        . X . O .
+        . X X O .
+        """,
+        CHINESE,
+    )
+    sure = owned(
+        """
+        X X X O O
+        X X . O O
+        X X X O O
+        X X . O O
+        X X X O O
+        """
+    )
+    assert is_settled(position, sure)
+    assert chosen(position, "C2 A1 pass", sure) == ("c2", "search")
+    assert chosen(position, "A1 C2 pass", sure) == ("pass", SETTLED_REASON)
+
+
+def test_dead_stones_are_captured_before_a_pass_that_would_leave_them_alive() -> None:
+    # White to move: the black stone is dead, but counts where it stands, and with it Black wins.
+    rules = replace(TROMP_TAYLOR, komi=-2.5)
+    position = position_of(
+        """
+        . X O . .
+        . X O . X
+        . X O . .
+        . X O . .
+        . X O . .
+        """,
+        rules,
+        to_play=WHITE,
+    )
+    sure = owned("\n".join(["XXOOO"] * 5))
+    # With the stone off White has 15 - 10 - 2.5; with it the right side is nobody's: 5 - 11 - 2.5.
+    expected = ("e3", "dead stones are still to be captured")
+    assert chosen(position, "pass E3", sure) == expected
+    assert chosen(position, "pass", sure) == ("pass", "search")
+    friendly = position_of(FINISHED, CHINESE, to_play=WHITE)
+    assert chosen(friendly, "pass E3", owned(FINISHED_OWNED)) == ("pass", "search")
+
+
+# The whole decision ------------------------------------------------------------------------------
+
+
+class Judge(FlatEvaluator):
+    """Knows who owns what of one diagram, Black's being 1; values and leads are 0."""
+
+    def __init__(self, ownership: Ownership, favourite: int | None = None) -> None:
+        """Give every position this ownership."""
+        super().__init__(favourite)
+        self._ownership = ownership.ravel()
+        self._signs: dict[tuple[int, int], int] = {}
+
+    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+        """Remember who is to move."""
+        super().encode(batch, slot, line, ply, *rest)
+        self._signs[id(batch.spatial), slot] = 1 if line.turns[ply]["to_play"] == BLACK else -1
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in the ownership, for the player to move."""
+        super().evaluate(batch, n, use_cache=use_cache)
+        for slot in range(n):
+            batch.ownership[slot] = self._signs[id(batch.spatial), slot] * self._ownership
+
+
+def test_decide_passes_on_a_finished_board_and_keeps_the_position() -> None:
+    position = finished(CHINESE, WHITE)
+    search = Search(Judge(owned(FINISHED_OWNED)))
+    decision = decide(search, position, Limits(playouts=30))
+    assert (decision.color, decision.point, decision.reason) == (WHITE, PASS, SETTLED_REASON)
+    assert position.ply == 0 and decision.analysis is not None
+
+
+def test_decide_leaves_own_eyes_alone() -> None:
+    position = position_of(
+        """
+        . X . X O
+        X X X X O
+        O O O O .
+        """,
+        TROMP_TAYLOR,
+    )
+    # The net would love to fill A3, but nobody should.
+    search = Search(FlatEvaluator(favourite=parse_vertex("A3", 5, 3)))
+    decision = decide(search, position, Limits(playouts=1))
+    assert set(search.root_moves()) == {*points("E1", position), PASS}
+    assert decision.point in search.root_moves()
+
+
+DEAD_STONE = """
+    . X O . .
+    . X O . X
+    . X O . .
+    . X O . .
+    . X O . .
+"""
+
+
+def test_a_clean_up_captures_dead_stones_before_it_passes() -> None:
+    position = position_of(DEAD_STONE, CHINESE, to_play=WHITE)
+    search = Search(Judge(owned("\n".join(["XXOOO"] * 5)), favourite=PASS))
+    decision = decide(search, position, Limits(playouts=1), cleanup=True)
+    assert decision.reason == "clean-up" and decision.point != PASS
+    # Nothing dead left: it may pass.
+    clean = position_of(DEAD_STONE.replace(". X\n", ". .\n"), CHINESE, to_play=WHITE)
+    assert decide(search, clean, Limits(playouts=1), cleanup=True).point == PASS
+
+
+def test_restrictions_of_the_request_hold() -> None:
+    position = Position(5)
+    only = parse_vertex("B2", 5, 5)
+    report = ReportRequest(avoid=(AvoidRule(BLACK, frozenset([only]), depth=1, allow=True),))
+    search = Search(FlatEvaluator())
+    decision = decide(search, position, Limits(playouts=20), report)
+    assert decision.point == only
