@@ -1,0 +1,109 @@
+"""Changing a finished ONNX graph: who makes a tensor, who reads it, new constants and nodes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+
+class GraphEdit:
+    """A model that is being changed in place.
+
+    Constants are never changed, only added, because equal ones are shared; `finish` drops those
+    that nobody reads any more.
+    """
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        """Take over a model."""
+        self.model = model
+        self.graph = model.graph
+        self.outputs = [value.name for value in model.graph.output]
+        self._constants = {
+            tensor.name: numpy_helper.to_array(tensor) for tensor in self.graph.initializer
+        }
+        self._names = set(self._constants) | {value.name for value in self.graph.input}
+        self._names |= {name for node in self.graph.node for name in node.output}
+        self.index()
+
+    def index(self) -> None:
+        """Find producers and consumers anew, after nodes or their inputs changed."""
+        self._producers: dict[str, onnx.NodeProto] = {}
+        self._consumers: dict[str, list[onnx.NodeProto]] = {}
+        for node in self.graph.node:
+            for name in node.output:
+                self._producers[name] = node
+            for name in dict.fromkeys(node.input):
+                self._consumers.setdefault(name, []).append(node)
+
+    def producer(self, tensor: str) -> onnx.NodeProto | None:
+        """Return the node that makes a tensor; None for inputs and constants."""
+        return self._producers.get(tensor)
+
+    def consumers(self, tensor: str) -> list[onnx.NodeProto]:
+        """Return the nodes that read a tensor; a graph output counts as none."""
+        return self._consumers.get(tensor, [])
+
+    def only_consumer(self, tensor: str, op: str) -> onnx.NodeProto | None:
+        """Return the one node that reads a tensor, if it is of this kind and nobody else does."""
+        readers = self.consumers(tensor)
+        alone = len(readers) == 1 and tensor not in self.outputs
+        return readers[0] if alone and readers[0].op_type == op else None
+
+    def constant(self, tensor: str) -> NDArray[Any] | None:
+        """Return the value of a constant; None for a computed tensor."""
+        return self._constants.get(tensor)
+
+    def fresh(self, name: str) -> str:
+        """Return a tensor name that is not taken, like this one."""
+        number, found = 1, name
+        while found in self._names:
+            number += 1
+            found = f"{name}.{number}"
+        self._names.add(found)
+        return found
+
+    def add_constant(self, values: NDArray[Any], name: str) -> str:
+        """Add a constant and return its name."""
+        found = self.fresh(name)
+        array = np.ascontiguousarray(values)
+        self.graph.initializer.append(numpy_helper.from_array(array, found))
+        self._constants[found] = array
+        return found
+
+    def node(
+        self, op: str, inputs: Sequence[str], output: str, **attributes: Any
+    ) -> onnx.NodeProto:
+        """Return a new node, which is not in the graph yet; it is named after its output."""
+        return helper.make_node(op, list(inputs), [output], name=output, **attributes)
+
+    def replace_input(self, node: onnx.NodeProto, old: str, new: str) -> None:
+        """Let a node read another tensor."""
+        for place, name in enumerate(node.input):
+            if name == old:
+                node.input[place] = new
+
+    def set_nodes(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Put other nodes in the place of all, in an order in which they can run."""
+        del self.graph.node[:]
+        self.graph.node.extend(nodes)
+        self.index()
+
+    def finish(self) -> onnx.ModelProto:
+        """Drop constants without a reader and return the model."""
+        read = {name for node in self.graph.node for name in node.input} | set(self.outputs)
+        kept = [tensor for tensor in self.graph.initializer if tensor.name in read]
+        del self.graph.initializer[:]
+        self.graph.initializer.extend(kept)
+        del self.graph.value_info[:]
+        return self.model
+
+
+def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
+    """Return an attribute of a node."""
+    for item in node.attribute:
+        if item.name == name:
+            return helper.get_attribute_value(item)
+    return default

@@ -1,0 +1,219 @@
+"""int8 convolutions, written as QuantizeLinear and DequantizeLinear around float ones (QDQ).
+
+    x -> Q -> DQ -> Conv(DQ(int8 weights), DQ(int32 bias)) -> [Relu] -> Q -> DQ -> ...
+
+ONNX Runtime makes one integer kernel of DQ, Conv, Relu and Q. Activations are uint8 with one scale
+a tensor; a relu needs no kernel of its own, for its zero is the smallest uint8. Weights are int8
+with one scale an output channel. Between blocks the residual stream stays float: it is only added
+to, and reads of it are quantised afresh, so that rounding errors do not add up along the trunk.
+
+Without VNNI a processor adds two products of uint8 and int8 in 16 bits, which can overflow;
+weights of 7 bits cannot make it.
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from gtp_engine.evaluators.contract import SPATIAL_INPUT
+from gtp_export.quantise.folding import conv_bias, conv_weights
+from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.ranges import Range
+
+WEIGHT_LIMIT = {7: 63, 8: 127}
+"""Largest integer weight by bits."""
+LEVELS = 255
+"""Steps of a uint8 activation."""
+SMALLEST_STEP = 1e-8
+
+MIN_MAX, PERCENTILE = "minmax", "percentile"
+CALIBRATIONS = (MIN_MAX, PERCENTILE)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The integers of a uint8 tensor: value = scale * (integer - zero_point)."""
+
+    scale: float
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class Int8Settings:
+    """How to quantise."""
+
+    layers: frozenset[str]
+    """Names of the convolutions."""
+    calibration: str = MIN_MAX
+    """One of CALIBRATIONS."""
+    weight_bits: int = 8
+
+
+def tensors_to_watch(edit: GraphEdit, layers: frozenset[str]) -> list[str]:
+    """Return the tensors whose ranges quantising these layers needs."""
+    found: dict[str, None] = {}
+    for node in edit.graph.node:
+        if node.name in layers:
+            found |= dict.fromkeys((node.input[0], result_of(edit, node)))
+    return [name for name in found if not is_cast_input(edit, name)]
+
+
+def result_of(edit: GraphEdit, conv: onnx.NodeProto) -> str:
+    """Return the tensor that a convolution's kernel writes, its relu included."""
+    relu = edit.only_consumer(conv.output[0], "Relu")
+    return str((conv if relu is None else relu).output[0])
+
+
+def is_cast_input(edit: GraphEdit, tensor: str) -> bool:
+    """Whether a tensor is nothing but the uint8 planes as floats."""
+    node = edit.producer(tensor)
+    return node is not None and node.op_type == "Cast" and node.input[0] == SPATIAL_INPUT
+
+
+def step_of(seen: Range, calibration: str, after_relu: bool) -> Step:
+    """Return the integers for a tensor of this range; zero is always exact."""
+    percentile = calibration == PERCENTILE
+    low, high = (seen.low_tail, seen.high_tail) if percentile else (seen.low, seen.high)
+    low, high = (0.0 if after_relu else min(low, 0.0)), max(high, 0.0)
+    scale = max((high - low) / LEVELS, SMALLEST_STEP)
+    return Step(scale, int(np.clip(round(-low / scale), 0, LEVELS)))
+
+
+def quantise_int8(
+    model: onnx.ModelProto, ranges: Mapping[str, Range], settings: Int8Settings
+) -> onnx.ModelProto:
+    """Return a copy of a model whose norms are folded, with these layers in int8.
+
+    Args:
+        model: Stays as it is.
+        ranges: By tensor, those of `tensors_to_watch`.
+        settings: Which layers, and how.
+    """
+    edit = GraphEdit(copy.deepcopy(model))
+    convs = [node for node in edit.graph.node if node.name in settings.layers]
+    writer = _Writer(edit, ranges, settings)
+    for conv in convs:
+        writer.read_quantised(conv)
+    for conv in convs:
+        writer.write_quantised(conv)
+    for conv in convs:
+        writer.quantise_weights(conv)
+    return writer.finish()
+
+
+class _Writer:
+    """Collects new nodes by the tensor or node they belong to."""
+
+    def __init__(
+        self, edit: GraphEdit, ranges: Mapping[str, Range], settings: Int8Settings
+    ) -> None:
+        self._edit = edit
+        self._ranges = ranges
+        self._calibration = settings.calibration
+        self._limit = WEIGHT_LIMIT[settings.weight_bits]
+        self._steps: dict[str, Step] = {}
+        self._twins: dict[str, str] = {}
+        self._after: dict[str, list[onnx.NodeProto]] = {}
+        self._before: dict[str, list[onnx.NodeProto]] = {}
+        self._inputs: dict[str, Step] = {}
+
+    def read_quantised(self, conv: onnx.NodeProto) -> None:
+        """Let a convolution read its input through Q and DQ; other readers keep the floats."""
+        tensor = conv.input[0]
+        twin = self._twin(tensor)
+        self._inputs[conv.name] = self._steps[tensor]
+        self._edit.replace_input(conv, tensor, twin)
+
+    def write_quantised(self, conv: onnx.NodeProto) -> None:
+        """Let everybody read a convolution's result through Q and DQ."""
+        tensor = result_of(self._edit, conv)
+        if tensor in self._edit.outputs:
+            return
+        twin = self._twin(tensor)
+        for reader in self._edit.consumers(tensor):
+            self._edit.replace_input(reader, tensor, twin)
+
+    def _twin(self, tensor: str) -> str:
+        """Return the tensor that has been through uint8 and back."""
+        if tensor not in self._twins:
+            self._twins[tensor] = self._new_twin(tensor)
+        return self._twins[tensor]
+
+    def _new_twin(self, tensor: str) -> str:
+        edit = self._edit
+        node = edit.producer(tensor)
+        if is_cast_input(edit, tensor):
+            self._steps[tensor] = Step(1.0, 0)
+            source, made = SPATIAL_INPUT, []
+        else:
+            after_relu = node is not None and node.op_type == "Relu"
+            step = step_of(self._ranges[tensor], self._calibration, after_relu)
+            self._steps[tensor] = step
+            source, made = edit.fresh(f"{tensor}/uint8"), ["QuantizeLinear"]
+        step = self._steps[tensor]
+        scale = edit.add_constant(np.array(step.scale, np.float32), f"{tensor}/scale")
+        zero = edit.add_constant(np.array(step.zero_point, np.uint8), f"{tensor}/zero")
+        twin = edit.fresh(f"{tensor}/rounded")
+        nodes = [edit.node(op, [tensor, scale, zero], source) for op in made]
+        nodes.append(edit.node("DequantizeLinear", [source, scale, zero], twin))
+        self._after[tensor] = nodes
+        return twin
+
+    def quantise_weights(self, conv: onnx.NodeProto) -> None:
+        """Put a convolution's weights and bias in integers."""
+        edit = self._edit
+        weights = conv_weights(edit, conv)
+        assert weights is not None
+        bias = conv_bias(edit, conv)
+        scales = np.abs(weights).max(axis=(1, 2, 3)) / self._limit
+        scales = np.maximum(scales, SMALLEST_STEP).astype(np.float32)
+        integers = np.rint(weights / scales[:, None, None, None])
+        integers = np.clip(integers, -self._limit, self._limit).astype(np.int8)
+        nodes = [self._dequantised(conv, 1, integers, scales)]
+        if bias.any():
+            unit = (scales * np.float32(self._inputs[conv.name].scale)).astype(np.float32)
+            limits = np.iinfo(np.int32)
+            rounded = np.clip(np.rint(bias.astype(np.float64) / unit), limits.min, limits.max)
+            nodes.append(self._dequantised(conv, 2, rounded.astype(np.int32), unit))
+        elif len(conv.input) > 2:
+            del conv.input[2:]
+        self._before[conv.name] = nodes
+
+    def _dequantised(
+        self,
+        conv: onnx.NodeProto,
+        place: int,
+        integers: NDArray[np.int8 | np.int32],
+        scales: NDArray[np.float32],
+    ) -> onnx.NodeProto:
+        """Let an input of a convolution come from integers; return the node that makes it."""
+        edit = self._edit
+        base = f"{conv.name}/{'weights' if place == 1 else 'bias'}"
+        inputs = [
+            edit.add_constant(integers, f"{base}/integers"),
+            edit.add_constant(scales, f"{base}/scales"),
+            edit.add_constant(np.zeros(len(scales), integers.dtype), f"{base}/zeros"),
+        ]
+        twin = edit.fresh(f"{base}/rounded")
+        if place < len(conv.input):
+            conv.input[place] = twin
+        else:
+            conv.input.append(twin)
+        return edit.node("DequantizeLinear", inputs, twin, axis=0)
+
+    def finish(self) -> onnx.ModelProto:
+        """Put the new nodes in their places and drop what is not needed any more."""
+        edit = self._edit
+        nodes: list[onnx.NodeProto] = []
+        for node in edit.graph.node:
+            nodes += self._before.get(node.name, [])
+            nodes.append(node)
+            for name in node.output:
+                nodes += self._after.get(name, [])
+        read = {name for node in nodes for name in node.input} | set(edit.outputs)
+        edit.set_nodes([node for node in nodes if read.intersection(node.output)])
+        return edit.finish()

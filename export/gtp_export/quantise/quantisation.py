@@ -1,0 +1,228 @@
+"""From a net in fp32 to one in lower precision: calibrate, quantise, judge, write."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import onnx
+
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_export.convert.golden import add_golden
+from gtp_export.convert.graph import GraphError, write_model
+from gtp_export.convert.onnx_file import load_model, read_info, replace_info
+from gtp_export.quantise.accuracy import Accuracy, Bounds, Opinion, by_size, opinions
+from gtp_export.quantise.folding import fold_norms
+from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.half import to_half
+from gtp_export.quantise.int8 import (
+    CALIBRATIONS,
+    Int8Settings,
+    quantise_int8,
+    tensors_to_watch,
+)
+from gtp_export.quantise.layers import (
+    SENSITIVE,
+    Layer,
+    choose_layers,
+    list_layers,
+    name_nodes,
+)
+from gtp_export.quantise.positions import PositionSet, play_positions
+from gtp_export.quantise.ranges import Range, watch_tensors
+from gtp_export.quantise.speed import open_cpu
+
+INT8, FP16 = "int8", "fp16"
+CALIBRATION_POSITIONS = 400
+JUDGED_SHARE = 2
+"""So many positions are judged for each one that calibrates; they come from other games."""
+SEED = 20_250
+AUTO = "auto"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class QuantisePlan:
+    """What to make of a net."""
+
+    precision: str = INT8
+    seven_bit: bool = False
+    keep_fp32: tuple[str, ...] = SENSITIVE
+    """Groups, layers or beginnings of names; `auto` alone chooses by a sensitivity table."""
+    calibration: str = AUTO
+    """One of CALIBRATIONS, or `auto` for the one that measures better."""
+    positions: int = CALIBRATION_POSITIONS
+    bounds: Bounds = field(default_factory=Bounds)
+    force: bool = False
+    """Write the net even if it breaks the bounds."""
+
+    @property
+    def weight_bits(self) -> int:
+        """Bits of the integer weights, the sign included."""
+        return 7 if self.seven_bit else 8
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    info: NetInfo
+    accuracy: dict[str, Accuracy]
+    """By board size, and "all"."""
+    broken: list[str]
+    """Bounds that do not hold; only with force."""
+
+
+class Laboratory:
+    """A net in fp32, positions it played, and what it says about them."""
+
+    def __init__(self, source: Path, positions: int, say: Say) -> None:
+        """Read a net and let it play.
+
+        Raises:
+            NetFileError: It cannot be read, is not in fp32, or there is no encoder for it.
+        """
+        self.source = source
+        model = load_model(source)
+        self.info = read_info(source, model)
+        if self.info.precision != "fp32":
+            raise NetFileError(f"{source}: is in {self.info.precision} already; start from fp32")
+        net = NetEvaluator(open_cpu(source), lanes=1, max_batch=64, cache_mb=0)
+        say(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
+        self.calibration = play_positions(net, positions, SEED)
+        self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
+        self.original = opinions(net, self.judged)
+        self._calibration_opinions: list[Opinion] | None = None
+        self._net = net
+        edit = GraphEdit(model)
+        name_nodes(model)
+        edit.index()
+        fold_norms(edit)
+        self.model = edit.finish()
+        self.layers: list[Layer] = list_layers(GraphEdit(self.model))
+        self._ranges: dict[str, Range] = {}
+
+    def ranges(self, layers: frozenset[str]) -> dict[str, Range]:
+        """Return the ranges that quantising these layers needs."""
+        wanted = tensors_to_watch(GraphEdit(self.model), layers)
+        missing = [name for name in wanted if name not in self._ranges]
+        if missing:
+            found = watch_tensors(self.model, self.info, missing, self.calibration)
+            self._ranges.update(found)
+        return {name: self._ranges[name] for name in wanted}
+
+    def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
+        """Return the net with these layers in int8."""
+        return quantise_int8(self.model, self.ranges(settings.layers), settings)
+
+    def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
+        """Return how far a model is from the original, on games that calibrated nothing."""
+        return by_size(self.judged, self.original, self._ask(model, self.judged))
+
+    def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
+        """The same on the positions that calibrated, for choosing among settings."""
+        if self._calibration_opinions is None:
+            self._calibration_opinions = opinions(self._net, self.calibration)
+        found = self._ask(model, self.calibration)
+        return by_size(self.calibration, self._calibration_opinions, found)["all"]
+
+    def _ask(self, model: onnx.ModelProto, positions: PositionSet) -> list[Opinion]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "candidate.onnx"
+            write_model(model, path)
+            net = NetEvaluator(open_cpu(path), lanes=1, max_batch=64, cache_mb=0)
+        return opinions(net, positions)
+
+
+def quantise_file(
+    source: Path, target: Path, plan: QuantisePlan, say: Say, table: Say | None = None
+) -> Outcome:
+    """Write a net in lower precision to `target`, all of it or nothing.
+
+    Args:
+        source: A net in fp32 that describes itself.
+        target: The file to write.
+        plan: What to make of it.
+        say: Told in lines what is going on.
+        table: Given the table of what each group of layers costs; measured only if asked for.
+
+    Raises:
+        NetFileError: The source cannot be quantised, or the result breaks the bounds.
+        OSError: The target cannot be written.
+    """
+    if target.exists() and source.exists() and target.samefile(source):
+        raise NetFileError(f"{target}: the net cannot be written over itself")
+    laboratory = Laboratory(source, plan.positions, say)
+    if table is not None:
+        from gtp_export.quantise.sensitivity import measure_sensitivity
+
+        table(measure_sensitivity(laboratory, plan.weight_bits).text())
+    try:
+        return _quantise(laboratory, target, plan, say)
+    except GraphError as error:
+        raise NetFileError(f"{source}: {error}") from None
+
+
+def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say) -> Outcome:
+    if plan.precision == FP16:
+        model, what = to_half(laboratory.model), "fp16"
+    else:
+        settings = choose_settings(laboratory, plan, say)
+        model, what = laboratory.int8_model(settings), describe(laboratory.layers, settings)
+    info = replace(laboratory.info, precision=what)
+    replace_info(model, info)
+    accuracy = laboratory.judge(model)
+    broken = plan.bounds.broken(accuracy["all"])
+    if broken and not plan.force:
+        problem = "; ".join(broken)
+        raise NetFileError(
+            f"{laboratory.source}: not written as {plan.precision}: {problem} "
+            "(--keep-fp32 keeps more layers, --force writes it all the same)"
+        )
+    add_golden(model, info)
+    write_model(model, target)
+    return Outcome(info, accuracy, broken)
+
+
+def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int8Settings:
+    """Return the layers and the calibration for a plan.
+
+    Raises:
+        NetFileError: It names layers that there are not, or leaves none.
+    """
+    from gtp_export.quantise.sensitivity import mixed_precision
+
+    bits = plan.weight_bits
+    if plan.keep_fp32 == (AUTO,):
+        layers = mixed_precision(laboratory, plan.bounds, bits, say)
+    else:
+        layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
+    if not layers:
+        raise NetFileError(f"{laboratory.source}: no convolution is left to put in int8")
+    if plan.calibration != AUTO:
+        return Int8Settings(layers, plan.calibration, bits)
+    tried = {name: Int8Settings(layers, name, bits) for name in CALIBRATIONS}
+    loss = {name: _loss(laboratory, settings) for name, settings in tried.items()}
+    best = min(tried, key=lambda name: loss[name])
+    say(f"calibration: {best} ({', '.join(f'{n} {v:.4f}' for n, v in loss.items())})")
+    return tried[best]
+
+
+def _loss(laboratory: Laboratory, settings: Int8Settings) -> float:
+    """Return one number for two errors: KL in nats plus the win-rate error."""
+    found = laboratory.judge_on_calibration(laboratory.int8_model(settings))
+    return found.policy_kl + found.win_error
+
+
+def describe(layers: list[Layer], settings: Int8Settings) -> str:
+    """Return the precision for the net's description."""
+    kept = [layer for layer in layers if layer.name not in settings.layers]
+    text = "int8"
+    if settings.weight_bits != 8:
+        text += f" ({settings.weight_bits}-bit weights)"
+    if kept:
+        groups = dict.fromkeys("heads" if layer.is_head else layer.group for layer in kept)
+        text += f", fp32: {', '.join(groups)}"
+    return text

@@ -1,0 +1,135 @@
+"""What each group of layers costs in accuracy and brings in speed when it is put in int8."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_export.convert.graph import write_model
+from gtp_export.quantise.accuracy import Accuracy, Bounds, align
+from gtp_export.quantise.int8 import Int8Settings
+from gtp_export.quantise.layers import group_names, share
+from gtp_export.quantise.quantisation import Laboratory, Say
+from gtp_export.quantise.speed import measured_sizes, open_cpu, speeds
+
+MARGIN = 0.8
+"""A mixture is chosen to stay this far inside its bounds, for other positions are harder."""
+
+
+@dataclass(frozen=True)
+class GroupEffect:
+    """What putting one group in int8 does."""
+
+    group: str
+    multiplications: float
+    """Share of all."""
+    alone: Accuracy
+    """With nothing but this group in int8."""
+    saved: dict[int, float]
+    """By board size: microseconds an evaluation that are lost if, with all else in int8, this
+    group stays in fp32."""
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The table, with everything in int8 for comparison."""
+
+    groups: list[GroupEffect]
+    whole: Accuracy
+    whole_speedup: dict[int, float]
+    """By board size: evaluations a CPU-second with everything in int8, over those in fp32."""
+
+    def text(self) -> str:
+        """Return the table for people."""
+        sizes = sorted(self.whole_speedup)
+        titles = ["in int8", "multiplications", "policy KL", "top-1", "win error"]
+        titles += [f"us saved {size}x{size}" for size in sizes]
+        rows = [titles]
+        for one in self.groups:
+            row = [one.group, f"{one.multiplications:.1%}", *_accuracy_cells(one.alone)]
+            rows.append(row + [f"{one.saved[size]:.0f}" for size in sizes])
+        whole = ["everything", "100.0%", *_accuracy_cells(self.whole)]
+        rows.append(whole + [f"{self.whole_speedup[size]:.2f} times" for size in sizes])
+        return align(rows)
+
+
+def _accuracy_cells(found: Accuracy) -> list[str]:
+    return [f"{found.policy_kl:.4f}", f"{found.top1:.1%}", f"{found.win_error:.2%}"]
+
+
+def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity:
+    """Quantise every group alone, and everything but every group, and measure."""
+    layers = laboratory.layers
+    everything = frozenset(layer.name for layer in layers)
+    groups = {
+        name: frozenset(layer.name for layer in layers if layer.group == name)
+        for name in group_names(layers)
+    }
+    alone = {
+        name: _judge(laboratory, Int8Settings(members, weight_bits=weight_bits))
+        for name, members in groups.items()
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        nets = {"": open_cpu(laboratory.source)}
+        variants = {"everything": everything}
+        variants |= {name: everything - members for name, members in groups.items()}
+        for name, kept in variants.items():
+            settings = Int8Settings(kept, weight_bits=weight_bits)
+            nets[name] = _open(laboratory, settings, Path(folder))
+        sizes = measured_sizes(laboratory.calibration)
+        found = speeds(nets, laboratory.calibration, sizes)
+    effects = [
+        GroupEffect(
+            name,
+            share(layers, set(members)),
+            alone[name],
+            {n: 1e6 / found[name][n] - 1e6 / found["everything"][n] for n in sizes},
+        )
+        for name, members in groups.items()
+    ]
+    whole = _judge(laboratory, Int8Settings(everything, weight_bits=weight_bits))
+    ratios = {n: found["everything"][n] / found[""][n] for n in sizes}
+    return Sensitivity(effects, whole, ratios)
+
+
+def _judge(laboratory: Laboratory, settings: Int8Settings) -> Accuracy:
+    return laboratory.judge_on_calibration(laboratory.int8_model(settings))
+
+
+def _open(laboratory: Laboratory, settings: Int8Settings, folder: Path) -> OnnxNet:
+    path = folder / "variant.onnx"
+    write_model(laboratory.int8_model(settings), path)
+    return open_cpu(path)
+
+
+def mixed_precision(
+    laboratory: Laboratory, bounds: Bounds, weight_bits: int, say: Say
+) -> frozenset[str]:
+    """Return the layers to put in int8 so that the net keeps to its bounds and loses little speed.
+
+    All layers at first; as long as the bounds do not hold with a margin, the group goes back to
+    fp32 that costs most accuracy for the time it saves.
+    """
+    table = measure_sensitivity(laboratory, weight_bits)
+    say(table.text())
+    strict = Bounds(
+        bounds.max_kl * MARGIN,
+        1.0 - (1.0 - bounds.min_top1) * MARGIN,
+        bounds.max_win_error * MARGIN,
+    )
+    order = sorted(table.groups, key=_price, reverse=True)
+    chosen = {layer.name for layer in laboratory.layers}
+    for effect in order:
+        settings = Int8Settings(frozenset(chosen), weight_bits=weight_bits)
+        broken = strict.broken(_judge(laboratory, settings))
+        if not broken:
+            break
+        say(f"{effect.group} stays in fp32: {'; '.join(broken)}")
+        chosen -= {layer.name for layer in laboratory.layers if layer.group == effect.group}
+    return frozenset(chosen)
+
+
+def _price(effect: GroupEffect) -> float:
+    """Return what a group costs in accuracy for each microsecond that it saves."""
+    cost = effect.alone.policy_kl + effect.alone.win_error
+    return cost / max(1.0, sum(effect.saved.values()) / max(1, len(effect.saved)))
