@@ -6,6 +6,7 @@ import pytest
 
 from gtp_engine.commands.arguments import Parser, UsageError, parse_count, parse_size
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
+from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
 from gtp_engine.play.settings import Settings, customary_komi
 
@@ -41,7 +42,7 @@ VALUES = {
     "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
-    "memory": "500", "log": '"a.log"',
+    "memory": "500", "log": '"a.log"', "human_profile": '"preaz_5k"',
 }  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ponder=True,
         seed=3,
         log=Path("a.log"),
+        human_profile=HumanProfile.parse("preaz_5k"),
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9
 
@@ -79,6 +81,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ("playouts = true", "playouts must be a number or a string"),
         ("no-resign = 1", "no-resign must be true or false"),
         ("komi = nan", "komi: 'nan' is not a number"),
+        ("human-profile = 'rank_10d'", "human-profile: 'rank_10d' is no human profile"),
         ("[table]\nplayouts = 3", "unknown key 'table'"),
         ("playouts 3", "not a TOML file"),
     ],

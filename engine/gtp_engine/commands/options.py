@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.rules import MAX_KOMI, Rules
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
 
@@ -102,6 +103,13 @@ OPTIONS = (
     Option("resign-turns", "N", "after so many own turns below it (3)", parse_count, _RESIGNING),
     Option("no-resign", "", "never resign", bool, _RESIGNING),
     Option("net", "FILE|NAME", "the net: a file, or one that came along", str, _MACHINE),
+    Option(
+        "human-profile",
+        "NAME",
+        f"for a net that plays like people: like whom, e.g. preaz_5k ({DEFAULT_PROFILE})",
+        HumanProfile.parse,
+        _MACHINE,
+    ),
     Option("device", "DEVICE", "auto, cuda or cpu (auto)", _device, _MACHINE),
     Option("threads", "N", "search threads", parse_count, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),

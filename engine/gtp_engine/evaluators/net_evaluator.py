@@ -124,6 +124,11 @@ class NetEvaluator:
         """Whether the net has an ownership head."""
         return "ownership" in self.net.info.heads
 
+    @property
+    def takes_profile(self) -> bool:
+        """Whether the net plays like whomever `human_profile` names."""
+        return self.net.info.meta_features > 0
+
     def describe(self) -> str:
         """Return what is used, in one line."""
         info = self.net.info
@@ -188,7 +193,7 @@ class NetEvaluator:
             batch.spatial[slot],
             batch.features[slot, : self._n_globals],
         )
-        if self.net.info.meta_features:
+        if self.takes_profile:
             rows = _meta_rows(self.human_profile, width * height)
             batch.features[slot, self._n_globals :] = rows[line.turns[ply]["to_play"]]
 

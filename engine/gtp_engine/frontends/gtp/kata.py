@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
 from gtp_engine.frontends.gtp.gogui import set_up_stones
 from gtp_engine.frontends.gtp.info_lines import kata_line, shown_moves
@@ -100,29 +101,44 @@ def list_params(session: Session, arguments: Arguments) -> str:
 
 @commands.command("kata-get-param")
 def get_param(session: Session, arguments: Arguments) -> str:
-    """Give a parameter: a limit of the search for a move; 0 where there is none."""
+    """Give a parameter: a limit of the search, 0 where there is none, or the human profile."""
     settings = session.engine.settings
-    if _parameter(arguments) == "maxPlayouts":
-        return str(settings.playouts or 0)
-    return f"{settings.time or 0:g}"
+    match _parameter(arguments):
+        case "maxPlayouts":
+            return str(settings.playouts or 0)
+        case "maxTime":
+            return f"{settings.time or 0:g}"
+        case _:
+            return "" if settings.human_profile is None else settings.human_profile.name
 
 
 @commands.command("kata-set-param")
 def set_param(session: Session, arguments: Arguments) -> str:
     """Change a parameter from now on; 0 takes a limit away."""
     settings = session.engine.settings
-    if _parameter(arguments) == "maxPlayouts":
-        playouts = arguments.integer(1, "maxPlayouts")
-        if playouts < 0:
-            raise GtpError("syntax error: maxPlayouts must be 0 or more")
-        session.engine.settings = replace(settings, playouts=playouts or None)
-    else:
-        seconds = arguments.number(1, "maxTime", minimum=0)
-        session.engine.settings = replace(settings, time=seconds or None)
+    match _parameter(arguments):
+        case "maxPlayouts":
+            playouts = arguments.integer(1, "maxPlayouts")
+            if playouts < 0:
+                raise GtpError("syntax error: maxPlayouts must be 0 or more")
+            session.engine.settings = replace(settings, playouts=playouts or None)
+        case "maxTime":
+            seconds = arguments.number(1, "maxTime", minimum=0)
+            session.engine.settings = replace(settings, time=seconds or None)
+        case _:
+            _set_human_profile(session, arguments.word(1, "the human profile"))
     return ""
 
 
-_PARAMETERS = ("maxPlayouts", "maxTime")
+def _set_human_profile(session: Session, name: str) -> None:
+    try:
+        profile = HumanProfile.parse(name)
+    except ValueError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    session.net_engine().set_human_profile(profile)
+
+
+_PARAMETERS = ("maxPlayouts", "maxTime", "humanSLProfile")
 
 
 def _parameter(arguments: Arguments) -> str:
