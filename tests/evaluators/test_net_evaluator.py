@@ -222,8 +222,8 @@ def test_sizes_that_the_net_was_not_made_for_are_refused() -> None:
 
 
 def test_encoders_that_are_not_built_in_are_refused() -> None:
-    with pytest.raises(NetFileError, match="no encoder for 'dlgo1'"):
-        odd(encoder="dlgo1")
+    with pytest.raises(NetFileError, match="katago_v7 version 99"):
+        odd(encoder_version=99)
 
 
 def test_outputs_of_another_shape_or_without_numbers_are_refused() -> None:
