@@ -7,7 +7,8 @@ from tests.go.diagrams import position_of
 from tests.go.naive_ladders import ladders as naive_ladders
 from tests.go.random_positions import naive_copy, random_position
 
-from gtp_engine.go.coords import BLACK, WHITE, row_col
+from gtp_engine.go import ladders
+from gtp_engine.go.coords import BLACK, WHITE, point_at, row_col
 from gtp_engine.go.ladders import find_ladders, has_bit, new_reader
 from gtp_engine.go.position import Position
 
@@ -147,6 +148,19 @@ def test_long_ladder_and_its_breaker() -> None:
     assert laddered == set() == working[WHITE]
 
 
+def test_reading_stops_at_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = long_ladder(breaker=False)
+    position.play(BLACK, point_at(3, 4, 19))
+    chain = point_at(3, 3, 19)
+    reader = new_reader(1)
+    reader.board[0] = position.board
+    read_out = getattr(ladders._cannot_flee, "py_func", ladders._cannot_flee)
+    assert read_out(reader.board[0], chain, reader.work)
+    monkeypatch.setattr(ladders, "NODE_BUDGET", 20)
+    assert not read_out(reader.board[0], chain, reader.work), "taken to escape"
+    assert reader.board[0] == position.board
+
+
 def test_reading_leaves_the_board_as_it_was() -> None:
     reader = new_reader(1)
     for seed in range(60):
@@ -189,6 +203,15 @@ def test_against_plain_recursion(seed: int) -> None:
     assert {
         color: {row_col(point, width) for point in points} for color, points in working.items()
     } == expected_working
+
+
+def test_largest_board() -> None:
+    rows = [["."] * 25 for _ in range(25)]
+    for row, col in [(2, 3), (3, 2), (4, 2)]:
+        rows[row][col] = "X"
+    rows[3][3] = "O"
+    laddered, _ = read(position_of("\n".join("".join(row) for row in rows)))
+    assert {row_col(point, 25) for point in laddered} == {(3, 3)}
 
 
 def test_no_stone_no_ladder() -> None:

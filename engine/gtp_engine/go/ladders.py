@@ -78,7 +78,7 @@ class Reader(NamedTuple):
     """Everything else: moves, lists, undo rows."""
 
 
-def new_reader(slots: int = 2048) -> Reader:
+def new_reader(slots: int = 8192) -> Reader:
     """Return a reader that remembers up to this many positions (a power of two, 0.4 KB each)."""
     return Reader(np.zeros(slots, LADDERS), np.zeros(1, BOARD), np.zeros(_WORK_SIZE, np.int16))
 
