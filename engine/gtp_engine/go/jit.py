@@ -92,8 +92,8 @@ CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 
 
 def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Let integers wrap round without a warning, as they do in compiled code."""
-    wrapped: Callable[..., Result] = np.errstate(over="ignore")(function)
+    """Let integers wrap round and NaN arise without a warning, as they do in compiled code."""
+    wrapped: Callable[..., Result] = np.errstate(over="ignore", invalid="ignore")(function)
     return wrapped
 
 
