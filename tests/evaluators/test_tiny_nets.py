@@ -10,7 +10,7 @@ from tests.evaluators.reference_rows import Row, planes_of, position_of, read_ro
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
 from gtp_engine.evaluators.onnx_runtime import OnnxNet
-from gtp_engine.go.coords import WHITE, parse_color, parse_vertex
+from gtp_engine.go.coords import BLACK, WHITE, parse_color, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import transform
 from gtp_export.convert.conversion import convert_file
@@ -142,6 +142,26 @@ def test_katago(reference_data: Path, open_tiny: Open, name: str) -> None:
             check_ownership(found, row)
         except AssertionError as error:
             raise AssertionError(f"{name}, row {row['id']}: {error}") from error
+
+
+def test_the_cache_tells_profiles_apart(reference_data: Path, open_tiny: Open) -> None:
+    evaluator = open_tiny("kata-v15-b2c24nbt-humansl-meta")
+    assert evaluator.takes_profile
+    values = []
+    for name in ("rank_20k", "rank_9d", "rank_20k", "rank_9d_20k", "rank_20k_9d"):
+        evaluator.human_profile = HumanProfile.parse(name)
+        batch = evaluator.new_batch(2, 9, 9)
+        for slot, color in enumerate((BLACK, WHITE)):
+            position = Position(9)
+            position.to_play = color
+            rules = position.rules.flags
+            evaluator.encode(batch, slot, position.line, position.ply, rules, 0, 0.0)
+        evaluator.evaluate(batch, 2)
+        values.append([float(value) for value in batch.value])
+    assert values[0] == values[2]
+    assert len({black for black, _ in values}) == 4, "the mover's rank and the other's both count"
+    assert len({white for _, white in values}) == 4
+    assert evaluator.cache_hits == 2
 
 
 # Leela Zero --------------------------------------------------------------------------------------

@@ -69,6 +69,8 @@ def write_key(batch: LeafBatch, slot: int) -> None:
         low += bits * _COEFFICIENTS[0, 1 + i]
         high += bits * _COEFFICIENTS[1, 1 + i]
     optimism = _feature_bits(batch.optimism[slot])
+    # Features that are whole numbers leave the low bits alone, by which entries are found.
+    low ^= low >> uint64(32)
     batch.keys[slot, 0] = low ^ (optimism * _COEFFICIENTS[1, 1])
     batch.keys[slot, 1] = high ^ (optimism * _COEFFICIENTS[0, 1])
 

@@ -77,6 +77,27 @@ def _meta_rows(profile: HumanProfile, area: int) -> Features:
     )
 
 
+def _check_inputs(net: OnnxNet) -> None:
+    """Make sure that everything the net wants to be told is known here; raise NetFileError."""
+    info = net.info
+    version, planes, n_globals = ENCODERS[info.encoder]
+    if info.encoder_version != version:
+        raise NetFileError(
+            f"{net.path}: the net takes inputs of {info.encoder} version"
+            f" {info.encoder_version}; this engine makes version {version}"
+        )
+    if (info.spatial_planes, info.global_features) != (planes, n_globals):
+        raise NetFileError(
+            f"{net.path}: the net takes {info.spatial_planes} planes and {info.global_features}"
+            f" globals, but {info.encoder} makes {planes} and {n_globals}"
+        )
+    if info.meta_features not in (0, N_META):
+        raise NetFileError(
+            f"{net.path}: the net takes {info.meta_features} numbers about the players;"
+            f" known are {N_META}"
+        )
+
+
 class NetEvaluator:
     """Evaluates positions with one net on one device, for any number of threads."""
 
@@ -92,20 +113,13 @@ class NetEvaluator:
         Raises:
             NetFileError: The net wants to be told things that are not known.
         """
-        info = net.info
-        known = (ENCODERS[info.encoder][0], info.meta_features)
-        if known not in ((info.encoder_version, 0), (info.encoder_version, N_META)):
-            raise NetFileError(
-                f"{net.path}: the net takes inputs of {info.encoder} version"
-                f" {info.encoder_version} with {info.meta_features} numbers about the players,"
-                f" which this version of the engine cannot provide"
-            )
+        _check_inputs(net)
         self.net = net
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.queue = EvaluationQueue(net.run, lanes, max_batch)
-        self._encode = find_encoder(info.encoder)
-        self._n_globals = ENCODERS[info.encoder][2]
+        self._encode = find_encoder(net.info.encoder)
+        self._n_globals = net.info.global_features
         self.cache_hits = 0
         self._layout = output_layout(net.info)
         self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
