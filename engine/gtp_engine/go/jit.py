@@ -32,6 +32,7 @@ def _source_hash() -> str:
         digest.update(version(name).encode())
     digest.update(platform.python_version().encode())
     root = Path(__file__).resolve().parent.parent
+    digest.update(str(root).encode())  # Numba's index knows a source by its path too
     paths = [path for folder in KERNEL_FOLDERS for path in (root / folder).rglob("*.py")]
     for path in sorted(paths):
         digest.update(path.relative_to(root).as_posix().encode())
