@@ -28,6 +28,7 @@ from gtp_engine.play.settings import (
     default_memory,
 )
 from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
@@ -96,6 +97,7 @@ class Engine:
         self._rules = replace(self._rules, komi=self._first_komi())
         self._hopeless = {1: 0, 2: 0}
         self._loading = False
+        self._params = SearchParams()
         self._compiler: subprocess.Popen[bytes] | None = None
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
@@ -188,6 +190,7 @@ class Engine:
         threads, batch = evaluator.suggest(self.settings.threads, self.settings.batch)
         return Search(
             evaluator,
+            self._params,
             threads=threads,
             batch=batch,
             memory_mb=self._memory_mb - self._cache_mb,
@@ -483,6 +486,19 @@ class Engine:
             raise EngineUnavailableError("the evaluator in use is no net")
         self._say_doubts()
         return net.raw_evaluation(self.position, symmetry, optimism)
+
+    @property
+    def search_params(self) -> SearchParams:
+        """The parameters that steer the search."""
+        return self._params
+
+    @search_params.setter
+    def search_params(self, params: SearchParams) -> None:
+        self._stop_pondering()
+        self._params = params
+        if self._search is not None:
+            self._search.params = params
+            self._search.clear()
 
     def set_human_profile(self, profile: HumanProfile) -> None:
         """Play like other people from now on.

@@ -14,6 +14,7 @@ from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.search.params import RANGES
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
@@ -101,15 +102,18 @@ def list_params(session: Session, arguments: Arguments) -> str:
 
 @commands.command("kata-get-param")
 def get_param(session: Session, arguments: Arguments) -> str:
-    """Give a parameter: a limit of the search, 0 where there is none, or the human profile."""
+    """Give a parameter: a limit (0 where there is none), the human profile, or the search's."""
     settings = session.engine.settings
     match _parameter(arguments):
         case "maxPlayouts":
             return str(settings.playouts or 0)
         case "maxTime":
             return f"{settings.time or 0:g}"
-        case _:
+        case "humanSLProfile":
             return "" if settings.human_profile is None else settings.human_profile.name
+        case name:
+            value = getattr(session.engine.search_params, name)
+            return str(value).lower() if isinstance(value, bool) else f"{value:g}"
 
 
 @commands.command("kata-set-param")
@@ -125,8 +129,14 @@ def set_param(session: Session, arguments: Arguments) -> str:
         case "maxTime":
             seconds = arguments.number(1, "maxTime", minimum=0)
             session.engine.settings = replace(settings, time=seconds or None)
-        case _:
+        case "humanSLProfile":
             _set_human_profile(session, arguments.word(1, "the human profile"))
+        case name:
+            value = arguments.word(1, "the parameter's value")
+            try:
+                session.engine.search_params = session.engine.search_params.with_option(name, value)
+            except ValueError as error:
+                raise GtpError(f"syntax error: {error}") from None
     return ""
 
 
@@ -138,13 +148,13 @@ def _set_human_profile(session: Session, name: str) -> None:
     session.net_engine().set_human_profile(profile)
 
 
-_PARAMETERS = ("maxPlayouts", "maxTime", "humanSLProfile")
+_PARAMETERS = ("maxPlayouts", "maxTime", "humanSLProfile", *RANGES)
 
 
 def _parameter(arguments: Arguments) -> str:
     name = arguments.word(0, "a parameter's name")
     if name not in _PARAMETERS:
-        raise GtpError(f"unknown parameter {name[:40]!r}; known are {', '.join(_PARAMETERS)}")
+        raise GtpError(f"unknown parameter {name[:40]!r}; see kata-list-params")
     return name
 
 
