@@ -39,6 +39,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.search.limits",
     "gtp_engine.play.settings",
     "gtp_engine.play.engine",
+    "gtp_engine.play.loading",
     "gtp_engine.commands.arguments",
     "gtp_engine.commands.benchmark",
     "gtp_engine.commands.gtp",

@@ -9,7 +9,8 @@ import numpy as np
 from gtp_engine.evaluators.net_evaluator import RawEvaluation
 from gtp_engine.go.coords import PASS, action_to_point, parse_vertex
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.engine import Engine, EngineUnavailableError
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.analysis import Analysis, MoveReport
 from gtp_engine.search.limits import Limits, ReportRequest
@@ -36,6 +37,23 @@ class FakeSearch:
         self._stopped.clear()
 
 
+class FakeLoader(Loader):
+    """Loads the kernels, and no net."""
+
+    def __init__(self, settings: Settings, net_error: str | None) -> None:
+        """Begin.
+
+        Args:
+            settings: As for the real loader.
+            net_error: Why there is no net; None pretends that there is one.
+        """
+        super().__init__(settings, lambda line: None)
+        self._reason = net_error
+
+    def _load_net(self) -> None:
+        self._net_error = self._reason
+
+
 class FakeEngine(Engine):
     """Plays scripted moves, then the first legal point; analyses until stopped."""
 
@@ -57,6 +75,7 @@ class FakeEngine(Engine):
             bug: What genmove and the analyses raise.
         """
         super().__init__(settings, lambda line: None)
+        self._loader = FakeLoader(self.settings, net_error)
         self._script = list(moves)
         self._net_error = net_error
         self._genmove_waits = genmove_waits
@@ -66,9 +85,6 @@ class FakeEngine(Engine):
         self.was_stopped = False
         self.requests: list[ReportRequest] = []
         self.dead: list[str] = []
-
-    def _load_net(self) -> None:
-        self._net.error = self._net_error
 
     @property
     def search(self):

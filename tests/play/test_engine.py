@@ -20,7 +20,8 @@ from gtp_engine.go.line import Line
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.clock import Absolute, PlayerTime
-from gtp_engine.play.engine import Engine, EngineUnavailableError
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
 from gtp_engine.search.limits import Limits, ReportRequest
 

@@ -4,13 +4,11 @@ The class is made at once and loads its parts behind the caller's back: kernels 
 net. Whoever asks for something waits for just the part it needs.
 """
 
-import random
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
@@ -21,12 +19,8 @@ from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock import Clock, MoveTime, outlook
 from gtp_engine.play.decision import Decision, ResignRule
-from gtp_engine.play.settings import (
-    DEFAULT_SECONDS_PER_MOVE,
-    Settings,
-    customary_komi,
-    default_memory,
-)
+from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 
@@ -40,24 +34,6 @@ if TYPE_CHECKING:
 
 STATUS_PLAYOUTS = 64
 """Playouts whose ownership decides which stones are dead."""
-
-
-LARGEST_CACHE_MB = 128
-"""Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
-
-_NO_PROFILE = "the net in use does not play like people, and takes no human profile"
-
-
-class EngineUnavailableError(RuntimeError):
-    """The engine cannot think; the message says why in one sentence."""
-
-
-@dataclass
-class _Part:
-    """Something loaded in the background."""
-
-    ready: threading.Event
-    error: str | None = None
 
 
 def say(line: str) -> None:
@@ -83,119 +59,24 @@ class Engine:
         """
         self.settings = settings or Settings()
         self.clock = Clock()
-        self.progress = "starting"
-        """What is being loaded, for people who wait."""
         self._say = say
-        self._kernels = _Part(threading.Event())
-        self._net = _Part(threading.Event())
-        self._evaluator = evaluator
-        self._search: Search | None = None
+        self._loader = Loader(self.settings, say, evaluator)
         self._position: Position | None = None
-        self._rules = self.settings.rules
-        self._size = self.settings.size
         self._komi_is_set = self.settings.komi is not None
-        self._rules = replace(self._rules, komi=self._first_komi())
         self._hopeless = {1: 0, 2: 0}
-        self._loading = False
-        self._params = SearchParams()
-        self._compiler: subprocess.Popen[bytes] | None = None
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
-        self._guard = threading.Lock()
 
     # Loading --------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Begin to load kernels and net in the background, once."""
-        with self._guard:
-            if self._loading:
-                return
-            self._loading = True
-        threading.Thread(target=self._load_kernels, daemon=True).start()
-
-    def _load_kernels(self) -> None:
-        try:
-            from gtp_engine.go import jit
-
-            if jit.CACHE_IS_WARM or not jit.JIT_ENABLED:
-                self.progress = "loading the kernels"
-            else:
-                kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
-                self.progress = f"compiling the kernels ({kept}, about half a minute)"
-                if jit.CACHE_FOLDER is not None and self._evaluator is None:
-                    from gtp_engine.play.warmup import start_child
-
-                    self._compiler = start_child(self.settings.net)
-            from gtp_engine.go.position import Position
-
-            self._position = Position(*self._size, self._rules)
-        except Exception as error:
-            self._kernels.error = f"the kernels cannot be loaded: {error}"
-        finally:
-            self._kernels.ready.set()
-        if self._kernels.error is None:
-            self._load_net()
-        else:
-            self._net.error = self._kernels.error
-        self._net.ready.set()
-
-    def _load_net(self) -> None:
-        try:
-            if self._compiler is not None:
-                from gtp_engine.play.warmup import compile_search
-
-                compile_search()
-                self._compiler.wait()
-            if self._evaluator is None:
-                self._evaluator = self._open_net()
-            self._search = self._new_search(self._evaluator)
-        except (NetFileError, OSError) as error:
-            self._net.error = str(error)
-            self._say(str(error))
-        except Exception as error:
-            self._net.error = f"the net cannot be used: {type(error).__name__}: {error}"
-            self._say(self._net.error)
-
-    def _open_net(self) -> "NetEvaluator":
-        from gtp_engine.evaluators.net_evaluator import open_net
-
-        net = open_net(
-            self.settings.net,
-            self.settings.device,
-            say=self._say,
-            threads=self.settings.threads,
-            max_batch=self.settings.batch,
-            cache_mb=self._cache_mb,
-        )
-        self._say(net.describe())
-        profile = self.settings.human_profile
-        if profile is not None and net.takes_profile:
-            net.human_profile = profile
-        elif profile is not None:
-            self._say(f"warning: {_NO_PROFILE}; the profile {profile.name} changes nothing")
-        return net
+        self._loader.start()
 
     @property
-    def _memory_mb(self) -> int:
-        return self.settings.memory or default_memory()
-
-    @property
-    def _cache_mb(self) -> int:
-        return min(LARGEST_CACHE_MB, self._memory_mb // 4)
-
-    def _new_search(self, evaluator: "Evaluator") -> "Search":
-        from gtp_engine.search.search import Search
-
-        seed = self.settings.seed
-        threads, batch = evaluator.suggest(self.settings.threads, self.settings.batch)
-        return Search(
-            evaluator,
-            self._params,
-            threads=threads,
-            batch=batch,
-            memory_mb=self._memory_mb - self._cache_mb,
-            seed=random.randrange(2**31) if seed is None else seed,
-        )
+    def progress(self) -> str:
+        """What is being loaded, for people who wait."""
+        return self._loader.progress
 
     def wait_ready(self) -> None:
         """Wait until the engine can think.
@@ -203,20 +84,17 @@ class Engine:
         Raises:
             EngineUnavailableError: It never will.
         """
-        self.load()
-        self._net.ready.wait()
-        if self._net.error is not None:
-            raise EngineUnavailableError(self._net.error)
+        self._loader.wait_ready()
 
     @property
     def is_ready(self) -> bool:
         """Whether `wait_ready` would return at once."""
-        return self._net.ready.is_set()
+        return self._loader.is_ready
 
     @property
     def has_kernels(self) -> bool:
         """Whether `position` would return at once."""
-        return self._kernels.ready.is_set()
+        return self._loader.has_kernels
 
     @property
     def search(self) -> "Search":
@@ -226,18 +104,19 @@ class Engine:
             EngineUnavailableError: There is no usable net.
         """
         self.wait_ready()
-        assert self._search is not None
-        return self._search
+        assert self._loader.search is not None
+        return self._loader.search
 
     # The game -------------------------------------------------------------------------------------
 
     @property
     def position(self) -> "Position":
         """The game, once the kernels are there."""
-        self.load()
-        self._kernels.ready.wait()
+        self._loader.wait_kernels()
         if self._position is None:
-            raise EngineUnavailableError(self._kernels.error or "the kernels cannot be loaded")
+            from gtp_engine.go.position import Position
+
+            self._position = Position(*self.settings.size, self._first_rules())
         return self._position
 
     @property
@@ -266,10 +145,12 @@ class Engine:
     def _customary(self, rules: Rules) -> float:
         return customary_komi(rules, self.position.width, self.position.height)
 
-    def _first_komi(self) -> float:
-        if self.settings.komi is not None:
-            return self.settings.komi
-        return customary_komi(self.settings.rules, *self._size)
+    def _first_rules(self) -> Rules:
+        settings = self.settings
+        komi = settings.komi
+        if komi is None:
+            komi = customary_komi(settings.rules, *settings.size)
+        return replace(settings.rules, komi=komi)
 
     def new_game(self, width: int, height: int) -> None:
         """Clear the board and the clock; komi and rules stay.
@@ -431,14 +312,11 @@ class Engine:
         self._say_doubts()
         self._stop_pondering()
         position = self._position_to_play(color)
-        decision = decide(
-            search,
-            position,
-            limits or self.move_limits(color),
-            report,
-            cleanup=cleanup,
-        )
-        search.forget_stop()
+        limits = limits or self.move_limits(color)
+        try:
+            decision = decide(search, position, limits, report, cleanup=cleanup)
+        finally:
+            search.forget_stop()
         decision = self._resign_or(decision, position, commit)
         if commit:
             self.clock.spend(color, time.monotonic() - started)
@@ -466,8 +344,8 @@ class Engine:
 
     def stop(self) -> None:
         """End the running search soon, from any thread."""
-        if self._search is not None:
-            self._search.stop()
+        if self._loader.search is not None:
+            self._loader.search.stop()
 
     def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> "RawEvaluation":
         """Return what the net says about the position.
@@ -490,15 +368,15 @@ class Engine:
     @property
     def search_params(self) -> SearchParams:
         """The parameters that steer the search."""
-        return self._params
+        return self._loader.params
 
     @search_params.setter
     def search_params(self, params: SearchParams) -> None:
         self._stop_pondering()
-        self._params = params
-        if self._search is not None:
-            self._search.params = params
-            self._search.clear()
+        self._loader.params = params
+        if self._loader.search is not None:
+            self._loader.search.params = params
+            self._loader.search.clear()
 
     def set_human_profile(self, profile: HumanProfile) -> None:
         """Play like other people from now on.
@@ -509,7 +387,7 @@ class Engine:
         self.wait_ready()
         net = self._net_evaluator()
         if net is None or not net.takes_profile:
-            raise EngineUnavailableError(_NO_PROFILE)
+            raise EngineUnavailableError(NO_PROFILE)
         self._stop_pondering()
         self.settings = replace(self.settings, human_profile=profile)
         net.human_profile = profile
@@ -519,7 +397,8 @@ class Engine:
         """Return the net, once loaded; None if positions are judged by something else."""
         from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
-        return self._evaluator if isinstance(self._evaluator, NetEvaluator) else None
+        evaluator = self._loader.evaluator
+        return evaluator if isinstance(evaluator, NetEvaluator) else None
 
     def _say_doubts(self) -> None:
         """Tell the user once of each thing about this game that the net was not made for."""
@@ -622,9 +501,8 @@ class Engine:
 
     def describe(self) -> str:
         """Return what plays, in one line."""
-        if self._evaluator is None:
-            return "no net yet"
-        return self._evaluator.name
+        evaluator = self._loader.evaluator
+        return "no net yet" if evaluator is None else evaluator.name
 
     def cpu_seconds(self) -> float:
         """Return the processor time this process has used."""
@@ -632,8 +510,6 @@ class Engine:
 
     def close(self) -> None:
         """Stop thinking."""
-        if self._compiler is not None and self._compiler.poll() is None:
-            self._compiler.kill()
+        self._loader.close()
         self.stop()
-        if self._ponderer is not None and self._net.ready.is_set():
-            self._stop_pondering()
+        self._stop_pondering()

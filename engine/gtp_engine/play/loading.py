@@ -1,0 +1,189 @@
+"""Load what a player needs behind its back: kernels first, then the net, then the search.
+
+Whoever asks for a part waits for just that part. At the first start of a version the kernels are
+compiled, see `warmup.py`. Only the standard library is imported here.
+"""
+
+import random
+import subprocess
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.search.params import SearchParams
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+    from gtp_engine.search.search import Search
+
+LARGEST_CACHE_MB = 128
+"""Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
+
+NO_PROFILE = "the net in use does not play like people, and takes no human profile"
+
+
+class EngineUnavailableError(RuntimeError):
+    """The engine cannot think; the message says why in one sentence."""
+
+
+class Loader:
+    """Kernels, net and search of one engine, loaded in a thread of their own."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        say: Callable[[str], None],
+        evaluator: "Evaluator | None" = None,
+    ) -> None:
+        """Prepare; nothing is loaded before `start`.
+
+        Args:
+            settings: Which net on what device, threads, memory.
+            say: Called with lines for the user.
+            evaluator: Judges positions in place of the settings' net.
+        """
+        self.progress = "starting"
+        """What is being loaded, for people who wait."""
+        self.evaluator = evaluator
+        self.search: Search | None = None
+        self.params = SearchParams()
+        """Parameters that the search begins with."""
+        self._settings = settings
+        self._say = say
+        self._kernels_ready = threading.Event()
+        self._net_ready = threading.Event()
+        self._kernels_error: str | None = None
+        self._net_error: str | None = None
+        self._compiler: subprocess.Popen[bytes] | None = None
+        self._is_started = False
+        self._guard = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to load in the background, once."""
+        with self._guard:
+            if self._is_started:
+                return
+            self._is_started = True
+        threading.Thread(target=self._load, daemon=True).start()
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether `wait_kernels` would return at once."""
+        return self._kernels_ready.is_set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `wait_ready` would return at once."""
+        return self._net_ready.is_set()
+
+    def wait_kernels(self) -> None:
+        """Wait until boards can be made.
+
+        Raises:
+            EngineUnavailableError: They never can.
+        """
+        self.start()
+        self._kernels_ready.wait()
+        if self._kernels_error is not None:
+            raise EngineUnavailableError(self._kernels_error)
+
+    def wait_ready(self) -> None:
+        """Wait until positions can be searched.
+
+        Raises:
+            EngineUnavailableError: They never can.
+        """
+        self.start()
+        self._net_ready.wait()
+        if self._net_error is not None:
+            raise EngineUnavailableError(self._net_error)
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        if self._compiler is not None and self._compiler.poll() is None:
+            self._compiler.kill()
+
+    def _load(self) -> None:
+        try:
+            self._load_kernels()
+        except Exception as error:
+            self._kernels_error = self._net_error = f"the kernels cannot be loaded: {error}"
+        self._kernels_ready.set()
+        if self._kernels_error is None:
+            self._load_net()
+        self._net_ready.set()
+
+    def _load_kernels(self) -> None:
+        from gtp_engine.go import jit
+
+        self.progress = "loading the kernels"
+        if not jit.CACHE_IS_WARM and jit.JIT_ENABLED:
+            kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
+            self.progress = f"compiling the kernels ({kept}, about half a minute)"
+            if jit.CACHE_FOLDER is not None and self.evaluator is None:
+                from gtp_engine.play.warmup import start_child
+
+                self._compiler = start_child(self._settings.net)
+        import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
+
+    def _load_net(self) -> None:
+        try:
+            if self._compiler is not None:
+                from gtp_engine.play.warmup import compile_search
+
+                compile_search()
+                self._compiler.wait()
+            if self.evaluator is None:
+                self.evaluator = self._open_net()
+            self.search = self._new_search(self.evaluator)
+        except (NetFileError, OSError) as error:
+            self._net_error = str(error)
+        except Exception as error:
+            self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
+        if self._net_error is not None:
+            self._say(self._net_error)
+
+    def _open_net(self) -> "NetEvaluator":
+        from gtp_engine.evaluators.net_evaluator import open_net
+
+        settings = self._settings
+        net = open_net(
+            settings.net,
+            settings.device,
+            say=self._say,
+            threads=settings.threads,
+            max_batch=settings.batch,
+            cache_mb=self._cache_mb,
+        )
+        self._say(net.describe())
+        profile = settings.human_profile
+        if profile is not None and net.takes_profile:
+            net.human_profile = profile
+        elif profile is not None:
+            self._say(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
+        return net
+
+    @property
+    def _memory_mb(self) -> int:
+        return self._settings.memory or default_memory()
+
+    @property
+    def _cache_mb(self) -> int:
+        return min(LARGEST_CACHE_MB, self._memory_mb // 4)
+
+    def _new_search(self, evaluator: "Evaluator") -> "Search":
+        from gtp_engine.search.search import Search
+
+        settings = self._settings
+        threads, batch = evaluator.suggest(settings.threads, settings.batch)
+        return Search(
+            evaluator,
+            self.params,
+            threads=threads,
+            batch=batch,
+            memory_mb=self._memory_mb - self._cache_mb,
+            seed=random.randrange(2**31) if settings.seed is None else settings.seed,
+        )
