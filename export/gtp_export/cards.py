@@ -34,7 +34,7 @@ def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, A
         f"# {info.name}",
         _what(info),
         "## Data",
-        f"{info.trained_on}.",
+        f"{info.trained_on[:1].upper()}{info.trained_on[1:]}.",
         _data_table(facts["positions"]),
         "## Training",
         _training(facts, metrics),
@@ -44,9 +44,9 @@ def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, A
         "owner by point:",
         _metrics_table(metrics["valid"]),
         "## Strength",
-        info.strength or "Not measured yet.",
+        f"{info.strength or 'Not measured yet'}.",
         "## Licence",
-        info.licence,
+        f"{info.licence}.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -91,13 +91,15 @@ def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
 
 
 def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    losses = ", ".join(f"{name} {loss}" for name, loss in metrics["losses"].items())
+    losses = ", ".join(
+        f"{name} {loss}" for name, loss in metrics["losses"].items() if name != "gradient"
+    )
     return (
         f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
         f"{metrics['seconds'] / 60:.0f} minutes with {facts['processes']} processes on a CPU: "
         f"SGD with Nesterov momentum, learning rate {facts['learning_rate']} falling along a "
         "cosine, batch renormalisation, bf16, the eight symmetries, averaged weights. "
-        f"Last losses: {losses}."
+        f"Last losses: {losses} (the ownership's includes the targets' own entropy)."
     )
 
 
