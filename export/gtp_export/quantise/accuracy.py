@@ -1,52 +1,9 @@
-"""How far a net in lower precision is from the original, in what a search makes of it."""
+"""What a net in lower precision must keep to, and how it does by board size, as a table."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare
 from gtp_export.quantise.positions import PositionSet
-
-TINY = 1e-12
-"""Added to probabilities before taking logarithms."""
-
-Floats = NDArray[np.float32]
-
-
-class Opinion(NamedTuple):
-    """What a net says about a batch of positions, for the side to move."""
-
-    policy: Floats
-    """[B, A + 1] over the legal moves as they stand in the batch, zeros behind."""
-    winrate: Floats
-    """[B] 0..1."""
-    lead: Floats
-    """[B] points."""
-    ownership: Floats
-    """[B, A] or [B, 0]."""
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Means over positions of the distance between two nets."""
-
-    positions: int
-    policy_kl: float
-    """Kullback-Leibler divergence from the original's policy, nats."""
-    top1: float
-    """Share of positions where both like the same move best."""
-    win_error: float
-    """Difference of the winning chances, 0..1."""
-    win_error_p99: float
-    """The same in the worst position of a hundred."""
-    lead_error: float
-    """Difference in points."""
-    ownership_error: float
-    """Difference a point of the board, of a range from -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -68,47 +25,6 @@ class Bounds:
             limit = f"{self.max_win_error:.2%}"
             complaints.append(f"win-rate error {found.win_error:.2%} is above {limit}")
         return complaints
-
-
-def opinions(net: NetEvaluator, positions: PositionSet) -> list[Opinion]:
-    """Return what a net says about every batch of positions."""
-    return [_opinion(net, batch) for batch in positions.batches]
-
-
-def _opinion(net: NetEvaluator, batch: LeafBatch) -> Opinion:
-    net.evaluate(batch, len(batch.features), use_cache=False)
-    legal = np.arange(batch.priors.shape[1])[None, :] < batch.n_moves[:, None]
-    return Opinion(
-        policy=np.where(legal, batch.priors, 0.0).astype(np.float32),
-        winrate=(1.0 + batch.value) / 2.0,
-        lead=batch.lead.copy(),
-        ownership=batch.ownership.copy(),
-    )
-
-
-def compare(original: Iterable[Opinion], other: Iterable[Opinion]) -> Accuracy:
-    """Return how far two nets are apart on the same positions."""
-    columns = [_distances(a, b) for a, b in zip(original, other, strict=True)]
-    kl, same, win, lead, owned = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return Accuracy(
-        positions=len(kl),
-        policy_kl=float(kl.mean()),
-        top1=float(same.mean()),
-        win_error=float(win.mean()),
-        win_error_p99=float(np.quantile(win, 0.99)),
-        lead_error=float(lead.mean()),
-        ownership_error=float(owned.mean()),
-    )
-
-
-def _distances(a: Opinion, b: Opinion) -> tuple[Floats, ...]:
-    """Return the distances of each position: KL, same best move, win, lead, ownership."""
-    ratio = np.log(a.policy + TINY) - np.log(b.policy + TINY)
-    kl = (a.policy * ratio).sum(axis=1)
-    same = a.policy.argmax(axis=1) == b.policy.argmax(axis=1)
-    none = np.zeros(len(kl), np.float32)
-    owned = np.abs(a.ownership - b.ownership).mean(axis=1) if a.ownership.size else none
-    return kl, same, np.abs(a.winrate - b.winrate), np.abs(a.lead - b.lead), owned
 
 
 def by_size(

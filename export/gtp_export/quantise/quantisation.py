@@ -7,12 +7,13 @@ from pathlib import Path
 
 import onnx
 
+from gtp_engine.evaluators.accuracy import Accuracy, Opinion, opinions
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, read_info, replace_info
-from gtp_export.quantise.accuracy import Accuracy, Bounds, Opinion, by_size, opinions
+from gtp_export.quantise.accuracy import Bounds, by_size
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.half import to_half
@@ -93,7 +94,7 @@ class Laboratory:
         say(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
         self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
-        self.original = opinions(net, self.judged)
+        self.original = opinions(net, self.judged.batches)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net
         edit = GraphEdit(model)
@@ -124,7 +125,7 @@ class Laboratory:
     def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
         """The same on the positions that calibrated, for choosing among settings."""
         if self._calibration_opinions is None:
-            self._calibration_opinions = opinions(self._net, self.calibration)
+            self._calibration_opinions = opinions(self._net, self.calibration.batches)
         found = self._ask(model, self.calibration)
         return by_size(self.calibration, self._calibration_opinions, found)["all"]
 
@@ -133,7 +134,7 @@ class Laboratory:
             path = Path(folder) / "candidate.onnx"
             write_model(model, path)
             net = NetEvaluator(open_cpu(path), lanes=1, max_batch=64, cache_mb=0)
-        return opinions(net, positions)
+        return opinions(net, positions.batches)
 
 
 def quantise_file(

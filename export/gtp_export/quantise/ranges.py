@@ -69,10 +69,11 @@ def _values(
     )
     for batch in positions.batches:
         feed: dict[str, NDArray[np.uint8] | NDArray[np.float32]] = {SPATIAL_INPUT: batch.spatial}
-        if info.global_features:
-            feed[GLOBAL_INPUT] = batch.features
+        split = info.global_features
+        if split:
+            feed[GLOBAL_INPUT] = batch.features[:, :split]
         if info.meta_features:
-            feed[META_INPUT] = np.zeros((len(batch.spatial), info.meta_features), np.float32)
+            feed[META_INPUT] = batch.features[:, split:]
         yield from zip(names, session.run(None, feed), strict=True)
 
 

@@ -1,0 +1,129 @@
+"""`gtp-engine net bench`: evaluations a second by device, board size and batch."""
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from gtp_engine.commands.net import say
+from gtp_engine.commands.net_table import align
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.onnx_runtime import OnnxNet, cuda_obstacle
+from gtp_engine.search.signature import random_position
+
+CPU_BATCHES = (1, 4)
+GPU_BATCHES = (1, 16, 64, 256)
+SIZES = ((9, 9), (19, 19))
+ROUNDS = 5
+"""Turns that each net gets; its fastest counts, for other programs only ever slow one down."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The speed of one net under one set of circumstances."""
+
+    net: str
+    file: str
+    device: str
+    board: str
+    batch: int
+    per_second: float
+    """Evaluations a second of the clock."""
+    per_cpu_second: float
+    """Evaluations a second of processor time."""
+    times: float
+    """Speed over that of the first net: of the processor on a CPU, of the clock on a GPU."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure and print a table."""
+    found: list[Measurement] = []
+    for device in _devices(args.device):
+        nets = [
+            NetEvaluator(OnnxNet(find_net(wanted), device, say), lanes=1, max_batch=1024)
+            for wanted in args.nets or [None]
+        ]
+        batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)
+        for width, height in args.size or SIZES:
+            for batch in batches:
+                found += _measure(nets, width, height, batch, args.seconds)
+    if args.json:
+        print(json.dumps([asdict(one) for one in found], indent=1))
+    else:
+        print(_table(found))
+    return 0
+
+
+def _devices(wanted: str) -> list[str]:
+    if wanted != "auto":
+        return [wanted]
+    return ["cpu"] if cuda_obstacle() else ["cpu", "cuda"]
+
+
+def _measure(
+    nets: Sequence[NetEvaluator], width: int, height: int, batch: int, seconds: float
+) -> list[Measurement]:
+    """Let the nets take turns on the same positions.
+
+    Raises:
+        NetFileError: None of them takes this size.
+    """
+    able = [net for net in nets if net.net.info.accepts(width, height)]
+    if not able:
+        names = ", ".join(net.net.info.name for net in nets)
+        raise NetFileError(f"{names}: no boards of {width}x{height}")
+    inputs = [_inputs(net, width, height, batch) for net in able]
+    best = [(0.0, 0.0)] * len(able)
+    for _ in range(ROUNDS):
+        for i, net in enumerate(able):
+            speed = _round(net, inputs[i], seconds / ROUNDS)
+            best[i] = (max(best[i][0], speed[0]), max(best[i][1], speed[1]))
+    by_clock = able[0].net.device == "cuda"
+    return [
+        Measurement(
+            net=net.net.info.name,
+            file=net.net.path.name,
+            device=net.net.device,
+            board=f"{width}x{height}",
+            batch=batch,
+            per_second=speed[0],
+            per_cpu_second=speed[1],
+            times=speed[0] / best[0][0] if by_clock else speed[1] / best[0][1],
+        )
+        for net, speed in zip(able, best, strict=True)
+    ]
+
+
+def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> LeafBatch:
+    """Return a batch of one position in the first third of a random game, under its symmetries."""
+    position = random_position(width, height, "chinese-ogs", width * height // 5, seed=1)
+    leaves = net.new_batch(batch, width, height)
+    for slot in range(batch):
+        rules = position.rules.flags
+        net.encode(leaves, slot, position.line, position.ply, rules, slot % 4, 0.0)
+    return leaves
+
+
+def _round(net: NetEvaluator, leaves: LeafBatch, seconds: float) -> tuple[float, float]:
+    """Return evaluations a second of the clock and of the processor."""
+    net.net.run(leaves.spatial, leaves.features)
+    count = 0
+    wall, cpu = time.perf_counter(), time.process_time()
+    while True:
+        net.net.run(leaves.spatial, leaves.features)
+        count += len(leaves.features)
+        spent_wall, spent_cpu = time.perf_counter() - wall, time.process_time() - cpu
+        if spent_cpu >= seconds or spent_wall >= 4 * seconds:
+            return count / spent_wall, count / max(spent_cpu, 1e-9)
+
+
+def _table(found: Sequence[Measurement]) -> str:
+    rows = [["net", "device", "board", "batch", "per second", "per CPU-second", "times"]]
+    for one in found:
+        speeds = [f"{one.per_second:,.0f}", f"{one.per_cpu_second:,.0f}", f"{one.times:.2f}"]
+        rows.append([one.file, one.device, one.board, str(one.batch), *speeds])
+    return align(rows, left=(0, 1))

@@ -1,0 +1,192 @@
+"""`gtp-engine net check`: whether a net computes on this machine what it should.
+
+A net file carries inputs and the outputs they gave when it was made. Rounding explains small
+differences; large ones mean that this machine computes something else, as processors without VNNI
+do where products of uint8 and int8 weights overflow.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine.commands.net import say
+from gtp_engine.commands.net_table import align
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.accuracy import Accuracy
+    from gtp_engine.evaluators.leaves import LeafBatch
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
+"""Largest difference from a recorded output that rounding can explain, relative to the largest
+value; 8 bits, 16 bits and a GPU's shortened fp32 round more."""
+
+COMPARED_SIZES = (9, 13, 19)
+COMPARED_MOVES = 60
+"""Longest of the games that nets are compared on, in moves."""
+KEEP_EVERY = 3
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far an output is from the recorded one, over all recorded cases."""
+
+    output: str
+    absolute: float
+    """Largest difference; infinite where shapes differ or something is no number."""
+    relative: float
+    """The same over the largest recorded value, or over 1 if that is smaller."""
+    tolerance: float
+    """What `relative` may be."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether rounding can explain it."""
+        return self.relative <= self.tolerance
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the differences; return 1 if one is too large."""
+    net = OnnxNet(find_net(args.net), args.device, say)
+    found = differences_of(net)
+    compared = None if args.original is None else _compare(net, args)
+    if args.json:
+        print(json.dumps(_document(net, found, compared), indent=1))
+    else:
+        print(_text(net, found, compared))
+    return 0 if found and all(one.is_right for one in found) else 1
+
+
+def differences_of(net: OnnxNet) -> list[Difference]:
+    """Return how far each output is from the recorded one; nothing if none is recorded.
+
+    Raises:
+        NetFileError: The recorded data cannot be read, or the net fails on them.
+    """
+    largest: dict[str, tuple[float, float]] = {}
+    for case in net.golden_cases():
+        outputs = net.run_feed(case.inputs)
+        for name, expected in case.outputs.items():
+            absolute, relative = _difference(outputs.get(name), expected)
+            before = largest.get(name, (0.0, 0.0))
+            largest[name] = (max(before[0], absolute), max(before[1], relative))
+    allowed = tolerance(net.info, net.device)
+    return [Difference(name, *pair, allowed) for name, pair in largest.items()]
+
+
+def tolerance(info: NetInfo, device: str) -> float:
+    """Return what rounding can explain."""
+    return FP32_ON_CPU if info.precision == "fp32" and device == "cpu" else OTHERWISE
+
+
+def _difference(output: Any, expected: Any) -> tuple[float, float]:
+    import numpy as np
+
+    if output is None or output.shape != expected.shape or not np.isfinite(output).all():
+        return float("inf"), float("inf")
+    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+    absolute = float(np.abs(output - expected).max(initial=0.0))
+    return absolute, absolute / scale
+
+
+def verdict(found: list[Difference]) -> str:
+    """Return in one line whether all is well."""
+    if not found:
+        return "the file holds no outputs to compare with"
+    worst = max(found, key=lambda one: one.relative)
+    word = "passed" if worst.is_right else "FAILED"
+    return f"{word}, largest difference {worst.relative:.1e} of the range ({worst.output})"
+
+
+def _text(net: OnnxNet, found: list[Difference], compared: "Accuracy | None") -> str:
+    info = net.info
+    lines = [f"{info.name} ({info.precision}) on {net.device}: {verdict(found)}"]
+    rows = [["output", "largest error", "of the range", "allowed", ""]]
+    for one in found:
+        word = "right" if one.is_right else "WRONG"
+        errors = [f"{one.absolute:.2g}", f"{one.relative:.1e}", f"{one.tolerance:g}"]
+        rows.append([one.output, *errors, word])
+    lines.append(align(rows))
+    if info.precision.startswith("int8") and not all(one.is_right for one in found):
+        lines.append(
+            "products of 8-bit weights may overflow on this processor; "
+            "`gtp-export quantise --seven-bit` makes a net whose do not"
+        )
+    if compared is not None:
+        lines.append("against the original:")
+        lines += [f"  {name}: {_number(value)}" for name, value in asdict(compared).items()]
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def _document(
+    net: OnnxNet, found: list[Difference], compared: "Accuracy | None"
+) -> dict[str, object]:
+    return {
+        "net": net.info.name,
+        "file": str(net.path),
+        "precision": net.info.precision,
+        "device": net.device,
+        "passed": bool(found) and all(one.is_right for one in found),
+        "outputs": [asdict(one) for one in found],
+        "against_original": None if compared is None else asdict(compared),
+    }
+
+
+def _compare(net: OnnxNet, args: argparse.Namespace) -> "Accuracy":
+    """Return how far a net is from its original on positions that the original plays.
+
+    Raises:
+        NetFileError: The two do not take and give the same.
+    """
+    from gtp_engine.evaluators.accuracy import compare, opinions
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+    original = OnnxNet(find_net(args.original), args.device, say)
+    _check_same_kind(net.path, net.info, original.info)
+    mine = NetEvaluator(net, lanes=1, max_batch=64, cache_mb=0)
+    theirs = NetEvaluator(original, lanes=1, max_batch=64, cache_mb=0)
+    batches = list(_positions(theirs, args.positions))
+    return compare(opinions(theirs, batches), opinions(mine, batches))
+
+
+def _check_same_kind(path: Path, info: NetInfo, original: NetInfo) -> None:
+    same_heads = ("ownership" in info.heads) == ("ownership" in original.heads)
+    if info.encoder != original.encoder or info.meta_features != original.meta_features:
+        raise NetFileError(f"{path}: takes other inputs than {original.name}")
+    if not same_heads:
+        raise NetFileError(f"{path}: has other outputs than {original.name}")
+
+
+def _positions(net: "NetEvaluator", count: int) -> "Iterator[LeafBatch]":
+    """Yield positions of games drawn from a net's policy, one a batch, the sizes in turn."""
+    from gtp_engine.evaluators.policy_play import draw_opening
+    from gtp_engine.go.position import Position
+    from gtp_engine.go.rules import Rules
+
+    info = net.net.info
+    sizes = [size for size in COMPARED_SIZES if info.accepts(size, size)] or [info.board_max]
+    made = game = 0
+    while made < count:
+        size = sizes[game % len(sizes)]
+        moves = min(COMPARED_MOVES, size * size * 2 // 3)
+        played = draw_opening(net, size, size, Rules(), moves, seed=game)
+        position = Position(size, size, Rules())
+        for number, move in enumerate(played.moves):
+            if number % KEEP_EVERY == game % KEEP_EVERY and made < count:
+                batch = net.new_batch(1, size, size)
+                rules = position.rules.flags
+                net.encode(batch, 0, position.line, position.ply, rules, game % 8, 0.0)
+                made += 1
+                yield batch
+            position.play(move.color, move.point)
+        game += 1

@@ -1,0 +1,88 @@
+"""`gtp-engine net info`: what a net file says about itself."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from gtp_engine.commands.net import say
+from gtp_engine.commands.net_check import Difference, differences_of, verdict
+from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+
+UNKNOWN = "unknown"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the description; return 1 if the net computes something else than it should."""
+    path = find_net(args.net)
+    net = OnnxNet(path, "cpu", say)
+    found = differences_of(net)
+    if args.json:
+        worst = {one.output: one.relative for one in found}
+        document = {**asdict(net.info), "file": str(path), "differences": worst}
+        print(json.dumps(document, indent=1))
+    else:
+        print(describe(net.info, path, found))
+    return 0 if all(one.is_right for one in found) else 1
+
+
+def describe(info: NetInfo, path: Path, found: list[Difference]) -> str:
+    """Return everything worth knowing about a net, a line each."""
+    lines = {
+        "file": f"{path} ({path.stat().st_size / 1e6:.1f} MB)",
+        "name": info.name,
+        "architecture": info.architecture or UNKNOWN,
+        "parameters": f"{info.parameters:,}" if info.parameters else UNKNOWN,
+        "precision": info.precision,
+        "strength": info.strength or UNKNOWN,
+        "licence": info.licence or UNKNOWN,
+        "trained on": info.trained_on or UNKNOWN,
+        "made from": info.source or UNKNOWN,
+        "created by": info.created_by or UNKNOWN,
+        "sizes": _sizes(info),
+        "rules": info.rules,
+        "komi": _komi(info),
+        "input": _inputs(info),
+        "policy": "with pass" if info.has_pass else "without pass",
+    }
+    if info.policy_optimism_root or info.policy_optimism_tree:
+        lines["optimism"] = f"{info.policy_optimism_root:g} at the root, "
+        lines["optimism"] += f"{info.policy_optimism_tree:g} in the tree"
+    for name, meaning in info.heads.items():
+        columns = f": {', '.join(info.score_columns)}" if name == "score" else ""
+        lines[f"output {name}"] = f"{meaning}{columns}"
+    lines["self-check"] = verdict(found)
+    width = max(len(label) for label in lines) + 1
+    return "\n".join(f"{label + ':':<{width}} {text}" for label, text in lines.items())
+
+
+def _sizes(info: NetInfo) -> str:
+    shape = "square boards" if info.square_only else "boards"
+    if info.board_sizes:
+        text = f"{shape} of {', '.join(str(size) for size in info.board_sizes)}"
+    elif info.board_min == info.board_max:
+        text = f"{shape} of {info.board_min}"
+    else:
+        text = f"{shape} of {info.board_min} to {info.board_max}"
+    if info.trained_sizes is not None:
+        text += f", trained on {info.trained_sizes[0]} to {info.trained_sizes[1]}"
+    return text
+
+
+def _komi(info: NetInfo) -> str:
+    low, high = info.komi_min, info.komi_max
+    if low is None and high is None:
+        return "any"
+    if low == high:
+        return f"{low:g}"
+    return f"{'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"
+
+
+def _inputs(info: NetInfo) -> str:
+    text = f"{info.encoder} version {info.encoder_version}, {info.spatial_planes} planes, "
+    text += f"{info.global_features} globals"
+    if info.meta_features:
+        text += f", {info.meta_features} numbers about the players (--human-profile)"
+    return text

@@ -1,0 +1,40 @@
+"""`gtp-engine net list`: the nets that `--net NAME` finds."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from gtp_engine.commands.net_table import align
+from gtp_engine.evaluators.nets import DEFAULT_NET, known_nets, user_folder
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line a net."""
+    nets = known_nets()
+    if args.json:
+        print(json.dumps({name: str(path) for name, path in sorted(nets.items())}, indent=1))
+        return 0
+    if nets:
+        rows = [_row(name, path) for name, path in sorted(nets.items())]
+        print(align([["name", "MB", "what", "file"], *rows], left=(0, 2, 3)))
+    else:
+        print(f"no net came along, and there is none in {user_folder()}", file=sys.stderr)
+    return 0
+
+
+def _row(name: str, path: Path) -> list[str]:
+    shown = f"{name} (the default)" if name == DEFAULT_NET else name
+    return [shown, f"{path.stat().st_size / 1e6:.1f}", _what(path), str(path)]
+
+
+def _what(path: Path) -> str:
+    """Return a net's architecture and precision in a few words, or that it is broken."""
+    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.onnx_runtime import OnnxNet
+
+    try:
+        info = OnnxNet(path, "cpu").info
+    except NetFileError:
+        return "cannot be used"
+    return f"{info.architecture or info.name}, {info.precision}"

@@ -1,0 +1,86 @@
+"""`gtp-engine net match`: two nets against each other, many games at once in one process."""
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+
+from gtp_engine.commands.net import say
+from gtp_engine.commands.statistics import elo, wilson
+from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games
+from gtp_engine.search.limits import Limits
+
+REPORT_EVERY = 20
+GAMES_AT_ONCE = {"cpu": 2, "cuda": 64}
+"""By device; on a CPU for each processor."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the match and print its result."""
+    nets = [open_net(wanted, args.device, say=say) for wanted in args.nets]
+    contestants = [Contestant(str(net.net.path), net, Limits(visits=args.visits)) for net in nets]
+    width, height = args.size
+    komi = default_komi(width, height) if args.komi is None else args.komi
+    terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
+    finished: list[PlayedGame] = []
+
+    def note(game: PlayedGame) -> None:
+        finished.append(game)
+        if len(finished) % REPORT_EVERY == 0:
+            say(f"{len(finished)} games: {_strength(finished)}")
+
+    at_once = args.at_once or _at_once(nets)
+    games = play_games(contestants, terms, args.games, at_once, note)
+    if args.json:
+        print(json.dumps(_document(contestants, games), indent=1))
+        return 0
+    print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
+    print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
+    print(f"{_strength(games)}\n{_details(games)}")
+    for letter, net in zip("AB", nets, strict=True):
+        queue = net.queue
+        print(f"{letter}: {queue.evaluations} evaluations, {queue.mean_batch:.2f} a run")
+    return 0
+
+
+def _at_once(nets: Sequence[NetEvaluator]) -> int:
+    if all(net.net.device == "cuda" for net in nets):
+        return GAMES_AT_ONCE["cuda"]
+    return GAMES_AT_ONCE["cpu"] * (os.cpu_count() or 1)
+
+
+def points(games: Sequence[PlayedGame]) -> float:
+    """Return the games that A won, half a one for each draw."""
+    return sum(0.5 if game.winner is None else float(game.winner == 0) for game in games)
+
+
+def _strength(games: Sequence[PlayedGame]) -> str:
+    share, rating = wilson(points(games), len(games)), elo(points(games), len(games))
+    return (
+        f"A's share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}), "
+        f"Elo {rating.estimate:+.0f} (95 %: {rating.low:+.0f} to {rating.high:+.0f})"
+    )
+
+
+def _details(games: Sequence[PlayedGame]) -> str:
+    won = [sum(game.winner == i for game in games) for i in (0, 1)]
+    black = sum(game.winner == game.black for game in games)
+    different = len({game.moves for game in games})
+    length = sum(len(game.moves) for game in games) / max(1, len(games))
+    return (
+        f"A won {won[0]}, B won {won[1]}, {len(games) - sum(won)} draws; Black won {black}; "
+        f"{different} different games, {length:.0f} moves on average"
+    )
+
+
+def _document(contestants: Sequence[Contestant], games: Sequence[PlayedGame]) -> dict[str, object]:
+    share, rating = wilson(points(games), len(games)), elo(points(games), len(games))
+    return {
+        "nets": [one.name for one in contestants],
+        "games": len(games),
+        "points": points(games),
+        "share": [share.low, share.estimate, share.high],
+        "elo": [rating.low, rating.estimate, rating.high],
+    }
