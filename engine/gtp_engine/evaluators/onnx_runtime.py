@@ -6,6 +6,7 @@ and a device are found, because asking in vain prints errors.
 """
 
 import ctypes
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -27,6 +28,9 @@ from gtp_engine.evaluators.contract import (
     NetInfo,
     golden_from_metadata,
 )
+
+# The runtime's own builds report their use to its vendor unless they are told not to.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 FloatArray = npt.NDArray[np.float32]
 

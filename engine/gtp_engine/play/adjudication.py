@@ -20,6 +20,14 @@ Ownership = npt.NDArray[np.float32]
 """[height, width], 1 is certainly Black's, -1 certainly White's."""
 
 
+DEAD_OWNERSHIP = 0.5
+"""How surely, 0 to 1, a chain's points must be expected to become the enemy's for it to be dead.
+
+Dead stones are usually beyond 0.8. What nobody could capture in a finished game, as in seki, is
+in between.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class FinalStatus:
     """The state of every point; lists of points, row by row from the top."""
@@ -87,14 +95,14 @@ def _is_dead(
     secure: npt.NDArray[np.uint8],
     ownership: Ownership | None,
 ) -> bool:
-    """Whether a chain's points are expected to end up the enemy's."""
+    """Whether a chain's points will beyond doubt end up the enemy's."""
     color = position.color_at(chain[0])
     if secure[chain[0]] != EMPTY:
         return bool(secure[chain[0]] != color)
     if ownership is None:
         return False
-    total = sum(float(ownership[row_col(point, position.width)]) for point in chain)
-    return total < 0 if color == BLACK else total > 0
+    mean = sum(float(ownership[row_col(point, position.width)]) for point in chain) / len(chain)
+    return (mean if color == WHITE else -mean) >= DEAD_OWNERSHIP
 
 
 def _is_seki(

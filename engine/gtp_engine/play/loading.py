@@ -45,7 +45,7 @@ class Loader:
             say: Called with lines for the user.
             evaluator: Judges positions in place of the settings' net.
         """
-        self.progress = "starting"
+        self.progress = "loading the engine"
         """What is being loaded, for people who wait."""
         self.evaluator = evaluator
         self.search: Search | None = None
