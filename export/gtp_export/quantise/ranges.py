@@ -28,6 +28,9 @@ class Range:
     low_tail: float
     high_tail: float
     """The same without the outermost `TAIL` of either side, in the batch where they lie widest."""
+    channel_low: NDArray[np.float32]
+    channel_high: NDArray[np.float32]
+    """[C] smallest and largest by channel, if the tensor is a map; [0] otherwise."""
 
     def joined(self, other: "Range") -> "Range":
         """Return the range over both sets of positions."""
@@ -36,7 +39,19 @@ class Range:
             max(self.high, other.high),
             min(self.low_tail, other.low_tail),
             max(self.high_tail, other.high_tail),
+            np.minimum(self.channel_low, other.channel_low),
+            np.maximum(self.channel_high, other.channel_high),
         )
+
+    def divided(self, by: NDArray[np.float32]) -> "Range":
+        """Return the range of a map whose channels are divided by these factors; it has no tails.
+
+        Args:
+            by: [C], positive.
+        """
+        low, high = self.channel_low / by, self.channel_high / by
+        ends = float(low.min()), float(high.max())
+        return Range(*ends, *ends, low, high)
 
 
 def watch_tensors(
@@ -79,4 +94,8 @@ def _values(
 
 def _range_of(values: NDArray[np.float32]) -> Range:
     low_tail, high_tail = np.quantile(values, [TAIL, 1.0 - TAIL])
-    return Range(float(values.min()), float(values.max()), float(low_tail), float(high_tail))
+    low = high = np.zeros(0, np.float32)
+    if values.ndim == 4:
+        low, high = values.min(axis=(0, 2, 3)), values.max(axis=(0, 2, 3))
+    ends = float(values.min()), float(values.max())
+    return Range(*ends, float(low_tail), float(high_tail), low, high)
