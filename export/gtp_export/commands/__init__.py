@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gtp_engine.evaluators.contract import NetFileError
 
 SUBCOMMANDS = {
+    "add": "put a net, or download one, where `gtp-engine --net NAME` finds it",
     "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
     "describe": "write a description into an ONNX file of your own",
     "distil": "make a net of our own that judges as a teacher net does",

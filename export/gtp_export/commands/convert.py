@@ -1,9 +1,11 @@
 """Make a self-describing ONNX file of another program's net."""
 
 import argparse
-import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gtp_export.commands.quantise import add_settings, plan_of, report, say
 
 if TYPE_CHECKING:
     from gtp_export.convert.conversion import Conversion
@@ -23,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for field, text in _TEXTS.items():
         option = f"--{field.replace('_', '-')}"
         parser.add_argument(option, metavar="TEXT", help=f"{text}, for the net's description")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--int8", action="store_true", help="quantise it, for processors")
+    kinds.add_argument("--fp16", action="store_true", help="quantise it, for GPUs")
+    add_settings(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,8 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = {field: getattr(arguments, field) for field in _TEXTS}
     texts = {field: text for field, text in given.items() if text is not None}
-    conversion = convert_file(arguments.source, arguments.target, texts)
-    print(summary(conversion, arguments.target), file=sys.stderr)
+    if not (arguments.int8 or arguments.fp16):
+        conversion = convert_file(arguments.source, arguments.target, texts)
+        say(summary(conversion, arguments.target))
+        return 0
+    from gtp_export.quantise.quantisation import quantise_file
+
+    plan = plan_of(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        whole = Path(folder) / "whole.onnx"
+        say(summary(convert_file(arguments.source, whole, texts), whole))
+        called = str(arguments.source)
+        report(arguments.target, quantise_file(whole, arguments.target, plan, say, called=called))
     return 0
 
 

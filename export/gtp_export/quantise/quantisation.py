@@ -79,17 +79,19 @@ class Outcome:
 class Laboratory:
     """A net in fp32, positions it played, and what it says about them."""
 
-    def __init__(self, source: Path, positions: int, say: Say) -> None:
+    def __init__(self, source: Path, positions: int, say: Say, called: str) -> None:
         """Read a net and let it play.
 
         Raises:
             NetFileError: It cannot be read, is not in fp32, or there is no encoder for it.
         """
         self.source = source
+        self.called = called
+        """What messages call the source."""
         model = load_model(source)
         self.info = read_info(source, model)
         if self.info.precision != "fp32":
-            raise NetFileError(f"{source}: is in {self.info.precision} already; start from fp32")
+            raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
         net = NetEvaluator(open_cpu(source), lanes=1, max_batch=64, cache_mb=0)
         say(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
@@ -138,7 +140,12 @@ class Laboratory:
 
 
 def quantise_file(
-    source: Path, target: Path, plan: QuantisePlan, say: Say, table: Say | None = None
+    source: Path,
+    target: Path,
+    plan: QuantisePlan,
+    say: Say,
+    table: Say | None = None,
+    called: str | None = None,
 ) -> Outcome:
     """Write a net in lower precision to `target`, all of it or nothing.
 
@@ -148,6 +155,7 @@ def quantise_file(
         plan: What to make of it.
         say: Told in lines what is going on.
         table: Given the table of what each group of layers costs; measured only if asked for.
+        called: What messages call the source; its path if None.
 
     Raises:
         NetFileError: The source cannot be quantised, or the result breaks the bounds.
@@ -155,7 +163,7 @@ def quantise_file(
     """
     if target.exists() and source.exists() and target.samefile(source):
         raise NetFileError(f"{target}: the net cannot be written over itself")
-    laboratory = Laboratory(source, plan.positions, say)
+    laboratory = Laboratory(source, plan.positions, say, called or str(source))
     if table is not None:
         from gtp_export.quantise.sensitivity import measure_sensitivity
 
@@ -163,7 +171,7 @@ def quantise_file(
     try:
         return _quantise(laboratory, target, plan, say)
     except GraphError as error:
-        raise NetFileError(f"{source}: {error}") from None
+        raise NetFileError(f"{laboratory.called}: {error}") from None
 
 
 def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say) -> Outcome:
@@ -179,7 +187,7 @@ def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say
     if broken and not plan.force:
         problem = "; ".join(broken)
         raise NetFileError(
-            f"{laboratory.source}: not written as {plan.precision}: {problem} "
+            f"{laboratory.called}: not written as {plan.precision}: {problem} "
             "(--keep-fp32 keeps more layers, --force writes it all the same)"
         )
     add_golden(model, info)
@@ -201,7 +209,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int
     else:
         layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
     if not layers:
-        raise NetFileError(f"{laboratory.source}: no convolution is left to put in int8")
+        raise NetFileError(f"{laboratory.called}: no convolution is left to put in int8")
     if plan.calibration != AUTO:
         return Int8Settings(layers, plan.calibration, bits)
     tried = {name: Int8Settings(layers, name, bits) for name in CALIBRATIONS}

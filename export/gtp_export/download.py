@@ -1,0 +1,214 @@
+"""Fetch a file over HTTP, going on where a connection broke off, in this run or an earlier one.
+
+What has come so far lies in a `.part` file, beside it a note of which version of the file it is a
+part of. A server that cannot go on in the middle, or has another version by now, makes the
+download begin anew.
+"""
+
+import hashlib
+import http.client
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from gtp_engine.evaluators.contract import NetFileError
+
+CHUNK = 1 << 16
+TIMEOUT_SECONDS = 30.0
+LARGEST_FILE = 4 << 30
+"""Bytes; no net this engine can run is larger."""
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds to wait before trying again; a try that brings something starts over."""
+USER_AGENT = "gtp-export"
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes there are and how many there will be, if the server said so."""
+
+
+class _BrokenOff(Exception):
+    """The connection ended before the file did."""
+
+
+@dataclass
+class _Part:
+    """What is there of a file."""
+
+    path: Path
+
+    @property
+    def note(self) -> Path:
+        return self.path.with_suffix(".json")
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def known(self, url: str) -> tuple[bool, str | None]:
+        """Return whether this is a part of that file, and the tag of its version if it has one."""
+        try:
+            note = json.loads(self.note.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False, None
+        if not isinstance(note, dict) or note.get("url") != url:
+            return False, None
+        return True, str(note["version"]) if note.get("version") else None
+
+    def begin(self, url: str, version: str | None) -> None:
+        """Forget what there is, and note what comes now."""
+        self.path.write_bytes(b"")
+        self.note.write_text(json.dumps({"url": url, "version": version}), "utf-8")
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is the address of something to download."""
+    return urlsplit(text).scheme.lower() in ("http", "https") and "://" in text
+
+
+def download(
+    url: str,
+    target: Path,
+    sha256: str | None = None,
+    progress: Progress = lambda done, total: None,
+    pauses: tuple[float, ...] = PAUSES,
+) -> None:
+    """Fetch a file; `target` appears when all of it is there and its hash is right.
+
+    Args:
+        url: Address, http or https.
+        target: Where to put it, in a folder that exists.
+        sha256: Hash in hexadecimal digits that the file must have.
+        progress: Told how far it is.
+        pauses: Seconds to wait before each further try.
+
+    Raises:
+        NetFileError: The server does not have it, breaks off again and again, or sends something
+            else than the hash says.
+        OSError: The file cannot be written.
+    """
+    part = _Part(target.with_name(f"{target.name}.part"))
+    tries_left = list(pauses)
+    while True:
+        before = part.size
+        try:
+            _fetch(url, part, progress, is_checked=sha256 is not None)
+            break
+        except (_BrokenOff, urllib.error.URLError, TimeoutError, ConnectionError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                raise NetFileError(
+                    f"{url}: the server answers {error.code} {error.reason}"
+                ) from None
+            tries_left = list(pauses) if part.size > before else tries_left
+            if not tries_left:
+                raise NetFileError(f"{url}: {_reason(error)}") from None
+            time.sleep(tries_left.pop(0))
+    found = file_hash(part.path)
+    if sha256 is not None and found != sha256.lower():
+        part.remove()
+        raise NetFileError(f"{url}: has SHA-256 {found}, not {sha256.lower()}")
+    part.path.replace(target)
+    part.remove()
+
+
+def file_hash(path: Path) -> str:
+    """Return a file's SHA-256 in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _fetch(url: str, part: _Part, progress: Progress, is_checked: bool) -> None:
+    """Fetch what is missing, in one connection.
+
+    Without a tag only a hash can tell whether two parts belong together.
+
+    Raises:
+        _BrokenOff: It ended too early; what has come is kept.
+    """
+    start = part.size
+    is_same, version = part.known(url)
+    headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+    if start and is_same and (version is not None or is_checked):
+        headers |= {"Range": f"bytes={start}-"}
+        headers |= {} if version is None else {"If-Range": version}
+    try:
+        response = urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS
+        )
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
+            raise
+        part.remove()
+        raise _BrokenOff("the server has another file now") from None
+    except http.client.HTTPException as error:
+        raise _BrokenOff(f"the server's answer makes no sense: {error!r}") from None
+    with response:
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT or not _goes_on(response, start):
+            start = 0
+            part.begin(url, _version(response))
+        _receive(response, part, start, progress)
+
+
+def _goes_on(response: Any, start: int) -> bool:
+    """Whether an answer holds the part of the file that was asked for.
+
+    Raises:
+        _BrokenOff: It holds another part, which is no use.
+    """
+    unit, _, span = str(response.headers.get("Content-Range", "")).partition(" ")
+    if unit.lower() == "bytes" and span.partition("-")[0] == str(start):
+        return True
+    raise _BrokenOff("the server sends another part than it was asked for")
+
+
+def _version(response: Any) -> str | None:
+    """Return what names this version of the file; weak tags do not name it byte for byte."""
+    tag = response.headers.get("ETag")
+    if not tag or tag.startswith("W/"):
+        tag = response.headers.get("Last-Modified")
+    return str(tag) if tag else None
+
+
+def _receive(response: Any, part: _Part, start: int, progress: Progress) -> None:
+    length = response.headers.get("Content-Length")
+    total = start + int(length) if length is not None and length.isdigit() else None
+    if total is not None and total > LARGEST_FILE:
+        raise NetFileError(f"{response.url}: is too large for a net ({total >> 20} MiB)")
+    with part.path.open("ab") as file:
+        done = _copy(response, file, start, total, progress)
+    if total is not None and done < total:
+        raise _BrokenOff(f"the connection broke off after {done} of {total} bytes")
+
+
+def _copy(response: Any, file: BinaryIO, done: int, total: int | None, progress: Progress) -> int:
+    """Append what comes to a file; return its size."""
+    progress(done, total)
+    while True:
+        try:
+            chunk = response.read(CHUNK)
+        except http.client.IncompleteRead as error:
+            chunk = error.partial
+        except (OSError, http.client.HTTPException) as error:
+            raise _BrokenOff(f"the connection broke off: {error}") from None
+        if not chunk:
+            return done
+        file.write(chunk)
+        done += len(chunk)
+        if done > LARGEST_FILE:
+            raise NetFileError(f"{response.url}: is too large for a net")
+        progress(done, total)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, urllib.error.URLError):
+        return f"cannot be reached: {error.reason}"
+    return str(error) or "the server does not answer"

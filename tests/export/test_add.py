@@ -1,0 +1,116 @@
+"""`gtp-export add`: from a file or an address to a net that `--net NAME` finds."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from flaky_server import FlakyServer, Habits
+from katago_writer import NetPlan, write_net
+
+from gtp_engine.evaluators.nets import find_net
+from gtp_export.commands import run
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user's nets, which is not there yet."""
+    folder = tmp_path / "home" / "nets"
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(folder))
+    return folder
+
+
+def test_a_net_of_ours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert find_net("mine") == folder / "mine.onnx"
+    assert (folder / "mine.onnx").read_bytes() == TINY.read_bytes()
+    assert [path.name for path in folder.iterdir()] == ["mine.onnx"]
+    assert "gtp-engine --net mine" in capsys.readouterr().err
+
+
+def test_a_foreign_net_is_converted(folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "net.bin.gz"
+    source.write_bytes(write_net(NetPlan(version=10)))
+    assert run(["add", str(source), "--name", "foreign"]) == 0
+    assert find_net("foreign").read_bytes()[:1] == b"\x08"
+
+
+def test_a_download_that_breaks_off(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = TINY.read_bytes()
+    habits = Habits(content, breaks_after=[10_000])
+    with FlakyServer(habits) as server:
+        digest = hashlib.sha256(content).hexdigest().upper()
+        assert run(["add", server.url("tiny%20net.onnx"), "--sha256", digest]) == 0
+    assert [path.name for path in folder.iterdir()] == ["tiny.onnx"]
+    assert (folder / "tiny.onnx").read_bytes() == content
+    assert len(habits.requests) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and "download" in captured.err
+
+
+def test_a_name_is_taken_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    before = (folder / "mine.onnx").stat().st_mtime_ns
+    assert run(["add", str(TINY), "--name", "mine"]) == 1
+    assert "there is a net called mine already" in capsys.readouterr().err
+    assert (folder / "mine.onnx").stat().st_mtime_ns == before
+    assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
+
+
+def damaged(content: bytes) -> bytes:
+    """Return a net with other weights than its recorded outputs belong to."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load_model_from_string(content)
+    weights = max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    values = numpy_helper.to_array(weights)
+    weights.CopyFrom(numpy_helper.from_array(values * 1.5, weights.name))
+    return model.SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"PK\x03\x04 no net", "net"),
+        (b"\x08 no onnx either", "is not an ONNX file"),
+        (write_net(NetPlan(version=10))[:-500], "net"),
+        (damaged(TINY.read_bytes()), "does not compute what it should"),
+    ],
+)
+def test_what_is_no_net(
+    content: bytes, message: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "net"
+    source.write_bytes(content)
+    assert run(["add", str(source)]) == 1
+    captured = capsys.readouterr().err
+    assert message in captured and str(source) in captured
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.onnx"], "there is no such file"),
+        ([str(TINY), "--name", "../mine"], "is no name for a file"),
+        ([str(TINY), "--sha256", "12"], "64 hexadecimal digits"),
+        ([str(TINY), "--sha256", "0" * 64], "has SHA-256"),
+    ],
+)
+def test_mistakes(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["add", *arguments]) == 1
+    captured = capsys.readouterr().err
+    assert message in captured and captured.count("\n") == 1
+    assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_a_wrong_answer_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with FlakyServer(Habits(b"", status=404)) as server:
+        assert run(["add", server.url("net.onnx")]) == 1
+    assert "404 Not Found" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,126 @@
+"""Downloads from a server on the loopback interface that breaks off, lies and forgets."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from flaky_server import FlakyServer, Habits
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_export.download import download, is_url
+
+CONTENT = bytes(range(256)) * 2000
+HASH = hashlib.sha256(CONTENT).hexdigest()
+NO_PAUSES = (0.0, 0.0, 0.0)
+
+
+def fetch(habits: Habits, target: Path, sha256: str | None = HASH) -> list[tuple[int, int | None]]:
+    """Download and return what the progress was told."""
+    told: list[tuple[int, int | None]] = []
+    with FlakyServer(habits) as server:
+        download(server.url("net.gz"), target, sha256, lambda *now: told.append(now), NO_PAUSES)
+    return told
+
+
+def test_a_plain_download(tmp_path: Path) -> None:
+    told = fetch(Habits(CONTENT), tmp_path / "net")
+    assert (tmp_path / "net").read_bytes() == CONTENT
+    assert [path.name for path in tmp_path.iterdir()] == ["net"]
+    assert told[0] == (0, len(CONTENT)) and told[-1] == (len(CONTENT), len(CONTENT))
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_goes_on_where_the_connection_broke_off(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000, 100_000])
+    fetch(habits, tmp_path / "net")
+    assert (tmp_path / "net").read_bytes() == CONTENT
+    assert [one.get("range") for one in habits.requests] == [None, "bytes=200000-", "bytes=300000-"]
+    assert habits.requests[1]["if-range"] == habits.tag
+
+
+def test_goes_on_in_a_later_run(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000, 0, 0, 0, 0])
+    with FlakyServer(habits) as server:
+        url = server.url("net.gz")
+        with pytest.raises(NetFileError, match="broke off after 200000 of 512000 bytes"):
+            download(url, tmp_path / "net", HASH, pauses=NO_PAUSES)
+        assert not (tmp_path / "net").exists()
+        habits.breaks_after.clear()
+        download(url, tmp_path / "net", HASH, pauses=NO_PAUSES)
+    assert (tmp_path / "net").read_bytes() == CONTENT
+    assert habits.requests[-1]["range"] == "bytes=200000-"
+
+
+def test_another_version_begins_anew(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000, 0, 0, 0, 0])
+    with FlakyServer(habits) as server:
+        url = server.url("net.gz")
+        with pytest.raises(NetFileError):
+            download(url, tmp_path / "net", pauses=NO_PAUSES)
+        habits.breaks_after.clear()
+        habits.content = CONTENT[::-1]
+        download(url, tmp_path / "net", pauses=NO_PAUSES)
+    assert (tmp_path / "net").read_bytes() == CONTENT[::-1]
+
+
+@pytest.mark.parametrize("habit", ["knows_ranges", "has_tag"])
+def test_servers_that_cannot_go_on(habit: str, tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000])
+    setattr(habits, habit, False)
+    fetch(habits, tmp_path / "net", sha256=None)
+    assert (tmp_path / "net").read_bytes() == CONTENT
+
+
+def test_a_hash_makes_up_for_a_missing_tag(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000], has_tag=False)
+    fetch(habits, tmp_path / "net")
+    assert (tmp_path / "net").read_bytes() == CONTENT
+    assert habits.requests[1]["range"] == "bytes=200000-"
+
+
+def test_a_part_that_is_longer_than_the_file_begins_anew(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000, 0, 0, 0, 0])
+    with FlakyServer(habits) as server:
+        url = server.url("net.gz")
+        with pytest.raises(NetFileError):
+            download(url, tmp_path / "net", pauses=NO_PAUSES)
+        habits.breaks_after.clear()
+        with (tmp_path / "net.part").open("ab") as part:
+            part.write(bytes(len(CONTENT)))
+        download(url, tmp_path / "net", pauses=NO_PAUSES)
+    assert (tmp_path / "net").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("habits", "message"),
+    [
+        (Habits(CONTENT, status=404), "the server answers 404 Not Found"),
+        (Habits(CONTENT, status=503), "the server answers 503 Service Unavailable"),
+        (Habits(CONTENT, added_length=1000), "broke off after 512000 of 513000 bytes"),
+        (Habits(CONTENT, breaks_after=[1000], wrong_range=True), "another part than"),
+        (Habits(CONTENT, breaks_after=[0] * 9), "broke off after 0 of 512000 bytes"),
+        (Habits(CONTENT, added_length=5 << 30), "too large"),
+    ],
+)
+def test_what_cannot_be_had(habits: Habits, message: str, tmp_path: Path) -> None:
+    with pytest.raises(NetFileError, match=message):
+        fetch(habits, tmp_path / "net")
+    assert not (tmp_path / "net").exists()
+
+
+def test_a_shorter_length_than_there_is_fails_the_hash(tmp_path: Path) -> None:
+    with pytest.raises(NetFileError, match=f"has SHA-256 [0-9a-f]{{64}}, not {HASH}"):
+        fetch(Habits(CONTENT, added_length=-1000), tmp_path / "net")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with FlakyServer(Habits(CONTENT)) as server:
+        url = server.url("net")
+    with pytest.raises(NetFileError, match="cannot be reached"):
+        download(url, tmp_path / "net", pauses=NO_PAUSES)
+
+
+def test_what_is_an_address() -> None:
+    assert is_url("https://example.org/a.bin.gz") and is_url("HTTP://example.org")
+    assert not any(is_url(text) for text in ("net.onnx", "C:\\nets\\a", "file:///etc/passwd", ""))
