@@ -33,6 +33,7 @@ def play(width, height, rules, encores, moves, seed):
                       int(position.turn["status"]), int(position.turn["phase"])])
     return [trace, float(agreed_score(position))]
 
+was_warm = jit.cache_is_warm()
 rules = [replace(Rules(), ko=ko, multi_stone_suicide=suicide) for ko in Ko for suicide in (0, 1)]
 result = {
     "games": [play(3, 4, each, False, 40, i) for i, each in enumerate(rules)],
@@ -40,7 +41,7 @@ result = {
     "perft": [list(perft(2, 2, Rules.parse(name), 7)) for name in ("tromp-taylor", "aga")],
     "random": run_random_games(5, 4, 6, 3),
 }
-json.dump({"result": result, "jit": bool(jit.JIT_ENABLED), "warm": bool(jit.CACHE_IS_WARM),
+json.dump({"result": result, "jit": bool(jit.JIT_ENABLED), "warm": was_warm,
            "folder": jit.CACHE_FOLDER and str(jit.CACHE_FOLDER)}, sys.stdout)
 """
 

@@ -50,6 +50,9 @@ class FakeLoader(Loader):
         super().__init__(settings, lambda line: None)
         self._reason = net_error
 
+    def _start_compiler(self) -> None:
+        """Leave other processes alone."""
+
     def _load_net(self) -> None:
         self._net_error = self._reason
 

@@ -88,8 +88,10 @@ import numpy as np  # noqa: E402
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
-CACHE_IS_WARM = CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
-"""Whether an earlier process left compiled kernels to load."""
+
+def cache_is_warm() -> bool:
+    """Whether there are compiled kernels to load, left by this process or an earlier one."""
+    return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
 
 
 def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:

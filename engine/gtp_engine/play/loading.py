@@ -105,6 +105,7 @@ class Loader:
         """Leave nothing running."""
         if self._compiler is not None and self._compiler.poll() is None:
             self._compiler.kill()
+            self._compiler.wait()
 
     def _load(self) -> None:
         try:
@@ -120,14 +121,17 @@ class Loader:
         from gtp_engine.go import jit
 
         self.progress = "loading the kernels"
-        if not jit.CACHE_IS_WARM and jit.JIT_ENABLED:
+        if jit.JIT_ENABLED and not jit.cache_is_warm():
             kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
             self.progress = f"compiling the kernels ({kept}, about half a minute)"
             if jit.CACHE_FOLDER is not None and self.evaluator is None:
-                from gtp_engine.play.warmup import start_child
-
-                self._compiler = start_child(self._settings.net)
+                self._start_compiler()
         import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
+
+    def _start_compiler(self) -> None:
+        from gtp_engine.play.warmup import start_child
+
+        self._compiler = start_child(self._settings.net)
 
     def _load_net(self) -> None:
         try:
