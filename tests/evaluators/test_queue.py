@@ -64,7 +64,7 @@ class Callers:
         wait_until(lambda: self.seen() > before)
 
     def seen(self) -> int:
-        with self.queue._changed:
+        with self.queue._guard:
             return self.queue.runs + len(self.queue._waiting) + len(self.results)
 
     def _call(self, numbers: list[int], board: int) -> None:

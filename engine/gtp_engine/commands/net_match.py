@@ -13,7 +13,7 @@ from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games
 from gtp_engine.search.limits import Limits
 
 REPORT_EVERY = 20
-GAMES_AT_ONCE = {"cpu": 2, "cuda": 64}
+GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 """By device; on a CPU for each processor."""
 
 

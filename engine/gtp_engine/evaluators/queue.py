@@ -4,7 +4,9 @@ Threads hand in batches of encoded positions and wait for the outputs. As many r
 has lanes are under way at once; a thread that finds a lane free runs at once, on its own batch
 alone if nobody waits, so that a single search pays no hand-over. When all lanes are busy, what
 waits is merged: the thread that gets the next lane takes every waiting batch of its board size
-with it, up to the largest batch. Nobody else has to do the work: there are no threads here.
+with it, up to the largest batch. Nobody else has to do the work: there are no threads here. A run
+that ends hands its lane to the request that has waited longest, and wakes only whom it concerns:
+with hundreds of threads, waking all of them each time would cost more than the net.
 """
 
 import threading
@@ -23,14 +25,16 @@ Run = Callable[[npt.NDArray[np.uint8], FloatArray], RawOutputs]
 class _Request:
     """A batch that waits for its outputs."""
 
-    __slots__ = ("error", "features", "outputs", "spatial", "taken")
+    __slots__ = ("error", "features", "group", "outputs", "spatial", "woken")
 
     def __init__(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> None:
         self.spatial = spatial
         self.features = features
         self.outputs: RawOutputs | None = None
         self.error: BaseException | None = None
-        self.taken = False
+        self.group: list[_Request] = []
+        """With whom it is to run on the lane that it was given; empty if another runs it."""
+        self.woken = threading.Event()
 
 
 class EvaluationQueue:
@@ -48,7 +52,7 @@ class EvaluationQueue:
         self._max_batch = max_batch
         self._free_lanes = lanes
         self._waiting: deque[_Request] = deque()
-        self._changed = threading.Condition()
+        self._guard = threading.Lock()
         self.runs = 0
         """Runs so far."""
         self.evaluations = 0
@@ -70,55 +74,73 @@ class EvaluationQueue:
             NetFileError: The run failed; every request of the run gets the error.
         """
         mine = _Request(spatial, features)
-        with self._changed:
-            self._waiting.append(mine)
-            while not mine.taken and self._free_lanes == 0:
-                self._changed.wait()
-            group = [] if mine.taken else self._take_group(mine)
-        if group:
-            self._run_group(group)
-        with self._changed:
-            while mine.outputs is None and mine.error is None:
-                self._changed.wait()
+        with self._guard:
+            if self._free_lanes:
+                self._give_lane(mine)
+            else:
+                self._waiting.append(mine)
+        if not mine.group:
+            self._wait(mine)
+        if mine.group:
+            self._run_group(mine.group)
         if mine.error is not None:
             raise mine.error
         assert mine.outputs is not None
         return mine.outputs
 
-    def _take_group(self, mine: _Request) -> list[_Request]:
-        """Take a lane, and with it what waits for the same board size."""
+    def _wait(self, mine: _Request) -> None:
+        """Wait until a request is done or has a lane; give the lane up if interrupted."""
+        try:
+            mine.woken.wait()
+        except BaseException:
+            with self._guard:
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+                elif mine.group:
+                    self._waiting.extendleft(reversed(mine.group[1:]))
+                    self._free_lane()
+            raise
+
+    def _give_lane(self, mine: _Request) -> None:
+        """Take a lane for a request, and with it what waits for the same board size."""
         self._free_lanes -= 1
-        group = [mine]
+        mine.group = [mine]
         total = len(mine.spatial)
         shape = mine.spatial.shape[1:]
         for request in self._waiting:
             fits = total + len(request.spatial) <= self._max_batch
-            if request is not mine and request.spatial.shape[1:] == shape and fits:
-                group.append(request)
+            if request.spatial.shape[1:] == shape and fits:
+                mine.group.append(request)
                 total += len(request.spatial)
-        for request in group:
-            request.taken = True
+        for request in mine.group[1:]:
             self._waiting.remove(request)
         self.runs += 1
         self.evaluations += total
-        return group
+
+    def _free_lane(self) -> None:
+        """Free a lane and give it to whoever has waited longest."""
+        self._free_lanes += 1
+        if self._waiting:
+            first = self._waiting.popleft()
+            self._give_lane(first)
+            first.woken.set()
 
     def _run_group(self, group: list[_Request]) -> None:
-        """Run a group on the lane taken for it, hand out the outputs and free the lane."""
+        """Run a group on the lane taken for it, free the lane and hand out the outputs."""
         outputs: list[RawOutputs] = []
         error: BaseException | None = None
         try:
             outputs = self._outputs_of(group)
         except BaseException as failure:  # whatever it is, others wait for the lane
             error = failure
-        with self._changed:
-            for i, request in enumerate(group):
-                if error is None:
-                    request.outputs = outputs[i]
-                else:
-                    request.error = error
-            self._free_lanes += 1
-            self._changed.notify_all()
+        with self._guard:
+            self._free_lane()
+        for i, request in enumerate(group):
+            if error is None:
+                request.outputs = outputs[i]
+            else:
+                request.error = error
+            request.woken.set()
 
     def _outputs_of(self, group: list[_Request]) -> list[RawOutputs]:
         if len(group) == 1:
