@@ -100,12 +100,13 @@ def test_an_error_in_any_worker_ends_all_and_surfaces_once(in_helper: bool) -> N
             time.sleep(0.001)
         return call > 5 and is_main != in_helper
 
+    threads_before = threading.active_count()
     evaluator = FailingEvaluator(fails)
     search = Search(evaluator, threads=3)
     search.set_position(Position(5))
     with pytest.raises(NetFileError):
         search.run(Limits(seconds=60.0))
-    assert threading.active_count() < 20
+    assert threading.active_count() <= threads_before
     evaluator.fails = lambda call: False
     search.set_position(Position(5))
     assert search.run(Limits(playouts=50)).visits == 50
