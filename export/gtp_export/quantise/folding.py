@@ -24,11 +24,11 @@ Floats = NDArray[np.float32]
 
 def fold_norms(edit: GraphEdit) -> None:
     """Fold what can be folded, without changing what the graph computes."""
-    for norm in [node for node in edit.graph.node if node.op_type == "BatchNormalization"]:
+    for norm in [node for node in edit.nodes if node.op_type == "BatchNormalization"]:
         scale, shift = _scale_and_shift(edit, norm)
         if not _fold_backwards(edit, norm, scale, shift):
             _fold_forwards(edit, norm, scale, shift)
-    for node in [node for node in edit.graph.node if node.op_type == "Add"]:
+    for node in [node for node in edit.nodes if node.op_type == "Add"]:
         _move_shift(edit, node)
 
 
@@ -72,7 +72,7 @@ def _fold_forwards(edit: GraphEdit, norm: onnx.NodeProto, scale: Floats, shift: 
     values = (shift / scale).reshape(1, -1, 1, 1)
     constant = edit.add_constant(values.astype(np.float32), f"{norm.name}/shift")
     add = edit.node("Add", [norm.input[0], constant], norm.output[0])
-    edit.set_nodes([add if node is norm else node for node in edit.graph.node])
+    edit.set_nodes([add if node is norm else node for node in edit.nodes])
 
 
 def _move_shift(edit: GraphEdit, shift: onnx.NodeProto) -> None:
@@ -148,6 +148,6 @@ def _bypass(edit: GraphEdit, node: onnx.NodeProto) -> None:
         edit.replace_input(reader, node.output[0], node.input[0])
     if node.output[0] in edit.outputs:
         same = edit.node("Identity", [node.input[0]], node.output[0])
-        edit.set_nodes([same if other is node else other for other in edit.graph.node])
+        edit.set_nodes([same if other is node else other for other in edit.nodes])
     else:
-        edit.set_nodes([other for other in edit.graph.node if other is not node])
+        edit.set_nodes([other for other in edit.nodes if other is not node])

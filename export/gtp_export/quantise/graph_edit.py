@@ -1,5 +1,6 @@
 """Changing a finished ONNX graph: who makes a tensor, who reads it, new constants and nodes."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,26 +14,29 @@ class GraphEdit:
     """A model that is being changed in place.
 
     Constants are never changed, only added, because equal ones are shared; `finish` drops those
-    that nobody reads any more.
+    that nobody reads any more. The model gets its nodes back in `finish` too: until then they are
+    in a plain list, for protobuf's own lists hand out copies.
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
         """Take over a model."""
         self.model = model
         self.graph = model.graph
+        self.nodes = [copy.deepcopy(node) for node in model.graph.node]
+        """In an order in which they can run; change it by `set_nodes`."""
         self.outputs = [value.name for value in model.graph.output]
         self._constants = {
             tensor.name: numpy_helper.to_array(tensor) for tensor in self.graph.initializer
         }
         self._names = set(self._constants) | {value.name for value in self.graph.input}
-        self._names |= {name for node in self.graph.node for name in node.output}
+        self._names |= {name for node in self.nodes for name in node.output}
         self.index()
 
     def index(self) -> None:
         """Find producers and consumers anew, after nodes or their inputs changed."""
         self._producers: dict[str, onnx.NodeProto] = {}
         self._consumers: dict[str, list[onnx.NodeProto]] = {}
-        for node in self.graph.node:
+        for node in self.nodes:
             for name in node.output:
                 self._producers[name] = node
             for name in dict.fromkeys(node.input):
@@ -87,13 +91,14 @@ class GraphEdit:
 
     def set_nodes(self, nodes: Sequence[onnx.NodeProto]) -> None:
         """Put other nodes in the place of all, in an order in which they can run."""
-        del self.graph.node[:]
-        self.graph.node.extend(nodes)
+        self.nodes = list(nodes)
         self.index()
 
     def finish(self) -> onnx.ModelProto:
-        """Drop constants without a reader and return the model."""
-        read = {name for node in self.graph.node for name in node.input} | set(self.outputs)
+        """Write the nodes into the model, drop constants without a reader, and return the model."""
+        del self.graph.node[:]
+        self.graph.node.extend(self.nodes)
+        read = {name for node in self.nodes for name in node.input} | set(self.outputs)
         kept = [tensor for tensor in self.graph.initializer if tensor.name in read]
         del self.graph.initializer[:]
         self.graph.initializer.extend(kept)

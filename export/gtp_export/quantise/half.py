@@ -46,7 +46,7 @@ class _Halver:
     def _tensors_of_size(self) -> set[str]:
         """Return the tensors that depend on the board's size alone."""
         found: set[str] = set()
-        for node in self._edit.graph.node:
+        for node in self._edit.nodes:
             constant = all(
                 name in found or self._edit.constant(name) is not None for name in node.input
             )
@@ -56,7 +56,7 @@ class _Halver:
 
     def run(self) -> onnx.ModelProto:
         """Rewrite all nodes and return the model."""
-        for node in self._edit.graph.node:
+        for node in self._edit.nodes:
             self._add(node)
         for name in self._edit.outputs:
             self._restore(name)

@@ -63,7 +63,7 @@ class Int8Settings:
 def tensors_to_watch(edit: GraphEdit, layers: frozenset[str]) -> list[str]:
     """Return the tensors whose ranges quantising these layers needs."""
     found: dict[str, None] = {}
-    for node in edit.graph.node:
+    for node in edit.nodes:
         if node.name in layers:
             found |= dict.fromkeys((node.input[0], result_of(edit, node)))
     return [name for name in found if not is_cast_input(edit, name)]
@@ -101,7 +101,7 @@ def quantise_int8(
         settings: Which layers, and how.
     """
     edit = GraphEdit(copy.deepcopy(model))
-    convs = [node for node in edit.graph.node if node.name in settings.layers]
+    convs = [node for node in edit.nodes if node.name in settings.layers]
     writer = _Writer(edit, ranges, settings)
     for conv in convs:
         writer.read_quantised(conv)
@@ -244,7 +244,7 @@ class _Writer:
         """Put the new nodes in their places and drop what is not needed any more."""
         edit = self._edit
         nodes: list[onnx.NodeProto] = []
-        for node in edit.graph.node:
+        for node in edit.nodes:
             nodes += self._before.get(node.name, [])
             nodes.append(node)
             for name in node.output:

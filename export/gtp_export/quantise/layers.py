@@ -36,7 +36,7 @@ def list_layers(edit: GraphEdit) -> list[Layer]:
     reached = _reached_outputs(edit)
     stems = _stems(edit)
     layers = []
-    for node in edit.graph.node:
+    for node in edit.nodes:
         if not is_plain_conv(edit, node):
             continue
         is_head = len(reached[node.output[0]]) < len(edit.outputs)
@@ -92,7 +92,7 @@ def _group(name: str, is_head: bool) -> str:
 def _reached_outputs(edit: GraphEdit) -> dict[str, set[str]]:
     """Return by tensor the graph outputs that depend on it."""
     reached: dict[str, set[str]] = {name: {name} for name in edit.outputs}
-    for node in reversed(edit.graph.node):
+    for node in reversed(edit.nodes):
         onward = set().union(*(reached.get(name, set()) for name in node.output))
         for name in node.input:
             reached.setdefault(name, set()).update(onward)
@@ -103,7 +103,7 @@ def _stems(edit: GraphEdit) -> set[str]:
     """Return the names of the convolutions over the input planes, before any other."""
     sources: dict[str, bool] = {value.name: value.name != META_INPUT for value in edit.graph.input}
     stems = set()
-    for node in edit.graph.node:
+    for node in edit.nodes:
         from_planes = bool(node.input) and sources.get(node.input[0], False)
         if is_plain_conv(edit, node):
             if from_planes:

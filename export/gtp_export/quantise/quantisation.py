@@ -99,9 +99,8 @@ class Laboratory:
         self.original = opinions(net, self.judged.batches)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net
-        edit = GraphEdit(model)
         name_nodes(model)
-        edit.index()
+        edit = GraphEdit(model)
         fold_norms(edit)
         self.model = edit.finish()
         self.layers: list[Layer] = list_layers(GraphEdit(self.model))

@@ -1,0 +1,404 @@
+"""Nets in lower precision: the graph they become, what it costs, and who refuses them."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from katago_writer import ORDINARY, POOLING, Nested, NetPlan, write_net
+from leela_zero_writer import write_leela_zero
+from onnx import TensorProto, numpy_helper
+
+from gtp_engine.commands.net_check import differences_of
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_export.commands import run
+from gtp_export.convert.conversion import convert_file
+from gtp_export.convert.golden import golden_inputs
+from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.quantise import sensitivity, speed
+from gtp_export.quantise.accuracy import Accuracy, Bounds
+from gtp_export.quantise.folding import fold_norms
+from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.half import to_half
+from gtp_export.quantise.int8 import (
+    MIN_MAX,
+    PERCENTILE,
+    Int8Settings,
+    Step,
+    quantise_int8,
+    step_of,
+    tensors_to_watch,
+)
+from gtp_export.quantise.layers import choose_layers, group_names, list_layers, name_nodes
+from gtp_export.quantise.positions import play_positions, sizes_for
+from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+from gtp_export.quantise.ranges import Range, watch_tensors
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+LOOSE = Bounds(max_kl=10.0, min_top1=0.0, max_win_error=1.0)
+
+
+def convert(folder: Path, content: bytes) -> Path:
+    source, target = folder / "net", folder / "net.onnx"
+    source.write_bytes(content)
+    convert_file(source, target)
+    return target
+
+
+def folded(path: Path) -> onnx.ModelProto:
+    model = load_model(path)
+    name_nodes(model)
+    edit = GraphEdit(model)
+    fold_norms(edit)
+    return edit.finish()
+
+
+def outputs_of(model: onnx.ModelProto, info: NetInfo, size: int = 9) -> list[np.ndarray]:
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    found: list[np.ndarray] = session.run(None, dict(golden_inputs(info, size)))
+    return found
+
+
+def ops_of(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def quantised(path: Path, keep: tuple[str, ...], bits: int = 8) -> onnx.ModelProto:
+    model, info = folded(path), read_info(path, load_model(path))
+    layers = frozenset(choose_layers(list_layers(GraphEdit(model)), keep))
+    net = NetEvaluator(OnnxNet(path, "cpu"), lanes=1, max_batch=16, cache_mb=0)
+    ranges = watch_tensors(
+        model, info, tensors_to_watch(GraphEdit(model), layers), play_positions(net, 12, seed=1)
+    )
+    return quantise_int8(model, ranges, Int8Settings(layers, weight_bits=bits))
+
+
+# Folding ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plan", "norms_left"),
+    [
+        (NetPlan(activation="RELU"), 0),
+        (NetPlan(version=3, text=True), 0),
+        (NetPlan(activation="RELU", version=15, blocks=(Nested((ORDINARY, POOLING)),)), None),
+        (NetPlan(activation="MISH", version=14), None),
+    ],
+)
+def test_folding_changes_nothing(plan: NetPlan, norms_left: int | None, tmp_path: Path) -> None:
+    path = convert(tmp_path, write_net(plan))
+    model = load_model(path)
+    info = read_info(path, model)
+    without = folded(path)
+    for a, b in zip(outputs_of(model, info), outputs_of(without, info), strict=True):
+        assert np.abs(a - b).max() <= 2e-4 * max(1.0, np.abs(a).max())
+    if norms_left is not None:
+        assert "BatchNormalization" in ops_of(model)
+        assert ops_of(without).count("BatchNormalization") == norms_left
+
+
+def test_a_norm_with_a_negative_scale_stays() -> None:
+    model = load_model(TINY)
+    name_nodes(model)
+    edit = GraphEdit(model)
+    relu = next(node for node in edit.nodes if node.op_type == "Relu")
+    names = [
+        edit.add_constant(np.full(8, value, np.float32), "norm") for value in (-1.0, 0.5, 0.0, 1.0)
+    ]
+    source = relu.input[0]
+    norm = edit.node("BatchNormalization", [source, *names], edit.fresh("normed"))
+    edit.replace_input(relu, source, norm.output[0])
+    edit.set_nodes([part for node in edit.nodes for part in _before(node, relu, norm)])
+    info = read_info(TINY, model)
+    before = outputs_of(edit.finish(), info)
+    again = GraphEdit(copy.deepcopy(edit.model))
+    fold_norms(again)
+    after = outputs_of(again.finish(), info)
+    assert "BatchNormalization" in ops_of(again.model)
+    for a, b in zip(before, after, strict=True):
+        assert np.allclose(a, b, atol=1e-4)
+
+
+def _before(
+    node: onnx.NodeProto, reader: onnx.NodeProto, new: onnx.NodeProto
+) -> list[onnx.NodeProto]:
+    return [new, node] if node is reader else [node]
+
+
+# Layers -----------------------------------------------------------------------------------------
+
+
+def test_layers_and_their_groups() -> None:
+    layers = list_layers(GraphEdit(load_model(TINY)))
+    assert group_names(layers)[:3] == ["stem", "blocks.0", "blocks.1"]
+    heads = {layer.name for layer in layers if layer.is_head}
+    assert heads == {
+        "policy.gather",
+        "policy.conv",
+        "policy.out",
+        "value.conv",
+        "value.ownership",
+    }
+
+
+def test_the_choice_of_layers() -> None:
+    layers = list_layers(GraphEdit(load_model(TINY)))
+    everything = {layer.name for layer in layers}
+    assert choose_layers(layers, ("none",)) == everything
+    by_default = choose_layers(layers, ("stem", "heads"))
+    assert by_default == {name for name in everything if name.startswith("blocks.")}
+    assert "blocks.1.conv2" not in choose_layers(layers, ("blocks.1",))
+    assert everything - choose_layers(layers, ("policy.out",)) == {"policy.out"}
+    with pytest.raises(NetFileError, match=r"no layer is called 'attic'; groups are stem, heads"):
+        choose_layers(layers, ("stem", "attic"))
+
+
+# int8 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keep", [("stem", "heads"), ("none",), ("blocks.0", "policy.out")])
+def test_the_runtime_makes_integer_kernels_of_the_chosen_layers_alone(
+    keep: tuple[str, ...], tmp_path: Path
+) -> None:
+    layers = list_layers(GraphEdit(load_model(TINY)))
+    chosen = choose_layers(layers, keep)
+    path, optimised = tmp_path / "int8.onnx", tmp_path / "optimised.onnx"
+    onnx.save(quantised(TINY, keep), path)
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(optimised)
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    ops = ops_of(onnx.load(optimised))
+    assert ops.count("QLinearConv") == len(chosen)
+    floats = sum(op in ("Conv", "FusedConv") for op in ops)
+    assert floats == len(layers) - len(chosen)
+
+
+def test_the_original_stays_as_it_is() -> None:
+    before = load_model(TINY).SerializeToString()
+    model = folded(TINY)
+    kept = model.SerializeToString()
+    quantised(TINY, ("none",))
+    assert model.SerializeToString() == kept
+    assert TINY.read_bytes() == load_model(TINY).SerializeToString() == before
+
+
+@pytest.mark.parametrize(("bits", "limit"), [(8, 127), (7, 63)])
+def test_integer_weights_keep_to_their_bits(bits: int, limit: int) -> None:
+    model = quantised(TINY, ("none",), bits)
+    weights = [
+        numpy_helper.to_array(tensor)
+        for tensor in model.graph.initializer
+        if tensor.data_type == TensorProto.INT8 and len(tensor.dims) == 4
+    ]
+    assert len(weights) == len(list_layers(GraphEdit(load_model(TINY))))
+    for one in weights:
+        # Each output channel uses its full range.
+        assert (np.abs(one.astype(int)).max(axis=(1, 2, 3)) == limit).all()
+
+
+def a_range(low: float, high: float) -> Range:
+    ends = np.array([low], np.float32), np.array([high], np.float32)
+    return Range(low, high, 0.5 * low, 0.5 * high, *ends)
+
+
+@pytest.mark.parametrize(
+    ("seen", "calibration", "after_relu", "expected"),
+    [
+        (a_range(0.0, 5.1), MIN_MAX, True, Step(0.02, 0)),
+        (a_range(-3.0, 5.1), MIN_MAX, True, Step(0.02, 0)),
+        (a_range(-5.1, 5.1), MIN_MAX, False, Step(0.04, 128)),
+        (a_range(-5.1, 5.1), PERCENTILE, False, Step(0.02, 128)),
+        (a_range(1.0, 2.55), MIN_MAX, False, Step(0.01, 0)),
+        (a_range(-2.55, -1.0), MIN_MAX, False, Step(0.01, 255)),
+    ],
+)
+def test_the_steps_of_activations(
+    seen: Range, calibration: str, after_relu: bool, expected: Step
+) -> None:
+    found = step_of(seen, calibration, after_relu)
+    assert found.scale == pytest.approx(expected.scale)
+    assert abs(found.zero_point - expected.zero_point) <= 1
+
+
+def test_a_channel_that_is_always_zero_does_no_harm() -> None:
+    assert step_of(a_range(0.0, 0.0), MIN_MAX, True).scale > 0
+
+
+@pytest.mark.parametrize("keep", [("stem", "heads"), ("none",)])
+def test_int8_says_nearly_the_same(keep: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "int8.onnx"
+    onnx.save(quantised(TINY, keep), path)
+    exact, rounded = OnnxNet(TINY, "cpu"), OnnxNet(path, "cpu")
+    net = NetEvaluator(exact, lanes=1, max_batch=16, cache_mb=0)
+    for batch in play_positions(net, 12, seed=2).batches:
+        a = exact.run(batch.spatial, batch.features)
+        b = rounded.run(batch.spatial, batch.features)
+        for name in ("policy", "value", "score", "ownership"):
+            one, other = getattr(a, name), getattr(b, name)
+            assert 0 < np.abs(one - other).max() < 0.05 * max(1.0, np.abs(one).max()), name
+
+
+# fp16 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        write_net(NetPlan(version=16, policy_channels=4)),
+        write_net(NetPlan(version=15, meta=True)),
+        write_net(NetPlan(version=17, blocks=(Nested((ORDINARY,)),), rms_tip=1)),
+        write_leela_zero(2),
+    ],
+)
+def test_fp16_keeps_the_contract(content: bytes, tmp_path: Path) -> None:
+    path = convert(tmp_path, content)
+    model = load_model(path)
+    info = read_info(path, model)
+    half = to_half(folded(path))
+    onnx.checker.check_model(half)
+    assert list(half.graph.input) == list(model.graph.input)
+    assert list(half.graph.output) == list(model.graph.output)
+    wide = [t.name for t in half.graph.initializer if t.data_type == TensorProto.FLOAT]
+    large = [n for n in wide if numpy_helper.to_array(_initializer(half, n)).size > 64]
+    assert not large
+    size = info.board_max if info.board_min > 9 else 9
+    for a, b in zip(outputs_of(model, info, size), outputs_of(half, info, size), strict=True):
+        assert b.dtype == np.float32
+        assert np.abs(a - b).max() <= 0.03 * max(1.0, np.abs(a).max())
+
+
+def _initializer(model: onnx.ModelProto, name: str) -> TensorProto:
+    return next(tensor for tensor in model.graph.initializer if tensor.name == name)
+
+
+# Positions --------------------------------------------------------------------------------------
+
+
+def test_positions_of_several_sizes_the_same_each_time() -> None:
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=16, cache_mb=0)
+    first, second = (play_positions(net, 40, seed) for seed in (3, 3))
+    assert first.by_size == {(9, 9): 16, (13, 13): 10, (19, 19): 14}
+    assert len(first) == 40
+    for a, b in zip(first.batches, second.batches, strict=True):
+        assert np.array_equal(a.spatial, b.spatial) and np.array_equal(a.features, b.features)
+    other = play_positions(net, 40, seed=4)
+    assert not np.array_equal(first.batches[0].spatial, other.batches[0].spatial)
+    stones = [int(batch.spatial[:, 1:3].sum(axis=(1, 2, 3)).max()) for batch in first.batches]
+    assert max(stones) > 40
+
+
+def test_only_boards_that_the_net_takes(tmp_path: Path) -> None:
+    path = convert(tmp_path, write_leela_zero(1))
+    info = OnnxNet(path, "cpu").info
+    assert sizes_for(info) == [(19, 1.0)]
+    assert sizes_for(replace(info, board_min=7, board_max=7, board_sizes=())) == [(7, 1.0)]
+
+
+# The whole --------------------------------------------------------------------------------------
+
+
+def test_bounds() -> None:
+    good = Accuracy(100, 0.01, 0.95, 0.005, 0.05, 0.3, 0.01)
+    assert Bounds().broken(good) == []
+    assert len(Bounds().broken(replace(good, policy_kl=0.1, top1=0.5, win_error=0.02))) == 3
+    assert Bounds().broken(replace(good, policy_kl=float("nan"))) != []
+
+
+def plan(**changes: object) -> QuantisePlan:
+    return replace(QuantisePlan(positions=12, bounds=LOOSE), **changes)  # type: ignore[arg-type]
+
+
+def test_a_quantised_file_describes_and_checks_itself(tmp_path: Path) -> None:
+    target = tmp_path / "int8.onnx"
+    outcome = quantise_file(TINY, target, plan(seven_bit=True), lambda line: None)
+    net = OnnxNet(target, "cpu")
+    assert net.info == outcome.info
+    assert net.info.precision == "int8 (7-bit weights), fp32: stem, heads"
+    assert net.info.name == OnnxNet(TINY, "cpu").info.name
+    found = differences_of(net)
+    assert found and all(one.is_right for one in found)
+    assert set(outcome.accuracy) == {"9x9", "13x13", "19x19", "all"}
+    assert 0.0 < outcome.accuracy["all"].policy_kl < 0.1
+    with pytest.raises(NetFileError, match=r"is in int8 .* already; start from fp32"):
+        quantise_file(target, tmp_path / "again.onnx", plan(), lambda line: None)
+
+
+def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
+    target = tmp_path / "int8.onnx"
+    target.write_bytes(b"what was there")
+    strict = Bounds(max_kl=0.0)
+    with pytest.raises(NetFileError, match=r"tiny.onnx: not written as int8: policy KL .* --force"):
+        quantise_file(TINY, target, plan(bounds=strict), lambda line: None)
+    assert target.read_bytes() == b"what was there"
+    outcome = quantise_file(TINY, target, plan(bounds=strict, force=True), lambda line: None)
+    assert outcome.broken[0].startswith("policy KL")
+    assert OnnxNet(target, "cpu").info.precision.startswith("int8")
+    assert [path.name for path in tmp_path.iterdir()] == ["int8.onnx"]
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    target = tmp_path / "out.onnx"
+    target.write_bytes(TINY.read_bytes())
+    with pytest.raises(NetFileError, match="over itself"):
+        quantise_file(target, target, plan(), lambda line: None)
+    with pytest.raises(NetFileError, match="no convolution is left"):
+        words = ("stem", "heads", "blocks.0", "blocks.1")
+        quantise_file(TINY, tmp_path / "o.onnx", plan(keep_fp32=words), lambda line: None)
+    (tmp_path / "text").write_text("no net")
+    with pytest.raises(NetFileError, match="is not an ONNX file"):
+        quantise_file(tmp_path / "text", tmp_path / "o.onnx", plan(), lambda line: None)
+    assert not (tmp_path / "o.onnx").exists()
+
+
+def test_mixed_precision_gives_up_groups_until_the_bounds_hold(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(speed, "SECONDS_PER_ROUND", 1e-4)
+    lines: list[str] = []
+    target = tmp_path / "int8.onnx"
+    quantise_file(TINY, target, plan(keep_fp32=("auto",)), lines.append)
+    assert OnnxNet(target, "cpu").info.precision == "int8"
+    table = lines[1]
+    assert "everything" in table and "blocks.1" in table and "us saved 19x19" in table
+    monkeypatch.setattr(sensitivity, "MARGIN", 1e-6)
+    quantise_file(TINY, target, plan(keep_fp32=("auto",)), lines.append)
+    kept = sum("stays in fp32" in line for line in lines)
+    assert 0 < kept <= len(group_names(list_layers(GraphEdit(load_model(TINY)))))
+    assert ", fp32: " in OnnxNet(target, "cpu").info.precision
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "half.onnx"
+    assert run(["quantise", str(TINY), str(target), "--fp16", "--positions", "6"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "" and "policy_kl" in captured.err and "fp16" in captured.err
+    assert OnnxNet(target, "cpu").info.precision == "fp16"
+    assert run(["quantise", str(TINY), str(target), "--positions", "0"]) == 1
+    assert "--positions must be 1 or more" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(["quantise", str(TINY), str(target), "--fp16", "--int8"])
+
+
+def test_converting_and_quantising_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "net.bin", tmp_path / "int8.onnx"
+    source.write_bytes(write_net(NetPlan(version=10, activation="RELU")))
+    options = ["--int8", "--positions", "6", "--force", "--name", "mine"]
+    assert run(["convert", str(source), str(target), *options]) == 0
+    info = OnnxNet(target, "cpu").info
+    assert info.name == "mine" and info.precision.startswith("int8")
+    target.unlink()
+    capsys.readouterr()
+    assert run(["convert", str(source), str(target), *options[:-3], "--max-kl", "0"]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"gtp-export: {source}: not written as int8")
+    assert not target.exists()
