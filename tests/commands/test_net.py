@@ -3,19 +3,70 @@
 import json
 from pathlib import Path
 
+import onnx
 import pytest
+from onnx import numpy_helper
 
+from gtp_engine.commands.net_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.commands.table import run
+from gtp_engine.evaluators.contract import NET_KEY
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 
+def changed_copy(path: Path, factor: float = 1.0, **changes: object) -> Path:
+    """Write the tiny net with its largest weights multiplied and its description changed."""
+    model = onnx.load(TINY)
+    weights = max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+    values = numpy_helper.to_array(weights)
+    weights.CopyFrom(numpy_helper.from_array(values * values.dtype.type(factor), weights.name))
+    for item in model.metadata_props:
+        if item.key == NET_KEY:
+            item.value = json.dumps({**json.loads(item.value), **changes})
+    onnx.save(model, path)
+    return path
+
+
+# info -------------------------------------------------------------------------------------------
+
+
+def lines_of(text: str) -> dict[str, str]:
+    """Return a description's lines by label."""
+    pairs = (line.partition(": ") for line in text.splitlines())
+    return {label.strip(): value.strip() for label, _, value in pairs}
+
+
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["net", "info", str(TINY)]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["name:", "tiny"] in lines
-    assert any(line[:2] == ["output", "policy:"] for line in lines)
-    assert any(line[:2] == ["self-check:", "passed,"] for line in lines)
+    found = lines_of(capsys.readouterr().out)
+    assert found["name"] == "tiny"
+    assert found["licence"] == "MIT"
+    assert found["precision"] == "fp32"
+    assert found["sizes"] == "boards of 2 to 25"
+    assert found["komi"] == "any" and found["rules"] == "any"
+    assert found["input"] == "katago_v7 version 7, 22 planes, 19 globals"
+    assert "score_mean" in found["output score"]
+    assert found["self-check"].startswith("passed")
+
+
+def test_info_of_a_net_with_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = changed_copy(
+        tmp_path / "net.onnx",
+        board_sizes=[9, 13],
+        square_only=True,
+        trained_sizes=[9, 9],
+        rules="area",
+        komi_min=7.5,
+        komi_max=7.5,
+        licence="",
+        parameters=0,
+    )
+    assert run(["net", "info", str(path)]) == 0
+    found = lines_of(capsys.readouterr().out)
+    assert found["sizes"] == "square boards of 9, 13, trained on 9 to 9"
+    assert (found["rules"], found["komi"]) == ("area", "7.5")
+    assert (found["licence"], found["parameters"]) == ("unknown", "unknown")
 
 
 def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,30 +77,121 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no net at all", b"\x08\x07" * 50])
+@pytest.mark.parametrize("action", ["info", "check", "bench"])
 def test_what_is_no_net(
-    tmp_path: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]
+    action: str, tmp_path: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "net.onnx"
     if content is not None:
         path.write_bytes(content)
-    assert run(["net", "info", str(path)]) == 1
+    assert run(["net", action, str(path)]) == 1
     output = capsys.readouterr()
     assert output.out == ""
     assert output.err.startswith("gtp-engine net: ") and "net.onnx" in output.err
+
+
+# list -------------------------------------------------------------------------------------------
 
 
 def test_list_finds_the_users_nets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine.onnx").write_bytes(TINY.read_bytes())
+    (tmp_path / "broken.onnx").write_bytes(b"nothing")
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
     assert run(["net", "list"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert any(line[0] == "mine" and line[-1] == str(tmp_path / "mine.onnx") for line in lines)
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert str(tmp_path / "mine.onnx") in rows["mine"] and "fp32" in rows["mine"]
+    assert "cannot be used" in rows["broken"]
+    assert run(["net", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["mine"] == str(tmp_path / "mine.onnx")
     assert run(["net", "info", "mine"]) == 0
 
 
-@pytest.mark.parametrize("arguments", [[], ["describe"], ["info", "--bogus"]])
+# check ------------------------------------------------------------------------------------------
+
+
+def test_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["net", "check", str(TINY), "--device", "cpu"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("tiny (fp32) on cpu: passed")
+    assert text.count("right") == 4 and "WRONG" not in text
+
+
+def test_check_fails_where_something_else_is_computed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed_copy(tmp_path / "net.onnx", factor=1.5, precision="int8")
+    assert run(["net", "check", str(path), "--json", "--device", "cpu"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["passed"] is False
+    assert max(one["relative"] for one in document["outputs"]) > OTHERWISE
+    assert run(["net", "check", str(path), "--device", "cpu"]) == 1
+    text = capsys.readouterr().out
+    assert "FAILED" in text and "WRONG" in text and "--seven-bit" in text
+
+
+def test_a_small_error_is_too_large_for_fp32_alone(tmp_path: Path) -> None:
+    exact = changed_copy(tmp_path / "exact.onnx", factor=1.02)
+    coarse = changed_copy(tmp_path / "coarse.onnx", factor=1.02, precision="int8")
+    assert run(["net", "check", str(exact), "--device", "cpu"]) == 1
+    assert run(["net", "check", str(coarse), "--device", "cpu"]) == 0
+    info = OnnxNet(exact, "cpu").info
+    assert (tolerance(info, "cpu"), tolerance(info, "cuda")) == (FP32_ON_CPU, OTHERWISE)
+
+
+def test_check_against_the_original(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--device", "cpu", "--json", "--positions", "20"]
+    assert run(["net", "check", str(TINY), str(TINY), *options]) == 0
+    same = json.loads(capsys.readouterr().out)["against_original"]
+    assert same["positions"] == 20
+    assert same["policy_kl"] == pytest.approx(0.0, abs=1e-6) and same["top1"] == 1.0
+    other = changed_copy(tmp_path / "net.onnx", factor=1.5)
+    run(["net", "check", str(other), str(TINY), *options])
+    found = json.loads(capsys.readouterr().out)["against_original"]
+    assert found["policy_kl"] > 1e-6 and found["win_error"] > 0
+
+
+# bench ------------------------------------------------------------------------------------------
+
+
+def test_bench_compares_nets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = changed_copy(tmp_path / "other.onnx")
+    options = ["--device", "cpu", "--size", "5", "--size", "7x9", "--batch", "2"]
+    assert run(["net", "bench", str(TINY), str(other), *options, "--seconds", "0.01"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [(row[0], row[2], row[3]) for row in rows] == [
+        ("tiny.onnx", "5x5", "2"),
+        ("other.onnx", "5x5", "2"),
+        ("tiny.onnx", "7x9", "2"),
+        ("other.onnx", "7x9", "2"),
+    ]
+    assert rows[0][-1] == "1.00" and float(rows[1][-1]) > 0
+
+
+def test_bench_of_a_size_that_no_net_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed_copy(tmp_path / "net.onnx", board_sizes=[9])
+    assert run(["net", "bench", str(path), "--size", "19", "--device", "cpu"]) == 1
+    assert capsys.readouterr().err == "gtp-engine net: tiny: no boards of 19x19\n"
+
+
+# match ------------------------------------------------------------------------------------------
+
+
+def test_match(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--games", "4", "--visits", "2", "--size", "5", "--device", "cpu", "--at-once", "2"]
+    assert run(["net", "match", str(TINY), str(TINY), *options, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["games"] == 4 and 0 <= document["points"] <= 4
+    low, share, high = document["share"]
+    assert low <= share == document["points"] / 4 <= high
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["describe"], ["info", "--bogus"], ["match", "one"], ["check"]]
+)
 def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         run(["net", *arguments])

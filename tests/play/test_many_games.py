@@ -1,0 +1,94 @@
+"""Many games in one process: pairs of openings, colours, results."""
+
+import threading
+from collections import defaultdict
+
+import pytest
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.rules import Rules
+from gtp_engine.play.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
+from gtp_engine.search.limits import Limits
+
+TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
+
+
+class Certain(FakeEvaluator):
+    """Takes a colour for the winner of every position."""
+
+    def __init__(self, winner: int) -> None:
+        self.winner = winner
+
+    def encode(self, batch: LeafBatch, slot: int, line, ply, *rest) -> None:  # type: ignore[no-untyped-def]
+        super().encode(batch, slot, line, ply, *rest)
+        batch.symmetry[slot] = line.turns[ply]["to_play"]
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        super().evaluate(batch, n)
+        for slot in range(n):
+            batch.value[slot] = 1.0 if batch.symmetry[slot] == self.winner else -1.0
+
+
+class Failing(FakeEvaluator):
+    """Works for a while."""
+
+    def __init__(self) -> None:
+        self.left = 40
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise NetFileError("the net failed to run")
+        super().evaluate(batch, n)
+
+
+def two(evaluator: FakeEvaluator) -> list[Contestant]:
+    return [Contestant(name, evaluator, Limits(visits=4)) for name in ("a", "b")]
+
+
+def test_pairs_share_an_opening_with_the_colours_swapped() -> None:
+    told: list[PlayedGame] = []
+    games = play_games(two(FakeEvaluator()), TERMS, 6, at_once=3, on_game=told.append)
+    assert [game.number for game in games] == list(range(6))
+    assert sorted(told, key=lambda game: game.number) == games
+    openings = defaultdict(set)
+    for game in games:
+        assert game.black == game.number % 2
+        openings[game.moves[:4]].add(game.number // 2)
+    assert sorted(openings.values(), key=min) == [{0}, {1}, {2}]
+
+
+def test_the_same_games_however_many_at_once() -> None:
+    one = play_games(two(FakeEvaluator()), TERMS, 4, at_once=1)
+    many = play_games(two(FakeEvaluator()), TERMS, 4, at_once=4)
+    assert one == many
+
+
+@pytest.mark.parametrize("winner", [BLACK, WHITE])
+def test_a_game_that_both_take_for_decided_ends(winner: int) -> None:
+    # A single visit, lest a search finds a game that is over and won by the other.
+    contestants = [Contestant(name, Certain(winner), Limits(visits=1)) for name in ("a", "b")]
+    for game in play_games(contestants, TERMS, 2, at_once=2):
+        assert game.reason == "decided"
+        assert len(game.moves) == TERMS.opening_moves + SURE_MOVES - 1
+        assert game.winner == (game.black if winner == BLACK else 1 - game.black)
+
+
+def test_players_who_disagree_play_to_the_end() -> None:
+    contestants = [
+        Contestant("optimist", Certain(BLACK), Limits(visits=4)),
+        Contestant("pessimist", Certain(WHITE), Limits(visits=4)),
+    ]
+    for game in play_games(contestants, TERMS, 2, at_once=1):
+        assert game.reason in ("count", "length")
+        assert game.winner is not None  # komi has a half point
+
+
+def test_a_failing_net_ends_the_match() -> None:
+    before = threading.active_count()
+    with pytest.raises(NetFileError, match="failed to run"):
+        play_games(two(Failing()), TERMS, 50, at_once=3)
+    assert threading.active_count() == before
