@@ -17,7 +17,7 @@ TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
 
 
 class Certain(FakeEvaluator):
-    """Takes a colour for the winner of every position."""
+    """Takes a colour for the winner of every position, and does not like to pass."""
 
     def __init__(self, winner: int) -> None:
         self.winner = winner
@@ -29,6 +29,9 @@ class Certain(FakeEvaluator):
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         super().evaluate(batch, n)
         for slot in range(n):
+            moves = int(batch.n_moves[slot])
+            batch.priors[slot, : moves - 1] = 1.0 / max(1, moves - 1)
+            batch.priors[slot, moves - 1] = 0.0
             batch.value[slot] = 1.0 if batch.symmetry[slot] == self.winner else -1.0
 
 
