@@ -72,7 +72,7 @@ class GraphEdit:
     def add_constant(self, values: NDArray[Any], name: str) -> str:
         """Add a constant and return its name."""
         found = self.fresh(name)
-        array = np.ascontiguousarray(values)
+        array = np.asarray(values, order="C")  # scalars stay scalars
         self.graph.initializer.append(numpy_helper.from_array(array, found))
         self._constants[found] = array
         return found
