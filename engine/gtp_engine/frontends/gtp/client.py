@@ -138,6 +138,7 @@ class GtpClient:
             except queue.Empty:
                 raise EngineHangs(f"no answer to {command!r} within {timeout:g} s") from None
             if line is None:
+                self._lines.put(None)  # whoever asks next is told too
                 raise self._death(command)
             if not line and lines:
                 return lines
