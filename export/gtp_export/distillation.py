@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.cards import write_card
 from gtp_export.generation import generate
 from gtp_export.labels import Teacher

@@ -14,7 +14,7 @@ from gtp_engine.evaluators.contract import (
     VALUE_WIN_LOSS_NORESULT,
     NetFileError,
 )
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring

@@ -8,7 +8,7 @@ import pytest
 
 from gtp_engine.evaluators.accuracy import Opinion, compare, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.rules import Rules
 

@@ -14,7 +14,7 @@ from tests.go.diagrams import position_of
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
-from gtp_engine.evaluators.onnx_runtime import FloatArray, OnnxNet, RawOutputs
+from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.coords import BLACK, WHITE, point_at
 from gtp_engine.go.position import Position

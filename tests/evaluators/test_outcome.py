@@ -6,7 +6,7 @@ import pytest
 
 from gtp_engine.evaluators.contract import NetInfo
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
-from gtp_engine.evaluators.onnx_runtime import RawOutputs
+from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.evaluators.outcome import (
     finish_slot,
     knows_no_result,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.evaluators.onnx_runtime import FloatArray, RawOutputs
+from gtp_engine.evaluators.onnx_net import FloatArray, RawOutputs
 from gtp_engine.evaluators.queue import EvaluationQueue
 
 PATIENCE = 30.0

@@ -7,7 +7,7 @@ import pytest
 from tests.evaluators.reference_rows import Row, position_of, read_rows
 
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.coords import WHITE
 from gtp_export.convert.conversion import convert_file
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gtp_engine.evaluators.onnx_runtime import OnnxNet  # noqa: E402
+from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.networks import RunningNorm, Tower, size_offset  # noqa: E402
 from gtp_export.tower import PRESETS, TowerShape, random_weights  # noqa: E402
 from gtp_export.tower_file import describe_tower, write_tiny_net, write_tower  # noqa: E402

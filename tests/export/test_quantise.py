@@ -15,7 +15,7 @@ from onnx import TensorProto, numpy_helper
 from gtp_engine.commands.net_check import differences_of
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import golden_inputs

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gtp_engine.evaluators.onnx_runtime import OnnxNet  # noqa: E402
+from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.losses import losses  # noqa: E402
 from gtp_export.measures import measure  # noqa: E402

@@ -10,7 +10,7 @@ import json, sys
 from pathlib import Path
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go import jit
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_runtime import OnnxNet, cuda_obstacle
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.search.signature import random_position
 
 CPU_BATCHES = (1, 4)

@@ -16,7 +16,7 @@ from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.accuracy import Accuracy

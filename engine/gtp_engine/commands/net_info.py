@@ -9,7 +9,7 @@ from gtp_engine.commands.net import say
 from gtp_engine.commands.net_check import Difference, differences_of, verdict
 from gtp_engine.evaluators.contract import NetInfo
 from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 
 UNKNOWN = "unknown"
 

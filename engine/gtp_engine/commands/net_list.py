@@ -31,7 +31,7 @@ def _row(name: str, path: Path) -> list[str]:
 def _what(path: Path) -> str:
     """Return a net's architecture and precision in a few words, or that it is broken."""
     from gtp_engine.evaluators.contract import NetFileError
-    from gtp_engine.evaluators.onnx_runtime import OnnxNet
+    from gtp_engine.evaluators.onnx_net import OnnxNet
 
     try:
         info = OnnxNet(path, "cpu").info

@@ -16,7 +16,7 @@ from gtp_engine.evaluators.encoders.inputs import Features, Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_runtime import OnnxNet, RawOutputs
+from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
     BY_RULES,
     finish_slot,

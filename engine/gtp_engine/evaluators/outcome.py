@@ -16,7 +16,7 @@ from gtp_engine.evaluators.contract import (
     NetInfo,
 )
 from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.evaluators.onnx_runtime import RawOutputs
+from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.jit import inline_kernel, int64, kernel
 from gtp_engine.go.line import SIMPLE, TERRITORY

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.onnx_runtime import FloatArray, RawOutputs
+from gtp_engine.evaluators.onnx_net import FloatArray, RawOutputs
 
 Run = Callable[[npt.NDArray[np.uint8], FloatArray], RawOutputs]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.convert.graph import write_model
 from gtp_export.quantise.accuracy import Bounds, align
 from gtp_export.quantise.int8 import Int8Settings

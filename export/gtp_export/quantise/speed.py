@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.quantise.positions import PositionSet
 
 ROUNDS = 5

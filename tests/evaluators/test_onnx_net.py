@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators import onnx_runtime
+from gtp_engine.evaluators import onnx_net
 from gtp_engine.evaluators.contract import MetadataError, NetFileError
-from gtp_engine.evaluators.onnx_runtime import OnnxNet, cuda_obstacle
+from gtp_engine.evaluators.devices import cuda_obstacle
+from gtp_engine.evaluators.onnx_net import OnnxNet
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -147,7 +148,7 @@ def test_without_a_driver_the_cpu_is_used(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(onnx_runtime, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
+    monkeypatch.setattr(onnx_net, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
     said: list[str] = []
     net = OnnxNet(TINY, device, said.append)
     assert net.device == "cpu" and len(said) == lines
@@ -170,7 +171,7 @@ def test_cuda_that_fails_is_explained_in_one_line(
         return real(path, options, providers=["CPUExecutionProvider"])
 
     names = ["CPUExecutionProvider"] + ["CUDAExecutionProvider"] * (failure != "not built in")
-    monkeypatch.setattr(onnx_runtime, "cuda_obstacle", lambda: None)
+    monkeypatch.setattr(onnx_net, "cuda_obstacle", lambda: None)
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
     monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: None, raising=False)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)

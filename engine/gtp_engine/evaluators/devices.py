@@ -1,0 +1,74 @@
+"""Which processors this machine has, asked of the system and of the driver alone.
+
+Nothing here loads ONNX Runtime: asking CUDA of it in vain prints errors, so the driver is asked
+first. Only the standard library is imported.
+"""
+
+import ctypes
+import os
+import platform
+import sys
+from functools import cache
+
+DEVICES = ("auto", "cuda", "cpu")
+"""What a user may ask for."""
+
+_NAME_BYTES = 256
+
+
+def cuda_obstacle() -> str | None:
+    """Return why CUDA cannot work here, in a phrase; None if a driver reports a device."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if hidden is not None and hidden.strip() in ("", "-1"):
+        return "CUDA_VISIBLE_DEVICES hides every device"
+    try:
+        driver = _driver()
+    except OSError:
+        return "no NVIDIA driver is installed"
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return "the NVIDIA driver does not start"
+    return None if count.value > 0 else "the NVIDIA driver finds no device"
+
+
+def gpu_names() -> list[str]:
+    """Return the names of the GPUs that CUDA may use, by their numbers; empty without any."""
+    if cuda_obstacle() is not None:
+        return []
+    driver = _driver()
+    count = ctypes.c_int(0)
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    return [_gpu_name(driver, number) for number in range(count.value)]
+
+
+def _driver() -> ctypes.CDLL:
+    """Load CUDA's driver; raise OSError where there is none."""
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
+def _gpu_name(driver: ctypes.CDLL, number: int) -> str:
+    device = ctypes.c_int(0)
+    name = ctypes.create_string_buffer(_NAME_BYTES)
+    driver.cuDeviceGet(ctypes.byref(device), number)
+    driver.cuDeviceGetName(name, _NAME_BYTES, device)
+    return name.value.decode("utf-8", "replace") or f"GPU {number}"
+
+
+@cache
+def cpu_name() -> str:
+    """Return the processor's name, with the instructions for 8-bit products it has."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return _cpu_name(file.read(8192))  # the first core's entry is shorter
+    except OSError:
+        return platform.processor() or platform.machine()
+
+
+def _cpu_name(cpuinfo: str) -> str:
+    """Return the name in the first entry of Linux's /proc/cpuinfo."""
+    lines = [line.split(":", 1) for line in cpuinfo.split("\n\n")[0].splitlines() if ":" in line]
+    entry = {key.strip(): value.strip() for key, value in lines}
+    name = entry.get("model name") or platform.machine()
+    flags = set(entry.get("flags", "").split())
+    found = [flag for flag in ("avx2", "avx512f", "avx_vnni", "avx512_vnni") if flag in flags]
+    return " ".join([name, *found])
