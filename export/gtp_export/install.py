@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gtp_engine.commands.net_check import differences_of, verdict
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.download import PAUSES, Progress, download, file_hash, is_url

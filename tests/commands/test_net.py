@@ -7,10 +7,10 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from gtp_engine.commands.net_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 

@@ -60,3 +60,21 @@ def test_the_users_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_shipped_folder_is_called_models() -> None:
     assert nets.shipped_folder().name == "models"
+
+
+def test_the_files_of_a_net(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped, own = folders
+    for file in (shipped / "default-int8.onnx", own / "mine-fp16.onnx"):
+        file.write_bytes(b"")
+    plain, fast = shipped / "default.onnx", shipped / "default-int8.onnx"
+    assert nets.find_files(None) == nets.find_files("default") == nets.NetFiles(plain, fast)
+    assert nets.find_files("mine").fp16 == own / "mine-fp16.onnx"
+    assert nets.find_files("default-int8") == nets.NetFiles(fast)
+    assert nets.find_files("default-fp32") == nets.NetFiles(plain, is_exact=True)
+    assert nets.find_files(str(plain)) == nets.NetFiles(plain, is_exact=True)
+    monkeypatch.chdir(shipped)
+    assert nets.find_files("default.onnx") == nets.NetFiles(Path("default.onnx"), is_exact=True)
+    with pytest.raises(NetFileError):
+        nets.find_files("strong-fp32")

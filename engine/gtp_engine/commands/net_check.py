@@ -1,54 +1,28 @@
-"""`gtp-engine net check`: whether a net computes on this machine what it should.
-
-A net file carries inputs and the outputs they gave when it was made. Rounding explains small
-differences; large ones mean that this machine computes something else, as processors without VNNI
-do where products of uint8 and int8 weights overflow.
-"""
+"""`gtp-engine net check`: whether a net computes on this machine what it should."""
 
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.accuracy import Accuracy
     from gtp_engine.evaluators.leaves import LeafBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
-FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
-"""Largest difference from a recorded output that rounding can explain, relative to the largest
-value; 8 bits, 16 bits and a GPU's shortened fp32 round more."""
-
 COMPARED_SIZES = (9, 13, 19)
 COMPARED_MOVES = 60
 """Longest of the games that nets are compared on, in moves."""
 KEEP_EVERY = 3
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How far an output is from the recorded one, over all recorded cases."""
-
-    output: str
-    absolute: float
-    """Largest difference; infinite where shapes differ or something is no number."""
-    relative: float
-    """The same over the largest recorded value, or over 1 if that is smaller."""
-    tolerance: float
-    """What `relative` may be."""
-
-    @property
-    def is_right(self) -> bool:
-        """Whether rounding can explain it."""
-        return self.relative <= self.tolerance
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,47 +35,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(net, found, compared))
     return 0 if found and all(one.is_right for one in found) else 1
-
-
-def differences_of(net: OnnxNet) -> list[Difference]:
-    """Return how far each output is from the recorded one; nothing if none is recorded.
-
-    Raises:
-        NetFileError: The recorded data cannot be read, or the net fails on them.
-    """
-    largest: dict[str, tuple[float, float]] = {}
-    for case in net.golden_cases():
-        outputs = net.run_feed(case.inputs)
-        for name, expected in case.outputs.items():
-            absolute, relative = _difference(outputs.get(name), expected)
-            before = largest.get(name, (0.0, 0.0))
-            largest[name] = (max(before[0], absolute), max(before[1], relative))
-    allowed = tolerance(net.info, net.device)
-    return [Difference(name, *pair, allowed) for name, pair in largest.items()]
-
-
-def tolerance(info: NetInfo, device: str) -> float:
-    """Return what rounding can explain."""
-    return FP32_ON_CPU if info.precision == "fp32" and device == "cpu" else OTHERWISE
-
-
-def _difference(output: Any, expected: Any) -> tuple[float, float]:
-    import numpy as np
-
-    if output is None or output.shape != expected.shape or not np.isfinite(output).all():
-        return float("inf"), float("inf")
-    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    absolute = float(np.abs(output - expected).max(initial=0.0))
-    return absolute, absolute / scale
-
-
-def verdict(found: list[Difference]) -> str:
-    """Return in one line whether all is well."""
-    if not found:
-        return "the file holds no outputs to compare with"
-    worst = max(found, key=lambda one: one.relative)
-    word = "passed" if worst.is_right else "FAILED"
-    return f"{word}, largest difference {worst.relative:.1e} of the range ({worst.output})"
 
 
 def _text(net: OnnxNet, found: list[Difference], compared: "Accuracy | None") -> str:

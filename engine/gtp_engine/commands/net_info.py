@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.commands.net import say
-from gtp_engine.commands.net_check import Difference, differences_of, verdict
 from gtp_engine.evaluators.contract import NetInfo
 from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 
 UNKNOWN = "unknown"
 

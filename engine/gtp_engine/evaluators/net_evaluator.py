@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
+from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import Features, Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
-from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.nets import find_files
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
     BY_RULES,
@@ -26,6 +27,7 @@ from gtp_engine.evaluators.outcome import (
     output_layout,
     prior_by_action,
 )
+from gtp_engine.evaluators.precision import choose
 from gtp_engine.evaluators.queue import EvaluationQueue
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.ladders import Reader, new_reader
@@ -147,7 +149,9 @@ class NetEvaluator:
         """Return what is used, in one line."""
         info = self.net.info
         device = "CUDA" if self.net.device == "cuda" else "the CPU"
-        return f"net {info.name} ({info.architecture or self.net.path.name}) on {device}"
+        what = info.architecture or self.net.path.name
+        precision = info.precision.split(",")[0]  # what follows is kept in fp32
+        return f"net {info.name} ({what}, {precision}) on {device}"
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
@@ -346,12 +350,13 @@ def open_net(
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
 ) -> NetEvaluator:
-    """Open a net given by file or name, on a device.
+    """Open a net given by file or name, on a device, in the precision that suits it there.
 
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
-    net = OnnxNet(find_net(wanted), device, say)
+    on_gpu = device != "cpu" and cuda_obstacle() is None
+    net = OnnxNet(choose(find_files(wanted), on_gpu).path, device, say)
     if net.device == "cuda":
         return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256, cache_mb=cache_mb)
     lanes = threads or os.cpu_count() or 1

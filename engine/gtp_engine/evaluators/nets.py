@@ -2,11 +2,26 @@
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from gtp_engine.evaluators.contract import NetFileError
 
 DEFAULT_NET = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class NetFiles:
+    """The files of one net; which of them runs is for `precision.choose` to say."""
+
+    fp32: Path
+    """`name.onnx`, or the file that was asked for."""
+    int8: Path | None = None
+    """`name-int8.onnx` beside it."""
+    fp16: Path | None = None
+    """`name-fp16.onnx` beside it."""
+    is_exact: bool = False
+    """Whether this file was asked for and no other will do."""
 
 
 def shipped_folder() -> Path:
@@ -51,3 +66,24 @@ def find_net(wanted: str | None) -> Path:
         return nets[name]
     names = ", ".join(sorted(nets)) or "none"
     raise NetFileError(f"{name}: no such net file, and no net of that name (known: {names})")
+
+
+def find_files(wanted: str | None) -> NetFiles:
+    """Return the files of a net given by file or by name; a file given is the only one.
+
+    `name-fp32` is the file `name.onnx` and no other.
+
+    Raises:
+        NetFileError: There is no such file and no net of that name.
+    """
+    name = DEFAULT_NET if wanted is None else wanted
+    is_file = wanted is not None and Path(name).expanduser().is_file()
+    plain = name.removesuffix("-fp32")
+    if plain != name and plain in known_nets() and not is_file:
+        return NetFiles(find_net(plain), is_exact=True)
+    path = find_net(wanted)
+    if is_file:
+        return NetFiles(path, is_exact=True)
+    versions = {kind: path.with_name(f"{name}-{kind}.onnx") for kind in ("int8", "fp16")}
+    found = {kind: file for kind, file in versions.items() if file.is_file()}
+    return NetFiles(path, found.get("int8"), found.get("fp16"))

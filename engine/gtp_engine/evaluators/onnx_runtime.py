@@ -13,6 +13,13 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 
+def runtime_version() -> str:
+    """Return the version of the installed runtime."""
+    import onnxruntime
+
+    return str(onnxruntime.__version__)
+
+
 def is_built_with(provider: str) -> bool:
     """Whether the installed runtime knows a provider; its libraries may be missing all the same."""
     import onnxruntime

@@ -10,13 +10,14 @@ import hashlib
 import os
 import platform
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+from gtp_engine.go.user_cache import user_cache_folder
 
 Result = TypeVar("Result")
 
@@ -40,17 +41,6 @@ def _source_hash() -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_root() -> Path:
-    """Return the per-user folder that holds one cache folder a version of the code."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "gtp-engine" / "kernels"
-
-
 def _drop_stale(root: Path, keep: Path) -> None:
     """Remove the caches of code that nobody has run for a month."""
     oldest = time.time() - STALE_AFTER_DAYS * 86400
@@ -64,7 +54,7 @@ def _choose_cache_folder() -> Path | None:
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
     try:
-        root = _cache_root()
+        root = user_cache_folder() / "kernels"
         folder = root / _source_hash()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -1,0 +1,66 @@
+"""What was once measured on this machine, remembered from one start to the next.
+
+Each fact is a small JSON file in the user's cache folder, named by a hash of what it depends on:
+the device, the runtime, and the net files by name, size and time of change. Whoever changes one
+of these measures anew. Where nothing can be written, everything is measured each time.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gtp_engine.go.user_cache import user_cache_folder
+
+Fact = Mapping[str, float | int | bool | str]
+
+
+def describe_files(paths: Sequence[Path]) -> str:
+    """Return a text that changes when one of these files does."""
+    parts = []
+    for path in paths:
+        status = path.stat()
+        parts.append(f"{path.resolve()} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(parts)
+
+
+def measurements_folder() -> Path:
+    """Return where facts are kept; it may not exist.
+
+    Raises:
+        RuntimeError: The user has no home folder.
+    """
+    return user_cache_folder() / "measured"
+
+
+def recall(subject: str) -> dict[str, object] | None:
+    """Return what was measured of a subject; None if it is not known."""
+    try:
+        document = json.loads(_file(subject).read_text(encoding="utf-8"))
+    except (OSError, RuntimeError, ValueError):
+        return None
+    if not isinstance(document, dict) or document.get("subject") != subject:
+        return None
+    fact = document.get("fact")
+    return fact if isinstance(fact, dict) else None
+
+
+def remember(subject: str, fact: Fact) -> None:
+    """Keep what was measured of a subject, if anything can be kept here."""
+    text = json.dumps({"subject": subject, "fact": dict(fact)}, indent=1)
+    try:
+        path = _file(subject)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)
+    except (OSError, RuntimeError):
+        return
+
+
+def _file(subject: str) -> Path:
+    digest = hashlib.sha256(subject.encode()).hexdigest()[:24]
+    return measurements_folder() / f"{digest}.json"

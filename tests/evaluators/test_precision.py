@@ -1,0 +1,140 @@
+"""Which of a net's files a device runs, and that the reasons are remembered."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.evaluators import precision
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.measurements import measurements_folder
+from gtp_engine.evaluators.nets import NetFiles
+from gtp_engine.evaluators.precision import Int8Check, choose, int8_check
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetFiles:
+    """The files of a net in all precisions, which are copies of one, and a cache folder."""
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "cache"))
+    for name in ("net", "net-int8", "net-fp16"):
+        shutil.copy(TINY, tmp_path / f"{name}.onnx")
+    return NetFiles(tmp_path / "net.onnx", tmp_path / "net-int8.onnx", tmp_path / "net-fp16.onnx")
+
+
+def measure_as(speed_up: float, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let int8 measure so fast; return a list that grows with each measurement."""
+    measured: list[float] = []
+
+    def speed(*nets: object) -> float:
+        measured.append(speed_up)
+        return speed_up
+
+    monkeypatch.setattr(precision, "_speed_up", speed)
+    return measured
+
+
+def damage_golden(path: Path) -> None:
+    """Make a net compute something else than it says."""
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(path)
+    for item in model.metadata_props:
+        if item.key == "gtp_engine.golden":
+            document = json.loads(item.value)
+            first, second = document["cases"][0]["outputs"], document["cases"][1]["outputs"]
+            first["policy"], second["policy"] = second["policy"], first["policy"]
+            item.value = json.dumps(document)
+    onnx.save(model, path)
+
+
+def test_a_gpu_runs_fp16_where_there_is_such_a_file(files: NetFiles) -> None:
+    assert choose(files, on_gpu=True).path == files.fp16
+    plain = NetFiles(files.fp32, files.int8)
+    choice = choose(plain, on_gpu=True)
+    assert (choice.path, choice.precision) == (files.fp32, "fp32")
+    assert choice.why == "the net has no fp16 file"
+
+
+@pytest.mark.parametrize("speed_up, taken", [(2.5, "int8"), (1.1, "int8"), (1.05, "fp32")])
+def test_a_processor_runs_int8_where_it_is_faster(
+    speed_up: float, taken: str, files: NetFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure_as(speed_up, monkeypatch)
+    choice = choose(files, on_gpu=False)
+    assert choice.precision == taken and f"{speed_up:.2f} times as fast" in choice.why
+    assert choice.path == (files.int8 if taken == "int8" else files.fp32)
+
+
+def test_a_processor_runs_fp32_where_there_is_nothing_else(files: NetFiles) -> None:
+    choice = choose(NetFiles(files.fp32, None, files.fp16), on_gpu=False)
+    assert (choice.path, choice.why) == (files.fp32, "the net has no int8 file")
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_a_file_that_was_asked_for_is_taken(on_gpu: bool, files: NetFiles) -> None:
+    assert choose(NetFiles(files.fp32, is_exact=True), on_gpu).path == files.fp32
+
+
+def test_int8_that_computes_something_else_is_not_used(
+    files: NetFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert files.int8 is not None
+    damage_golden(files.int8)
+    assert not measure_as(9.0, monkeypatch)
+    choice = choose(files, on_gpu=False)
+    assert choice.precision == "fp32" and "self-check: FAILED" in choice.why
+
+
+def test_int8_that_does_not_load_is_not_used(files: NetFiles) -> None:
+    assert files.int8 is not None
+    files.int8.write_bytes(b"noise")
+    choice = choose(files, on_gpu=False)
+    assert choice.precision == "fp32" and "does not work" in choice.why
+
+
+def test_fp32_that_does_not_load_is_an_error(files: NetFiles) -> None:
+    files.fp32.write_bytes(b"noise")
+    with pytest.raises(NetFileError, match=r"net\.onnx: is not a net"):
+        choose(files, on_gpu=False)
+
+
+def test_the_check_is_made_once_for_a_net(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert files.int8 is not None
+    measured = measure_as(2.0, monkeypatch)
+    first = int8_check(files.fp32, files.int8)
+    assert int8_check(files.fp32, files.int8) == first and len(measured) == 1
+    assert first == Int8Check(True, 2.0, "int8 is 2.00 times as fast as fp32 here")
+    files.int8.write_bytes(TINY.read_bytes() + b"")  # a new file of the same content
+    int8_check(files.fp32, files.int8)
+    assert len(measured) == 2
+
+
+def test_a_damaged_memory_is_made_anew(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert files.int8 is not None
+    measured = measure_as(2.0, monkeypatch)
+    int8_check(files.fp32, files.int8)
+    (fact,) = measurements_folder().iterdir()
+    for text in ("", "[]", "{}", fact.read_text().replace("speed_up", "speed_down")):
+        fact.write_text(text)
+        assert int8_check(files.fp32, files.int8).speed_up == 2.0
+    assert len(measured) == 5
+
+
+def test_where_nothing_can_be_kept_all_works(
+    files: NetFiles, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert files.int8 is not None
+    (tmp_path / "cache").write_text("in the way of the folder")
+    measured = measure_as(2.0, monkeypatch)
+    for _ in range(2):
+        assert int8_check(files.fp32, files.int8).passed
+    assert len(measured) == 2
+
+
+def test_a_real_measurement_is_a_ratio_of_times(files: NetFiles) -> None:
+    assert files.int8 is not None
+    check = int8_check(files.fp32, files.int8)
+    assert check.is_right and 0.1 < check.speed_up < 10, "the files are the same"
