@@ -88,6 +88,8 @@ class FakeEngine(Engine):
         self.was_stopped = False
         self.requests: list[ReportRequest] = []
         self.dead: list[str] = []
+        self.rests = 0
+        self.clearings = 0
 
     @property
     def search(self):
@@ -137,6 +139,8 @@ class FakeEngine(Engine):
     def analyze(self, color: int, report: ReportRequest, limits: Limits | None = None) -> Analysis:
         self._think()
         self.requests.append(report)
+        if limits is not None:
+            return self._analysis(color, is_final=True)
         assert report.callback is not None
         report.callback(self._analysis(color))
         self.is_thinking.set()
@@ -194,12 +198,20 @@ class FakeEngine(Engine):
     def final_score(self) -> float:
         return 3.5
 
-    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> RawEvaluation:
+    def rest(self) -> None:
+        self.rests += 1
+
+    def clear_cache(self) -> None:
+        self.clearings += 1
+
+    def raw_evaluation(
+        self, symmetry: int | None, optimism: float | None, color: int | None = None
+    ) -> RawEvaluation:
         position = self.position
         policy = np.full((position.height, position.width), 1 / 8, np.float32)
         policy[0, 0] = np.nan
         return RawEvaluation(
-            to_play=position.to_play,
+            to_play=color or position.to_play,
             symmetry=symmetry,
             win=0.6,
             loss=0.3,

@@ -1,6 +1,8 @@
 """The loop: order, interruption, failure, departure."""
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,6 +30,12 @@ def test_every_handler_says_what_it_does() -> None:
         handler = COMMANDS.find(name)
         assert handler is not None
         assert handler.__doc__, name
+
+
+def test_every_command_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gtp.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"[\w-]+", page))
+    assert [name for name in COMMANDS if name not in words] == []
 
 
 def test_a_command_has_one_handler() -> None:

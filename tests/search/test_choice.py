@@ -101,6 +101,7 @@ def test_principal_variation_follows_visits() -> None:
     reply = visited_child(tree, best, 6, 0.0, 0.0)
     give_edges(tree, reply, [50], [1.0])
     visited_child(tree, reply, 0, 0.0, 0.0)  # in flight: not part of it
-    assert principal_variation(tree, 0, 10) == ([31, 41], [9, 6])
-    assert principal_variation(tree, 0, 1) == ([31], [9])
-    assert principal_variation(tree, 0, 0) == ([], [])
+    tree.visits[best] = 12  # three of them by another way
+    assert principal_variation(tree, 0, 10) == ([31, 41], [12, 6], [9, 6])
+    assert principal_variation(tree, 0, 1) == ([31], [12], [9])
+    assert principal_variation(tree, 0, 0) == ([], [], [])

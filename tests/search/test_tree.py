@@ -155,8 +155,8 @@ def test_a_pass_remains_when_every_edge_is_dropped() -> None:
 
 
 def test_mean_ownership_by_hand() -> None:
-    # Black's root says 1 and -1, White's child 127/127 for itself on both points, and the end of
-    # a game has no ownership of its own: (1 - 1) / 2 and (-1 - 1) / 2 for Black.
+    # Black's root says 1 and -1, White's child 0 and 1 for itself, and the end of a game has no
+    # ownership of its own: (1 + 0) / 2 and (-1 - 1) / 2 for Black.
     tree = small_tree(area=2)
     root_with(tree, [20, 21], [0.5, 0.5])
     child = visited_child(tree, 0, 1, 0.0, 0.0)
@@ -165,12 +165,13 @@ def test_mean_ownership_by_hand() -> None:
     tree.state[over] = TERMINAL
     tree.visits[0] = 3
     tree.ownership[0] = 127, -127
-    tree.ownership[child] = 127, 127
-    sums = np.zeros(2)
-    assert mean_ownership(tree, 0, sums) == 2
-    assert sums.tolist() == [0.0, -1.0]
-    assert mean_ownership(tree, child, sums) == 1
-    assert sums.tolist() == [1.0, 1.0]  # for White, who moves there
+    tree.ownership[child] = 0, 127
+    sums, squares, nothing = np.zeros(2), np.zeros(2), np.zeros(0)
+    assert mean_ownership(tree, 0, sums, squares) == 2
+    assert sums.tolist() == [0.5, -1.0]
+    assert squares.tolist() == [0.5, 1.0]
+    assert mean_ownership(tree, child, sums, nothing) == 1
+    assert sums.tolist() == [0.0, 1.0]  # for White, who moves there
 
 
 @pytest.mark.parametrize("area", [4, 25, 81, 127, 128, 255, 256, 361, 625])

@@ -27,6 +27,7 @@ from gtp_engine.search.params import SearchParams
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
+    from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication import FinalStatus
     from gtp_engine.search.analysis import Analysis
@@ -347,12 +348,31 @@ class Engine:
         if self._loader.search is not None:
             self._loader.search.stop()
 
-    def raw_evaluation(self, symmetry: int | None, optimism: float | None) -> "RawEvaluation":
+    def rest(self) -> None:
+        """Stop thinking on the opponent's time, until the next move."""
+        self._stop_pondering()
+
+    def clear_cache(self) -> None:
+        """Forget the tree and every evaluation, so that the next search starts afresh.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        self._stop_pondering()
+        self.search.clear()
+        net = self._net_evaluator()
+        if net is not None:
+            net.clear_cache()
+
+    def raw_evaluation(
+        self, symmetry: int | None, optimism: float | None, color: int | None = None
+    ) -> "RawEvaluation":
         """Return what the net says about the position.
 
         Args:
             symmetry: 0..7; the mean over all of them when None.
             optimism: Share of an optimistic policy; that of a search's root when None.
+            color: Who is asked, also out of turn; the player to move when None.
 
         Raises:
             EngineUnavailableError: There is no usable net.
@@ -363,7 +383,8 @@ class Engine:
         if net is None:
             raise EngineUnavailableError("the evaluator in use is no net")
         self._say_doubts()
-        return net.raw_evaluation(self.position, symmetry, optimism)
+        position = self.position if color is None else self._position_to_play(color)
+        return net.raw_evaluation(position, symmetry, optimism)
 
     @property
     def search_params(self) -> SearchParams:
@@ -392,6 +413,16 @@ class Engine:
         self.settings = replace(self.settings, human_profile=profile)
         net.human_profile = profile
         self.search.clear()
+
+    def net(self) -> "OnnxNet | None":
+        """Return the net in use, None if positions are judged by something else.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        self.wait_ready()
+        evaluator = self._net_evaluator()
+        return None if evaluator is None else evaluator.net
 
     def _net_evaluator(self) -> "NetEvaluator | None":
         """Return the net, once loaded; None if positions are judged by something else."""

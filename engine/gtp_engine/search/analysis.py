@@ -26,14 +26,20 @@ class MoveReport:
     """The net's policy, 0..1, over legal moves."""
     lcb: float
     """Lower confidence bound of the winrate."""
+    utility_lcb: float = field(default=0.0, kw_only=True)
+    """Lower confidence bound of the utility, by which moves are chosen."""
     order: int
     """0 for the best move, as the engine would choose."""
     pv: tuple[int, ...] = ()
     """Principal variation, this move first."""
     pv_visits: tuple[int, ...] = ()
-    """Visits along the principal variation."""
+    """Visits of the positions along the principal variation."""
+    pv_edge_visits: tuple[int, ...] = ()
+    """Playouts through each move of the principal variation."""
     ownership: npt.NDArray[Any] | None = None
     """[height, width] float32, -1..1, or None when not asked for."""
+    ownership_stdev: npt.NDArray[Any] | None = None
+    """[height, width] float32, 0..1, how far the ownership varies within the search; or None."""
     is_symmetry_of: int | None = None
     """A better ranked move whose result is that of this one mirrored; None else."""
 
@@ -66,3 +72,5 @@ class Analysis:
     """Best first."""
     ownership: npt.NDArray[Any] | None = None
     """[height, width] float32, -1..1, or None when not asked for."""
+    ownership_stdev: npt.NDArray[Any] | None = None
+    """[height, width] float32, 0..1, how far the ownership varies within the search; or None."""

@@ -6,6 +6,7 @@ multiple of its standard error). It guards against a move that looked good until
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,18 +83,28 @@ def ranked(children: list[Child], params: SearchParams) -> list[Child]:
     return [best, *(child for child in by_visits if child is not best)]
 
 
-def principal_variation(tree: Tree, node: int, length: int) -> tuple[list[int], list[int]]:
-    """Return the most visited moves from a node on, and their visits."""
-    moves: list[int] = []
-    visits: list[int] = []
-    while len(moves) < length and tree.n_children[node] > 0:
+class Variation(NamedTuple):
+    """Moves that follow each other, and how often they were visited."""
+
+    moves: list[int]
+    visits: list[int]
+    """Visits of the position after each move."""
+    edge_visits: list[int]
+    """Playouts that made the move from the position before it."""
+
+
+def principal_variation(tree: Tree, node: int, length: int) -> Variation:
+    """Return the most visited moves from a node on."""
+    found = Variation([], [], [])
+    while len(found.moves) < length and tree.n_children[node] > 0:
         start = int(tree.child_start[node])
         end = start + int(tree.n_children[node])
         counts: npt.NDArray[np.int32] = tree.child_visits[start:end]
         k = int(np.argmax(counts))
         if counts[k] == 0:
             break
-        moves.append(int(tree.edge_move[tree.edge_start[node] + k]))
-        visits.append(int(counts[k]))
+        found.moves.append(int(tree.edge_move[tree.edge_start[node] + k]))
+        found.edge_visits.append(int(counts[k]))
         node = int(tree.child_node[start + k])
-    return moves, visits
+        found.visits.append(int(tree.visits[node]))
+    return found

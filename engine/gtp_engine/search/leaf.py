@@ -142,7 +142,12 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
 
 
 @kernel
-def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> float:
+def mean_ownership(
+    tree: Tree,
+    root: int,
+    sums: npt.NDArray[np.float64],
+    squares: npt.NDArray[np.float64],
+) -> float:
     """Average the net's ownership over a subtree, each node's own evaluation once.
 
     In a large tree nodes with hardly any of its visits are left out, so that a report takes no
@@ -152,6 +157,7 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
         tree: The tree.
         root: Where the subtree begins.
         sums: [area] receives the mean, -1..1, for the player to move at the root.
+        squares: [area] receives the mean of the squares, 0..1; [0] if nobody asks for it.
 
     Returns:
         The number of evaluations averaged.
@@ -162,6 +168,7 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
     total = 0.0
     fewest = max(int64(1), int64(tree.visits[root]) // OWNERSHIP_NODES)
     sums[:] = 0.0
+    squares[:] = 0.0
     while height > 0:
         height -= 1
         node = stack[height]
@@ -170,6 +177,8 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
             total += 1.0
             for point in range(sums.shape[0]):
                 sums[point] += sign * tree.ownership[node, point]
+            for point in range(squares.shape[0]):
+                squares[point] += np.float64(tree.ownership[node, point]) ** 2
         for k in range(tree.n_children[node]):
             slot = tree.child_start[node] + k
             if tree.child_visits[slot] >= fewest:
@@ -177,4 +186,5 @@ def mean_ownership(tree: Tree, root: int, sums: npt.NDArray[np.float64]) -> floa
                 height += 1
     if total > 0.0:
         sums /= 127.0 * total
+        squares /= 127.0 * 127.0 * total
     return total

@@ -46,7 +46,9 @@ class ReportRequest:
     max_moves: int | None = None
     min_moves: int = 0
     ownership: bool = False
+    ownership_stdev: bool = False
     moves_ownership: bool = False
+    moves_ownership_stdev: bool = False
     pv_length: int = 15
     """Longest principal variation."""
     avoid: tuple[AvoidRule, ...] = ()

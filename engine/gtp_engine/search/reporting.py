@@ -1,5 +1,7 @@
 """Put the numbers of a tree into an `Analysis`."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -41,6 +43,8 @@ def analyze_tree(
     ]
     if len(moves) < report.min_moves:
         moves += _unvisited_moves(tree, moves, report.min_moves)
+    wants_stdev = report.ownership_stdev
+    owned = _ownership(tree, 0, position, report.ownership or wants_stdev, wants_stdev)
     return Analysis(
         to_play=position.to_play,
         width=position.width,
@@ -57,14 +61,19 @@ def analyze_tree(
         raw_score_lead=float(tree.raw_lead[0]),
         is_final=is_final,
         moves=tuple(moves),
-        ownership=ownership_below(tree, 0, position) if report.ownership else None,
+        ownership=owned.mean if report.ownership else None,
+        ownership_stdev=owned.stdev,
     )
 
 
 def _move_report(
     tree: Tree, position: Position, child: Child, order: int, report: ReportRequest
 ) -> MoveReport:
-    moves, visits = principal_variation(tree, child.node, report.pv_length - 1)
+    variation = principal_variation(tree, child.node, report.pv_length - 1)
+    wants_stdev = report.moves_ownership_stdev
+    owned = _ownership(
+        tree, child.node, position, report.moves_ownership or wants_stdev, wants_stdev
+    )
     # The bound was computed for the utility; as a winrate it is the same distance below the mean.
     lcb = winrate_of(child.value - (child.utility - child.lcb))
     return MoveReport(
@@ -76,10 +85,14 @@ def _move_report(
         utility=child.utility,
         prior=child.prior,
         lcb=min(1.0, max(0.0, lcb)),
+        utility_lcb=child.lcb,
         order=order,
-        pv=(child.move, *moves),
-        pv_visits=(child.visits, *visits),
-        ownership=_child_ownership(tree, child, position) if report.moves_ownership else None,
+        pv=(child.move, *variation.moves),
+        pv_visits=(int(tree.visits[child.node]), *variation.visits),
+        pv_edge_visits=(child.visits, *variation.edge_visits),
+        # The child's ownership speaks for the other player.
+        ownership=-owned.mean if report.moves_ownership and owned.mean is not None else None,
+        ownership_stdev=owned.stdev,
     )
 
 
@@ -112,9 +125,17 @@ def _unvisited_moves(tree: Tree, visited: list[MoveReport], wanted: int) -> list
                 order=len(visited) + len(found),
                 pv=(point,),
                 pv_visits=(0,),
+                pv_edge_visits=(0,),
             )
         )
     return found
+
+
+class _Owned(NamedTuple):
+    """[height, width] ownership below a node, for its player to move; None if not kept."""
+
+    mean: npt.NDArray[np.float32] | None
+    stdev: npt.NDArray[np.float32] | None
 
 
 def ownership_below(tree: Tree, node: int, position: Position) -> npt.NDArray[np.float32] | None:
@@ -123,18 +144,20 @@ def ownership_below(tree: Tree, node: int, position: Position) -> npt.NDArray[np
     Returns:
         [height, width], -1..1, or None if the net has no such head.
     """
+    return _ownership(tree, node, position, True, False).mean
+
+
+def _ownership(
+    tree: Tree, node: int, position: Position, is_wanted: bool, wants_stdev: bool
+) -> _Owned:
     area = tree.ownership.shape[1]
-    if area == 0:
-        return None
-    sums = np.zeros(area)
-    if mean_ownership(tree, node, sums) == 0:
-        return None
-    return sums.reshape(position.height, position.width).astype(np.float32)
-
-
-def _child_ownership(
-    tree: Tree, child: Child, position: Position
-) -> npt.NDArray[np.float32] | None:
-    """Return the mean ownership below a child, for the player to move at its parent."""
-    ownership = ownership_below(tree, child.node, position)
-    return None if ownership is None else -ownership
+    means = np.zeros(area)
+    squares = np.zeros(area if wants_stdev else 0)
+    if not is_wanted or area == 0 or mean_ownership(tree, node, means, squares) == 0:
+        return _Owned(None, None)
+    shape = (position.height, position.width)
+    stdev = None
+    if wants_stdev:
+        variance = np.maximum(squares - means**2, 0.0)
+        stdev = np.sqrt(variance).reshape(shape).astype(np.float32)
+    return _Owned(means.reshape(shape).astype(np.float32), stdev)

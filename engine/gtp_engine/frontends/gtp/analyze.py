@@ -12,21 +12,32 @@ from gtp_engine.frontends.gtp.core import answer_move
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, parse_number
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.coords import parse_color
+from gtp_engine.go.rules import Ko
 
 if TYPE_CHECKING:
+    from gtp_engine.play.engine import Engine
     from gtp_engine.search.analysis import Analysis
     from gtp_engine.search.limits import AvoidRule, ReportRequest
 
+COLOR_WORDS = ("b", "w", "black", "white")
+
 DEFAULT_INTERVAL = 1.0
 """Seconds between reports where the client does not say."""
+
+CANCELLED = "cancelled"
+"""Stands for the move of a search that the client has given up."""
 
 _SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.01, 1e6
 
 _SWITCHES = {
     "ownership": "ownership",
+    "ownershipstdev": "ownership_stdev",
     "movesownership": "moves_ownership",
+    "movesownershipstdev": "moves_ownership_stdev",
     "pvvisits": "pv_visits",
+    "pvedgevisits": "pv_edge_visits",
     "rootinfo": "root_info",
+    "noresultvalue": "wants_no_result",
 }
 _BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -41,9 +52,15 @@ class AnalyzeRequest:
     min_moves: int = 0
     max_moves: int | None = None
     ownership: bool = False
+    ownership_stdev: bool = False
     moves_ownership: bool = False
+    moves_ownership_stdev: bool = False
     pv_visits: bool = False
+    pv_edge_visits: bool = False
     root_info: bool = False
+    wants_no_result: bool = False
+    no_result_value: float | None = None
+    """Probability of no result, 0 to 1, once it is known and if it was asked for."""
     avoid: list["AvoidRule"] = field(default_factory=list)
 
 
@@ -59,7 +76,7 @@ def parse_analyze(session: Session, arguments: Arguments) -> AnalyzeRequest:
     """
     words = list(arguments.words)
     request = AnalyzeRequest(color=session.position.to_play)
-    if words and words[0].lower() in ("b", "w", "black", "white"):
+    if words and words[0].lower() in COLOR_WORDS:
         request.color = parse_color(words.pop(0))
     if words and parse_number(words[0]) is not None:
         request.interval = _interval(words.pop(0))
@@ -113,6 +130,20 @@ def _add_rule(session: Session, request: AnalyzeRequest, words: list[str], is_al
     del words[:3]
 
 
+def _judge_no_result(engine: "Engine", request: AnalyzeRequest) -> None:
+    """Find the probability of no result if the client asks for it.
+
+    Where superko forbids every cycle it is 0; else the net's own for the position, since the
+    search keeps none for each move.
+    """
+    if not request.wants_no_result:
+        return
+    is_possible = engine.rules.ko is Ko.SIMPLE
+    request.no_result_value = (
+        engine.raw_evaluation(0, None, request.color).no_result if is_possible else 0.0
+    )
+
+
 class Reporter:
     """Sends a search's reports to the client, the final one exactly once."""
 
@@ -134,7 +165,9 @@ class Reporter:
             # Stopped at once, a search has visited no move, but one has to be reported.
             min_moves=max(1, request.min_moves),
             ownership=request.ownership,
+            ownership_stdev=request.ownership_stdev,
             moves_ownership=request.moves_ownership,
+            moves_ownership_stdev=request.moves_ownership_stdev,
             avoid=tuple(request.avoid),
         )
 
@@ -158,9 +191,10 @@ def run_analysis(session: Session, arguments: Arguments, form: Formatter) -> str
     """Analyse until the client sends another line."""
     request = parse_analyze(session, arguments)
     engine = session.net_engine()
+    _judge_no_result(engine, request)
     reporter = Reporter(session, request, form)
     session.reply.begin()
-    with session.searching(any_line_stops=True):
+    with session.searching(any_line_stops=True, stays_open=True):
         analysis = engine.analyze(request.color, reporter.report_request())
     reporter.finish(analysis)
     return ""
@@ -168,11 +202,40 @@ def run_analysis(session: Session, arguments: Arguments, form: Formatter) -> str
 
 def run_genmove(session: Session, arguments: Arguments, form: Formatter) -> str:
     """Choose and play a move, reporting on the way."""
+    return f"play {_think_aloud(session, arguments, form, is_played=True)}"
+
+
+def run_search(
+    session: Session, arguments: Arguments, form: Formatter, *, is_cancellable: bool = False
+) -> str:
+    """Choose a move without playing it, reporting on the way.
+
+    Args:
+        session: The conversation.
+        arguments: As for an analysis.
+        form: Makes the lines of the reports.
+        is_cancellable: Whether any line that the client sends ends it without a move.
+    """
+    move = _think_aloud(session, arguments, form, is_played=False, is_cancellable=is_cancellable)
+    return f"play {move}"
+
+
+def _think_aloud(
+    session: Session,
+    arguments: Arguments,
+    form: Formatter,
+    *,
+    is_played: bool,
+    is_cancellable: bool = False,
+) -> str:
     request = parse_analyze(session, arguments)
     engine = session.net_engine()
+    _judge_no_result(engine, request)
     reporter = Reporter(session, request, form)
     session.reply.begin()
-    with session.searching():
-        decision = engine.genmove(request.color, report=reporter.report_request())
+    with session.searching(any_line_stops=is_cancellable):
+        decision = engine.genmove(request.color, report=reporter.report_request(), commit=is_played)
     reporter.finish(decision.analysis)
-    return f"play {answer_move(session, decision)}"
+    if is_cancellable and session.is_superseded:
+        return CANCELLED
+    return answer_move(session, decision)

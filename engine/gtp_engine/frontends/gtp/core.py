@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 from gtp_engine import __version__
 from gtp_engine.frontends.gtp.diagram import draw_board
+from gtp_engine.frontends.gtp.live_graphics import drawing
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.summary import summarize
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
@@ -185,26 +187,38 @@ def play_moves(session: Session, moves: list[tuple[int, int]]) -> None:
 @commands.command("genmove")
 def genmove(session: Session, arguments: Arguments) -> str:
     """Choose a move and play it."""
-    return _generate(session, arguments, is_played=True)
+    return generate(session, arguments, is_played=True)
 
 
 @commands.command("reg_genmove")
 def reg_genmove(session: Session, arguments: Arguments) -> str:
     """Choose a move without playing it."""
-    return _generate(session, arguments, is_played=False)
+    return generate(session, arguments, is_played=False)
 
 
-def _generate(session: Session, arguments: Arguments, is_played: bool) -> str:
+def generate(
+    session: Session, arguments: Arguments, *, is_played: bool, cleanup: bool = False
+) -> str:
+    """Return the reply for a move that the engine chooses for the color named first.
+
+    Args:
+        session: The conversation.
+        arguments: The color.
+        is_played: Whether to make the move too.
+        cleanup: Capture every dead stone before passing.
+    """
     color = arguments.color(0)
     engine = session.net_engine()
-    with session.searching():
-        decision = engine.genmove(color, commit=is_played)
+    with session.searching(), drawing(session) as report:
+        decision = engine.genmove(color, report=report, commit=is_played, cleanup=cleanup)
     return answer_move(session, decision)
 
 
 def answer_move(session: Session, decision: "Decision") -> str:
     """Return the reply for a move that was chosen: a vertex or `resign`."""
     session.last_reason = decision.reason
+    if decision.analysis is not None:
+        session.journal.show(summarize(decision.analysis))
     return "resign" if decision.point is None else session.vertex(decision.point)
 
 

@@ -1,5 +1,6 @@
 """GoGui's extensions."""
 
+from gtp_engine import __version__
 from gtp_engine.frontends.gtp.core import play_moves, require_empty_board
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
@@ -12,6 +13,18 @@ commands = Registry()
 @commands.command("gogui-interrupt")
 def interrupt(session: Session, arguments: Arguments) -> str:
     """Do nothing: that the command is there says that `# interrupt` is understood."""
+    return ""
+
+
+@commands.command("gogui-title")
+def title(session: Session, arguments: Arguments) -> str:
+    """Give the title of the window."""
+    return f"gtp-engine {__version__}"
+
+
+@commands.command("gogui-version")
+def version(session: Session, arguments: Arguments) -> str:
+    """Take note of which GoGui there is: nothing depends on it."""
     return ""
 
 
@@ -33,11 +46,13 @@ def setup(session: Session, arguments: Arguments) -> str:
 
 @commands.command("gogui-setup_player")
 def setup_player(session: Session, arguments: Arguments) -> str:
-    """Say who moves first from the position that was set up."""
+    """Say whose turn it is in the position that was set up, also after moves."""
     color = arguments.color(0)
     position = session.position
     if position.ply:
-        raise GtpError("moves have been made since the position was set up")
+        session.board_engine().rest()
+        position.to_play = color
+        return ""
     stones = [(each, point) for each in (BLACK, WHITE) for point in position.stones(each)]
     set_up_stones(session, stones, color)
     return ""

@@ -6,6 +6,7 @@ because clients tell numbers from words by it.
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gtp_engine.go.coords import format_vertex
@@ -55,16 +56,24 @@ def leela_line(analysis: "Analysis", moves: Iterable["MoveReport"]) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a line in KataGo's form says only if it is asked for."""
+
+    root_info: bool = False
+    pv_visits: bool = False
+    pv_edge_visits: bool = False
+    no_result_value: float | None = None
+    """Probability, 0 to 1, that the game ends without a result."""
+
+
 def kata_line(
-    analysis: "Analysis",
-    moves: Iterable["MoveReport"],
-    *,
-    root_info: bool = False,
-    pv_visits: bool = False,
+    analysis: "Analysis", moves: Iterable["MoveReport"], extras: Extras | None = None
 ) -> str:
     """Return an `info` line in KataGo's form, with the ownership that the analysis holds."""
-    parts = [_kata_move(analysis, move, pv_visits) for move in moves]
-    if root_info:
+    extras = extras or Extras()
+    parts = [_kata_move(analysis, move, extras) for move in moves]
+    if extras.root_info:
         parts.append(
             f"rootInfo visits {analysis.visits} utility {_decimal(analysis.utility)}"
             f" winrate {_decimal(analysis.winrate)} scoreMean {_decimal(analysis.score_lead)}"
@@ -73,26 +82,37 @@ def kata_line(
         )
     if analysis.ownership is not None:
         parts.append(f"ownership {_decimals(analysis.ownership.ravel())}")
+    if analysis.ownership_stdev is not None:
+        parts.append(f"ownershipStdev {_decimals(analysis.ownership_stdev.ravel())}")
     return " ".join(parts)
 
 
-def _kata_move(analysis: "Analysis", move: "MoveReport", pv_visits: bool) -> str:
-    text = (
+def _kata_move(analysis: "Analysis", move: "MoveReport", extras: Extras) -> str:
+    parts = [
         f"info move {_vertex(analysis, move.point)} visits {move.visits}"
         f" utility {_decimal(move.utility)} winrate {_decimal(move.winrate)}"
         f" scoreMean {_decimal(move.score_lead)} scoreStdev {_decimal(move.score_stdev)}"
         f" scoreLead {_decimal(move.score_lead)} prior {_decimal(move.prior)}"
-        f" lcb {_decimal(move.lcb)}"
-    )
+        f" lcb {_decimal(move.lcb)} utilityLcb {_decimal(move.utility_lcb)}"
+    ]
+    if extras.no_result_value is not None:
+        parts.append(f"noResultValue {_decimal(extras.no_result_value)}")
     if move.is_symmetry_of is not None:
-        text += f" isSymmetryOf {_vertex(analysis, move.is_symmetry_of)}"
-    text += f" order {move.order} pv {_pv(analysis, move)}"
-    if pv_visits:
-        visits = move.pv_visits or (move.visits,)
-        text += " pvVisits " + " ".join(str(count) for count in visits)
+        parts.append(f"isSymmetryOf {_vertex(analysis, move.is_symmetry_of)}")
+    parts.append(f"order {move.order} pv {_pv(analysis, move)}")
+    if extras.pv_visits:
+        parts.append(f"pvVisits {_counts(move.pv_visits or (move.visits,))}")
+    if extras.pv_edge_visits:
+        parts.append(f"pvEdgeVisits {_counts(move.pv_edge_visits or (move.visits,))}")
     if move.ownership is not None:
-        text += f" movesOwnership {_decimals(move.ownership.ravel())}"
-    return text
+        parts.append(f"movesOwnership {_decimals(move.ownership.ravel())}")
+    if move.ownership_stdev is not None:
+        parts.append(f"movesOwnershipStdev {_decimals(move.ownership_stdev.ravel())}")
+    return " ".join(parts)
+
+
+def _counts(counts: Iterable[int]) -> str:
+    return " ".join(str(count) for count in counts)
 
 
 def _pv(analysis: "Analysis", move: "MoveReport") -> str:

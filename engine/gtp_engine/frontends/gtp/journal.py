@@ -1,11 +1,15 @@
 """What the engine tells people besides its replies: stderr, and the log file if there is one."""
 
 import contextlib
+import re
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import TextIO
+
+_CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
+"""What makes the bridge to the OGS server post a line of stderr in the game's chat."""
 
 
 class Journal:
@@ -23,10 +27,16 @@ class Journal:
 
     def say(self, text: str) -> None:
         """Tell people something."""
+        text = _CHAT_WORDS.sub(r"\1 :", text)
         # Perhaps nobody listens any more.
         with self._lock, contextlib.suppress(OSError, ValueError):
             print(f"gtp-engine: {text}", file=sys.stderr, flush=True)
         self.note("!", text)
+
+    def show(self, text: str) -> None:
+        """Put lines on stderr as they are, for programs that look for them there."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)
 
     def note(self, mark: str, text: str) -> None:
         """Write to the log alone.

@@ -1,20 +1,25 @@
-"""KataGo's extensions."""
+"""KataGo's extensions for rules, positions and searches."""
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
+from gtp_engine.frontends.gtp.analyze import (
+    CANCELLED,
+    COLOR_WORDS,
+    AnalyzeRequest,
+    run_analysis,
+    run_genmove,
+    run_search,
+)
+from gtp_engine.frontends.gtp.core import answer_move, generate
 from gtp_engine.frontends.gtp.gogui import set_up_stones
-from gtp_engine.frontends.gtp.info_lines import kata_line, shown_moves
+from gtp_engine.frontends.gtp.info_lines import Extras, kata_line, shown_moves
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.raw_evaluation import format_raw_evaluation
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.rules import InvalidRulesError, Rules
-from gtp_engine.search.params import RANGES
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
@@ -56,14 +61,23 @@ def change_rules(session: Session, text: str) -> None:
 @commands.command("kata-set-rule")
 def set_rule(session: Session, arguments: Arguments) -> str:
     """Change one of the rules."""
-    key = arguments.word(0, "the rule's name")
-    value = arguments.word(1, "the rule's value")
+    change_rule(
+        session, arguments.word(0, "the rule's name"), arguments.word(1, "the rule's value")
+    )
+    return ""
+
+
+def change_rule(session: Session, key: str, value: str) -> None:
+    """Change one of the rules, in mid-game too.
+
+    Raises:
+        GtpError: There is no such rule or value, or the game does not fit it.
+    """
     try:
         rules = session.board_engine().rules.with_option(key, value)
     except InvalidRulesError as error:
         raise GtpError(f"syntax error: {error}") from None
     _adopt(session, rules, key == "komi")
-    return ""
 
 
 def _adopt(session: Session, rules: Rules, names_komi: bool) -> None:
@@ -90,72 +104,16 @@ def set_position(session: Session, arguments: Arguments) -> str:
 
 @commands.command("stop")
 def stop(session: Session, arguments: Arguments) -> str:
-    """End an analysis: that this line came has done so."""
+    """End an analysis, which any line does, and thinking on the opponent's time."""
+    session.engine.rest()
     return ""
 
 
-@commands.command("kata-list-params")
-def list_params(session: Session, arguments: Arguments) -> str:
-    """List the parameters that `kata-get-param` knows."""
-    return " ".join(_PARAMETERS)
-
-
-@commands.command("kata-get-param")
-def get_param(session: Session, arguments: Arguments) -> str:
-    """Give a parameter: a limit (0 where there is none), the human profile, or the search's."""
-    settings = session.engine.settings
-    match _parameter(arguments):
-        case "maxPlayouts":
-            return str(settings.playouts or 0)
-        case "maxTime":
-            return f"{settings.time or 0:g}"
-        case "humanSLProfile":
-            return "" if settings.human_profile is None else settings.human_profile.name
-        case name:
-            value = getattr(session.engine.search_params, name)
-            return str(value).lower() if isinstance(value, bool) else f"{value:g}"
-
-
-@commands.command("kata-set-param")
-def set_param(session: Session, arguments: Arguments) -> str:
-    """Change a parameter from now on; 0 takes a limit away."""
-    settings = session.engine.settings
-    match _parameter(arguments):
-        case "maxPlayouts":
-            playouts = arguments.integer(1, "maxPlayouts")
-            if playouts < 0:
-                raise GtpError("syntax error: maxPlayouts must be 0 or more")
-            session.engine.settings = replace(settings, playouts=playouts or None)
-        case "maxTime":
-            seconds = arguments.number(1, "maxTime", minimum=0)
-            session.engine.settings = replace(settings, time=seconds or None)
-        case "humanSLProfile":
-            _set_human_profile(session, arguments.word(1, "the human profile"))
-        case name:
-            value = arguments.word(1, "the parameter's value")
-            try:
-                session.engine.search_params = session.engine.search_params.with_option(name, value)
-            except ValueError as error:
-                raise GtpError(f"syntax error: {error}") from None
+@commands.command("clear_cache")
+def clear_cache(session: Session, arguments: Arguments) -> str:
+    """Forget what earlier searches found, so that the next one starts afresh."""
+    session.net_engine().clear_cache()
     return ""
-
-
-def _set_human_profile(session: Session, name: str) -> None:
-    try:
-        profile = HumanProfile.parse(name)
-    except ValueError as error:
-        raise GtpError(f"syntax error: {error}") from None
-    session.net_engine().set_human_profile(profile)
-
-
-_PARAMETERS = ("maxPlayouts", "maxTime", "humanSLProfile", *RANGES)
-
-
-def _parameter(arguments: Arguments) -> str:
-    name = arguments.word(0, "a parameter's name")
-    if name not in _PARAMETERS:
-        raise GtpError(f"unknown parameter {name[:40]!r}; see kata-list-params")
-    return name
 
 
 # Analysis ---------------------------------------------------------------------------------------
@@ -173,18 +131,73 @@ def kata_genmove_analyze(session: Session, arguments: Arguments) -> str:
     return run_genmove(session, arguments, _form)
 
 
+@commands.command("kata-search_analyze")
+def kata_search_analyze(session: Session, arguments: Arguments) -> str:
+    """Choose a move without playing it, reporting on the way."""
+    return run_search(session, arguments, _form)
+
+
+@commands.command("kata-search_analyze_cancellable")
+def kata_search_analyze_cancellable(session: Session, arguments: Arguments) -> str:
+    """Do the same until the client sends another line: then the move is `cancelled`."""
+    return run_search(session, arguments, _form, is_cancellable=True)
+
+
+@commands.command("kata-search")
+def kata_search(session: Session, arguments: Arguments) -> str:
+    """Choose a move without playing it."""
+    return generate(session, arguments, is_played=False)
+
+
+@commands.command("kata-search_cancellable")
+def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
+    """Do the same until the client sends another line: then the answer is `cancelled`."""
+    color = arguments.color(0)
+    engine = session.net_engine()
+    with session.searching(any_line_stops=True):
+        decision = engine.genmove(color, commit=False)
+    return CANCELLED if session.is_superseded else answer_move(session, decision)
+
+
 def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
     return kata_line(
         analysis,
         shown_moves(analysis, request.min_moves, request.max_moves),
-        root_info=request.root_info,
-        pv_visits=request.pv_visits,
+        Extras(
+            root_info=request.root_info,
+            pv_visits=request.pv_visits,
+            pv_edge_visits=request.pv_edge_visits,
+            no_result_value=request.no_result_value,
+        ),
+    )
+
+
+@commands.command("kata-benchmark")
+def benchmark(session: Session, arguments: Arguments) -> str:
+    """Search the present position afresh to so many visits and say how fast that was."""
+    visits = arguments.integer(0, "the number of visits")
+    if visits < 1:
+        raise GtpError("syntax error: the number of visits must be 1 or more")
+    engine = session.net_engine()
+    from gtp_engine.search.limits import Limits, ReportRequest
+
+    engine.clear_cache()
+    with session.searching():
+        found = engine.analyze(session.position.to_play, ReportRequest(), Limits(visits=visits))
+    seconds = max(found.elapsed, 1e-6)
+    return (
+        f"{found.visits} visits, {found.nodes} nodes, {seconds:.2f} s:"
+        f" {found.visits / seconds:.1f} visits/s"
     )
 
 
 @commands.command("kata-raw-nn")
 def raw_nn(session: Session, arguments: Arguments) -> str:
-    """Give the net's own opinion: `SYMMETRY [OPTIMISM]`, the symmetry 0 to 7 or `all`."""
+    """Give the net's own opinion: `[COLOR] SYMMETRY [OPTIMISM]`, the symmetry 0 to 7 or `all`."""
+    color = None
+    if arguments.words and arguments.words[0].lower() in COLOR_WORDS:
+        color = arguments.color(0)
+        arguments = Arguments(" ".join(arguments.words[1:]))
     chosen = None if arguments.word(0, "a symmetry").lower() == "all" else _symmetry(arguments)
     optimism = arguments.number(1, "the optimism", minimum=0) if len(arguments) > 1 else None
     if optimism is not None and optimism > 1:
@@ -197,7 +210,7 @@ def raw_nn(session: Session, arguments: Arguments) -> str:
     if chosen is not None and chosen not in possible:
         raise GtpError(f"symmetry {chosen} turns the board, which is not square")
     return "\n".join(
-        format_raw_evaluation(engine.raw_evaluation(symmetry, optimism))
+        format_raw_evaluation(engine.raw_evaluation(symmetry, optimism, color))
         for symmetry in (possible if chosen is None else [chosen])
     )
 

@@ -1,6 +1,6 @@
 """The extensions that kgsGtp, the bridge to the KGS server, uses."""
 
-from gtp_engine.frontends.gtp.core import answer_move, set_clock
+from gtp_engine.frontends.gtp.core import generate, set_clock
 from gtp_engine.frontends.gtp.kata import change_rules
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
@@ -55,14 +55,11 @@ def kgs_time_settings(session: Session, arguments: Arguments) -> str:
 @commands.command("kgs-genmove_cleanup")
 def genmove_cleanup(session: Session, arguments: Arguments) -> str:
     """Choose and play a move, capturing all dead stones before passing."""
-    color = arguments.color(0)
-    engine = session.net_engine()
-    with session.searching():
-        decision = engine.genmove(color, cleanup=True)
-    return answer_move(session, decision)
+    return generate(session, arguments, is_played=True, cleanup=True)
 
 
 @commands.command("kgs-game_over")
 def game_over(session: Session, arguments: Arguments) -> str:
-    """Take note that the game has ended."""
+    """Take note that the game has ended: nothing is thought about until the next one."""
+    session.engine.rest()
     return ""

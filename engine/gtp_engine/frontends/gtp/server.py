@@ -3,7 +3,19 @@
 import traceback
 from typing import TYPE_CHECKING
 
-from gtp_engine.frontends.gtp import core, gogui, gomill, kata, kgs, leela, records
+from gtp_engine.frontends.gtp import (
+    cgos,
+    core,
+    gogui,
+    gogui_analyze,
+    gogui_parameters,
+    gomill,
+    kata,
+    kata_parameters,
+    kgs,
+    leela,
+    records,
+)
 from gtp_engine.frontends.gtp.journal import Journal
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
 from gtp_engine.frontends.gtp.registry import Registry
@@ -13,7 +25,21 @@ from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
 
-COMMANDS = Registry(module.commands for module in (core, records, kata, leela, gogui, kgs, gomill))
+_DIALECTS = (
+    core,
+    records,
+    kata,
+    kata_parameters,
+    leela,
+    gogui,
+    gogui_analyze,
+    gogui_parameters,
+    kgs,
+    cgos,
+    gomill,
+)
+
+COMMANDS = Registry(module.commands for module in _DIALECTS)
 """Every command, of all dialects."""
 
 _LOAD_AFTER = 0.1

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gtp_engine.frontends.gtp.live_graphics import LiveGraphics
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted, format_head
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
@@ -69,6 +70,10 @@ class Session:
         """Whether the conversation ends after the present reply."""
         self.last_reason = ""
         """Why the latest generated move was chosen, for people."""
+        self.opponent = ""
+        """Whom the engine plays, as far as a client has said so."""
+        self.live_graphics = LiveGraphics.NONE
+        """What to draw in GoGui's window during a search."""
         self.is_byoyomi = False
         """Whether `time_left` counts periods of Japanese byoyomi where it has stones otherwise."""
         self.reply = Reply("", output)
@@ -140,22 +145,31 @@ class Session:
             raise failures[0]
 
     @contextmanager
-    def searching(self, *, any_line_stops: bool = False) -> Iterator[None]:
+    def searching(
+        self, *, any_line_stops: bool = False, stays_open: bool = False
+    ) -> Iterator[None]:
         """Let the search of the present request be stopped while this context lasts.
 
         Args:
             any_line_stops: Whether whatever line the client sends ends it, as for an analysis.
+            stays_open: Whether one that ends by itself waits for such a line, and is quiet.
         """
         assert self._line is not None
         number = self._line.number
         try:
             with self._inbox.watching(number, self._engine.stop, any_line=any_line_stops):
                 yield
-                if any_line_stops:  # an analysis that ended by itself stays open, and quiet
+                if stays_open:
                     self._inbox.wait_for_line_after(number)
         finally:
             # The last stop may have come too late, and is not meant for the next search.
             self._engine.search.forget_stop()
+
+    @property
+    def is_superseded(self) -> bool:
+        """Whether the client has sent another line since the present request."""
+        assert self._line is not None
+        return self._inbox.has_line_after(self._line.number)
 
     # The game -----------------------------------------------------------------------------------
 

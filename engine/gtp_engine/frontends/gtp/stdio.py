@@ -145,6 +145,11 @@ class Inbox:
         with self._changed:
             self._changed.wait_for(lambda: self._arrived > number)
 
+    def has_line_after(self, number: int) -> bool:
+        """Whether a later line than that one, be it empty, or the end of input has come."""
+        with self._changed:
+            return self._arrived > number
+
     # The reading thread -------------------------------------------------------------------------
 
     def _read(self) -> None:

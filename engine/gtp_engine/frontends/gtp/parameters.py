@@ -1,0 +1,127 @@
+"""What a client can change while the engine runs: limits, manners, the search's numbers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.search.params import RANGES, SearchParams
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One of them, as text."""
+
+    read: Callable[[Session], str]
+    change: Callable[[Session, str], None]
+    """Raises GtpError if the text is no such value; nothing has changed then."""
+
+
+def find_parameter(name: str) -> Parameter:
+    """Return the parameter of a name.
+
+    Raises:
+        GtpError: There is none.
+    """
+    if name not in PARAMETERS:
+        raise GtpError(f"unknown parameter {name[:40]!r}; see kata-list-params")
+    return PARAMETERS[name]
+
+
+def _set(session: Session, **changes: Any) -> None:
+    session.engine.settings = replace(session.engine.settings, **changes)
+
+
+def _switch(name: str, text: str) -> bool:
+    values = {"true": True, "false": False, "1": True, "0": False}
+    if text.lower() not in values:
+        raise GtpError(f"syntax error: {name} is true or false, not {text[:20]!r}")
+    return values[text.lower()]
+
+
+def _set_playouts(session: Session, text: str) -> None:
+    playouts = Arguments(text).integer(0, "maxPlayouts")
+    if playouts < 0:
+        raise GtpError("syntax error: maxPlayouts must be 0 or more")
+    _set(session, playouts=playouts or None)
+
+
+def _set_time(session: Session, text: str) -> None:
+    seconds = Arguments(text).number(0, "maxTime", minimum=0)
+    _set(session, time=seconds or None)
+
+
+def _set_resigning(session: Session, text: str) -> None:
+    _set(session, resign=_switch("allowResignation", text))
+
+
+def _set_threshold(session: Session, text: str) -> None:
+    threshold = Arguments(text).number(0, "resignThreshold", minimum=-1)
+    if threshold > 1:
+        raise GtpError("syntax error: resignThreshold lies between -1 and 1")
+    _set(session, resign_threshold=threshold)
+
+
+def _set_pondering(session: Session, text: str) -> None:
+    is_on = _switch("ponderingEnabled", text)
+    if not is_on:
+        session.engine.rest()
+    _set(session, ponder=is_on)
+
+
+def _read_profile(session: Session) -> str:
+    profile = session.engine.settings.human_profile
+    return "" if profile is None else profile.name
+
+
+def _set_profile(session: Session, text: str) -> None:
+    try:
+        profile = HumanProfile.parse(text)
+    except ValueError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    session.net_engine().set_human_profile(profile)
+
+
+def _search_parameter(name: str) -> Parameter:
+    is_switch = isinstance(getattr(SearchParams(), name), bool)
+
+    def read(session: Session) -> str:
+        value = getattr(session.engine.search_params, name)
+        return str(value).lower() if is_switch else f"{value:g}"
+
+    def change(session: Session, text: str) -> None:
+        if is_switch:
+            text = str(_switch(name, text)).lower()
+        try:
+            session.engine.search_params = session.engine.search_params.with_option(name, text)
+        except ValueError as error:
+            raise GtpError(f"syntax error: {error}") from None
+
+    return Parameter(read, change)
+
+
+LIMITS_AND_MANNERS = {
+    "maxPlayouts": Parameter(
+        lambda session: str(session.engine.settings.playouts or 0), _set_playouts
+    ),
+    "maxTime": Parameter(lambda session: f"{session.engine.settings.time or 0:g}", _set_time),
+    "allowResignation": Parameter(
+        lambda session: str(session.engine.settings.resign).lower(), _set_resigning
+    ),
+    "resignThreshold": Parameter(
+        lambda session: f"{session.engine.settings.resign_threshold:g}", _set_threshold
+    ),
+    "ponderingEnabled": Parameter(
+        lambda session: str(session.engine.settings.ponder).lower(), _set_pondering
+    ),
+    "humanSLProfile": Parameter(_read_profile, _set_profile),
+}
+"""How long to think and how to behave; 0 takes a limit away."""
+
+OF_THE_SEARCH = {name: _search_parameter(name) for name in RANGES}
+"""The fields of `SearchParams`."""
+
+PARAMETERS = LIMITS_AND_MANNERS | OF_THE_SEARCH
+"""All of them."""
