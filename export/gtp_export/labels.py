@@ -75,7 +75,12 @@ class Teacher:
         for i, position in enumerate(positions):
             self._encoder.encode(position, spatial[i], features[i])
         outputs = self._net.run(spatial, features)
-        if outputs.value is None or outputs.score is None or outputs.ownership is None:
+        if (
+            outputs.policy is None
+            or outputs.value is None
+            or outputs.score is None
+            or outputs.ownership is None
+        ):
             raise NetFileError(f"{self._net.path}: an output is missing")
         counted = np.array([self._counts_no_result(position.rules) for position in positions])
         return Labels(

@@ -6,6 +6,7 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import numpy_helper
+from tests.evaluators.small_nets import write_chooser, write_owner
 
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NET_KEY
@@ -102,6 +103,7 @@ def test_list_finds_the_users_nets(
     assert run(["net", "list"]) == 0
     rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert str(tmp_path / "mine.onnx") in rows["mine"] and "fp32" in rows["mine"]
+    assert "policy, value, score, ownership" in rows["mine"]
     assert "cannot be used" in rows["broken"]
     assert run(["net", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mine"] == str(tmp_path / "mine.onnx")
@@ -197,3 +199,32 @@ def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str])
         run(["net", *arguments])
     assert caught.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+# several files ----------------------------------------------------------------------------------
+
+
+def test_a_net_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chooser, owner = write_chooser(tmp_path / "c.onnx"), write_owner(tmp_path / "o.onnx")
+    net = f"{TINY}+policy={chooser}+ownership={owner}"
+    assert run(["net", "info", net]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("policy:    from c\nownership: from o\nvalue:     from tiny\n")
+    assert text.count("self-check:") == 3
+    assert run(["net", "info", "--json", net]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["heads_from"] == {
+        "policy": "c",
+        "ownership": "o",
+        "value": "tiny",
+        "score": "tiny",
+    }
+    assert [part["encoder"] for part in document["parts"]] == ["katago_v7", "dlgo1", "gocnn8"]
+    # Two of them hold no outputs to compare with.
+    assert run(["net", "check", net, "--device", "cpu"]) == 1
+    assert capsys.readouterr().out.count("no outputs to compare with") == 2
+    assert run(["net", "check", net, str(TINY), "--device", "cpu"]) == 1
+    assert "only a single file is compared" in capsys.readouterr().err
+    arguments = ["--json", "--device", "cpu", "--size", "5", "--batch", "2", "--seconds", "0.01"]
+    assert run(["net", "bench", net, *arguments]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["net"] == "tiny+c+o"

@@ -109,3 +109,15 @@ def test_a_cache_keeps_to_its_budget(budget: int, has_ownership: bool) -> None:
     size = sum(array.nbytes for array in cache)
     assert budget / 2 < size <= budget
     assert len(cache.keys) & (len(cache.keys) - 1) == 0
+
+
+def test_without_globals_the_key_sees_komi_and_legal_moves() -> None:
+    with_globals = batch_of(3)
+    without = with_globals._replace(features=np.zeros((3, 0), np.float32))
+    for batch in (with_globals, without):
+        batch.komi[1] = 0.5
+        batch.moves[2, 0] += 1
+    assert len(set(keys(with_globals))) == 1
+    found = keys(without)
+    for half in (0, 1):
+        assert len({key[half] for key in found}) == 3

@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
+from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.search.signature import random_position
 
 CPU_BATCHES = (1, 4)
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     found: list[Measurement] = []
     for device in _devices(args.device):
         nets = [
-            NetEvaluator(OnnxNet(find_net(wanted), device, say), lanes=1, max_batch=1024)
+            NetEvaluator(open_exactly(wanted, device, say), lanes=1, max_batch=1024)
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
+from gtp_engine.evaluators.composition import Net, members_of, open_exactly
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 
@@ -27,14 +27,16 @@ KEEP_EVERY = 3
 
 def run(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large."""
-    net = OnnxNet(find_net(args.net), args.device, say)
-    found = differences_of(net)
-    compared = None if args.original is None else _compare(net, args)
+    whole = open_exactly(args.net, args.device, say)
+    found = [(member, differences_of(member)) for member in members_of(whole)]
+    compared = None if args.original is None else _compare(whole, args)
     if args.json:
-        print(json.dumps(_document(net, found, compared), indent=1))
+        documents = [_document(*one, compared) for one in found]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=1))
     else:
-        print(_text(net, found, compared))
-    return 0 if found and all(one.is_right for one in found) else 1
+        print("\n\n".join(_text(*one, compared) for one in found))
+    right = [bool(some) and all(one.is_right for one in some) for _, some in found]
+    return 0 if all(right) else 1
 
 
 def _text(net: OnnxNet, found: list[Difference], compared: "Accuracy | None") -> str:
@@ -75,16 +77,18 @@ def _document(
     }
 
 
-def _compare(net: OnnxNet, args: argparse.Namespace) -> "Accuracy":
+def _compare(net: Net, args: argparse.Namespace) -> "Accuracy":
     """Return how far a net is from its original on positions that the original plays.
 
     Raises:
-        NetFileError: The two do not take and give the same.
+        NetFileError: The two do not take and give the same, or there are more than two.
     """
     from gtp_engine.evaluators.accuracy import compare, opinions
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
-    original = OnnxNet(find_net(args.original), args.device, say)
+    original = open_exactly(args.original, args.device, say)
+    if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
+        raise NetFileError("only a single file is compared with another")
     _check_same_kind(net.path, net.info, original.info)
     mine = NetEvaluator(net, lanes=1, max_batch=64, cache_mb=0)
     theirs = NetEvaluator(original, lanes=1, max_batch=64, cache_mb=0)

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.commands.net import say
+from gtp_engine.evaluators.composition import ComposedNet, members_of, open_exactly
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 
@@ -16,16 +16,36 @@ UNKNOWN = "unknown"
 
 def run(args: argparse.Namespace) -> int:
     """Print the description; return 1 if the net computes something else than it should."""
-    path = find_net(args.net)
-    net = OnnxNet(path, "cpu", say)
-    found = differences_of(net)
+    net = open_exactly(args.net, "cpu", say)
+    found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
-        worst = {one.output: one.relative for one in found}
-        document = {**asdict(net.info), "file": str(path), "differences": worst}
+        documents = [_document(*one) for one in found]
+        document = documents[0] if isinstance(net, OnnxNet) else _whole(net, documents)
         print(json.dumps(document, indent=1))
     else:
-        print(describe(net.info, path, found))
-    return 0 if all(one.is_right for one in found) else 1
+        texts = [describe(member.info, member.path, differences) for member, differences in found]
+        if isinstance(net, ComposedNet):
+            texts.insert(0, _roles(net))
+        print("\n\n".join(texts))
+    return 0 if all(one.is_right for _, differences in found for one in differences) else 1
+
+
+def _document(net: OnnxNet, found: list[Difference]) -> dict[str, object]:
+    worst = {one.output: one.relative for one in found}
+    return {**asdict(net.info), "file": str(net.path), "differences": worst}
+
+
+def _whole(net: ComposedNet, parts: list[dict[str, object]]) -> dict[str, object]:
+    heads = {head: net.members[number].info.name for head, number in net.givers.items()}
+    return {"name": net.info.name, "heads_from": heads, "parts": parts}
+
+
+def _roles(net: ComposedNet) -> str:
+    """Return which head comes from which net, a line each."""
+    return "\n".join(
+        f"{head + ':':<11}from {net.members[number].info.name}"
+        for head, number in net.givers.items()
+    )
 
 
 def describe(info: NetInfo, path: Path, found: list[Difference]) -> str:
@@ -45,7 +65,7 @@ def describe(info: NetInfo, path: Path, found: list[Difference]) -> str:
         "rules": info.rules,
         "komi": _komi(info),
         "input": _inputs(info),
-        "policy": "with pass" if info.has_pass else "without pass",
+        **_policy(info),
     }
     if info.policy_optimism_root or info.policy_optimism_tree:
         lines["optimism"] = f"{info.policy_optimism_root:g} at the root, "
@@ -56,6 +76,13 @@ def describe(info: NetInfo, path: Path, found: list[Difference]) -> str:
     lines["self-check"] = verdict(found)
     width = max(len(label) for label in lines) + 1
     return "\n".join(f"{label + ':':<{width}} {text}" for label, text in lines.items())
+
+
+def _policy(info: NetInfo) -> dict[str, str]:
+    """Return the line about the pass, for nets with a policy."""
+    if "policy" not in info.heads:
+        return {}
+    return {"policy": "with pass" if info.has_pass else "without pass"}
 
 
 def _sizes(info: NetInfo) -> str:

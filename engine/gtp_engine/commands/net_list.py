@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from gtp_engine.commands.net_table import align
-from gtp_engine.evaluators.nets import DEFAULT_NET, known_nets, user_folder
+from gtp_engine.evaluators.nets import DEFAULT_NET, PART_HEADS, known_nets, user_folder
 
 
 def run(args: argparse.Namespace) -> int:
@@ -17,7 +17,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if nets:
         rows = [_row(name, path) for name, path in sorted(nets.items())]
-        print(align([["name", "MB", "what", "file"], *rows], left=(0, 2, 3)))
+        print(align([["name", "MB", "what", "gives", "file"], *rows], left=(0, 2, 3, 4)))
     else:
         print(f"no net came along, and there is none in {user_folder()}", file=sys.stderr)
     return 0
@@ -25,16 +25,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(name: str, path: Path) -> list[str]:
     shown = f"{name} (the default)" if name == DEFAULT_NET else name
-    return [shown, f"{path.stat().st_size / 1e6:.1f}", _what(path), str(path)]
+    return [shown, f"{path.stat().st_size / 1e6:.1f}", *_what(path), str(path)]
 
 
-def _what(path: Path) -> str:
-    """Return a net's architecture and precision in a few words, or that it is broken."""
+def _what(path: Path) -> tuple[str, str]:
+    """Return a net's architecture and precision in a few words, and its heads."""
     from gtp_engine.evaluators.contract import NetFileError
     from gtp_engine.evaluators.onnx_net import OnnxNet
 
     try:
         info = OnnxNet(path, "cpu").info
     except NetFileError:
-        return "cannot be used"
-    return f"{info.architecture or info.name}, {info.precision}"
+        return "cannot be used", ""
+    heads = ", ".join(head for head in PART_HEADS if head in info.heads)
+    return f"{info.architecture or info.name}, {info.precision}", heads

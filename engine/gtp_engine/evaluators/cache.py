@@ -1,8 +1,9 @@
 """Evaluations remembered, keyed by everything that the net was shown.
 
 The key is a hash of the encoded inputs themselves, so that it cannot forget anything the encoder
-sees: stones, liberties, moves, bans, ladders, phase, rules, komi, the symmetry. It has 128 bits;
-among 10^9 entries the odds of one false match are below 10^-20.
+sees: stones, liberties, moves, bans, ladders, phase, rules, komi, the symmetry. An encoder without
+globals is not told all that results depend on; for those the legal moves and the komi are hashed
+besides. The key has 128 bits; among 10^9 entries the odds of one false match are below 10^-20.
 """
 
 from typing import NamedTuple
@@ -11,15 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 
-_MAX_INPUTS = 64 * 625
+MAX_PLANES = 96
+"""Of all encoders of a net together."""
+_MAX_INPUTS = MAX_PLANES * 625
 _MAX_FEATURES = 256
 
 
 def _coefficients() -> npt.NDArray[np.uint64]:
     generator = np.random.Generator(np.random.PCG64(31337))
-    return generator.integers(1, 2**64 - 1, (2, _MAX_INPUTS + _MAX_FEATURES + 1), np.uint64)
+    count = 1 + _MAX_FEATURES + _MAX_INPUTS + MAX_POINTS
+    return generator.integers(1, 2**64 - 1, (2, count), np.uint64)
 
 
 _COEFFICIENTS = _coefficients()
@@ -68,6 +73,14 @@ def write_key(batch: LeafBatch, slot: int) -> None:
         bits = _feature_bits(batch.features[slot, i])
         low += bits * _COEFFICIENTS[0, 1 + i]
         high += bits * _COEFFICIENTS[1, 1 + i]
+    if batch.features.shape[1] == 0:
+        base += _MAX_INPUTS
+        for i in range(batch.n_moves[slot]):
+            low += _COEFFICIENTS[0, base + batch.moves[slot, i]]
+            high += _COEFFICIENTS[1, base + batch.moves[slot, i]]
+        komi = _feature_bits(batch.komi[slot])
+        low += komi * _COEFFICIENTS[0, _MAX_FEATURES]
+        high += komi * _COEFFICIENTS[1, _MAX_FEATURES]
     optimism = _feature_bits(batch.optimism[slot])
     # Features that are whole numbers leave the low bits alone, by which entries are found.
     low ^= low >> uint64(32)

@@ -9,7 +9,8 @@ Inputs: `spatial_in` uint8 [B, C, H, W]; `global_in` float32 [B, G] unless the e
 globals; `meta_in` float32 [B, M] for nets that take a player profile. The board fills the
 tensor: there is no mask. Outputs speak for `to_play`, in natural units: `policy` (logits, pass
 last), `policy_optimistic`, `q_winloss`, `q_score`, `value`, `score` (columns named by
-`NetInfo.score_columns`), `ownership`.
+`NetInfo.score_columns`), `ownership`. A net has at least one of them; `outcome` says what stands
+for the others.
 
 Importing this module costs nothing but the standard library; golden arrays import numpy when
 they are read or written.

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import PASS
+from gtp_engine.go.coords import PASS, WHITE
 from gtp_engine.go.jit import kernel
-from gtp_engine.go.line import Line, legal_points
+from gtp_engine.go.line import Line, legal_points, white_komi
 from gtp_engine.go.rules import RuleFlags
 
 
@@ -29,6 +29,8 @@ class LeafBatch(NamedTuple):
     """[B] share of the optimistic policy."""
     no_result_counts: npt.NDArray[np.uint8]
     """[B] whether the rules know games without result."""
+    komi: npt.NDArray[np.float32]
+    """[B] points that the player to move has besides the board; negative for Black's komi."""
     moves: npt.NDArray[np.int16]
     """[B, A + 1] legal moves, the pass last."""
     n_moves: npt.NDArray[np.int16]
@@ -59,6 +61,7 @@ def new_leaf_batch(
         keys=np.zeros((slots, 2), np.uint64),
         optimism=np.zeros(slots, np.float32),
         no_result_counts=np.zeros(slots, np.uint8),
+        komi=np.zeros(slots, np.float32),
         moves=np.zeros((slots, area + 1), np.int16),
         n_moves=np.zeros(slots, np.int16),
         priors=np.zeros((slots, area + 1), np.float32),
@@ -72,7 +75,9 @@ def new_leaf_batch(
 
 @kernel
 def list_moves(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
-    """Write the legal moves of a position into a slot, the pass last."""
+    """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(line, ply, rules, batch.moves[slot])
     batch.moves[slot, n] = PASS
     batch.n_moves[slot] = n + 1
+    komi = white_komi(line.turns[ply], rules)
+    batch.komi[slot] = komi if line.turns[ply]["to_play"] == WHITE else -komi

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
+from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
-from gtp_engine.evaluators.devices import cuda_obstacle
-from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import Features, Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
-from gtp_engine.evaluators.nets import find_files
+from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
     BY_RULES,
@@ -27,7 +26,6 @@ from gtp_engine.evaluators.outcome import (
     output_layout,
     prior_by_action,
 )
-from gtp_engine.evaluators.precision import choose
 from gtp_engine.evaluators.queue import EvaluationQueue
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.ladders import Reader, new_reader
@@ -103,11 +101,11 @@ def _check_inputs(net: OnnxNet) -> None:
 class NetEvaluator:
     """Evaluates positions with one net on one device, for any number of threads."""
 
-    def __init__(self, net: OnnxNet, lanes: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
+    def __init__(self, net: Net, lanes: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
         """Serve a net.
 
         Args:
-            net: An open net whose encoder is known.
+            net: An open net whose encoders are known.
             lanes: Runs under way at once.
             max_batch: Largest batch that requests are merged into.
             cache_mb: Room for remembered evaluations; 0 keeps none.
@@ -115,12 +113,13 @@ class NetEvaluator:
         Raises:
             NetFileError: The net wants to be told things that are not known.
         """
-        _check_inputs(net)
+        for member in members_of(net):
+            _check_inputs(member)
         self.net = net
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.queue = EvaluationQueue(net.run, lanes, max_batch)
-        self._encode = find_encoder(net.info.encoder)
+        self._encode = encoder_of(net)
         self._n_globals = net.info.global_features
         self.cache_hits = 0
         self._layout = output_layout(net.info)
@@ -153,6 +152,13 @@ class NetEvaluator:
         precision = info.precision.split(",")[0]  # what follows is kept in fp32
         return f"net {info.name} ({what}, {precision}) on {device}"
 
+    def doubts(self, position: Position) -> list[str]:
+        """Return what about a game the net was not made for, a sentence each."""
+        game = position.rules, position.width, position.height
+        return [
+            doubt for member in members_of(self.net) for doubt in list_doubts(member.info, *game)
+        ]
+
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
         if self.net.device == "cuda":
@@ -168,9 +174,10 @@ class NetEvaluator:
         info = self.net.info
         if not info.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
-        _, planes, features = ENCODERS[info.encoder]
-        features += info.meta_features
-        return new_leaf_batch(slots, width, height, planes, features, self.has_ownership)
+        features = info.global_features + info.meta_features
+        return new_leaf_batch(
+            slots, width, height, info.spatial_planes, features, self.has_ownership
+        )
 
     def encode(
         self,
@@ -352,11 +359,12 @@ def open_net(
 ) -> NetEvaluator:
     """Open a net given by file or name, on a device, in the precision that suits it there.
 
+    `A+B` is a net of several; see `nets.find_parts`.
+
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
-    on_gpu = device != "cpu" and cuda_obstacle() is None
-    net = OnnxNet(choose(find_files(wanted), on_gpu).path, device, say)
+    net = open_parts(wanted, device, say)
     if net.device == "cuda":
         return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256, cache_mb=cache_mb)
     lanes = threads or os.cpu_count() or 1

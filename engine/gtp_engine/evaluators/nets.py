@@ -1,4 +1,7 @@
-"""Where nets are kept: those that came along, and those the user added."""
+"""Where nets are kept: those that came along, and those the user added.
+
+What `--net` takes is a file, a name, or several of them joined by `+`: see `find_parts`.
+"""
 
 import os
 import sys
@@ -8,6 +11,8 @@ from pathlib import Path
 from gtp_engine.evaluators.contract import NetFileError
 
 DEFAULT_NET = "default"
+PART_HEADS = ("policy", "value", "score", "ownership")
+"""Heads that a part of a composed net may be asked for by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,15 @@ class NetFiles:
     """`name-fp16.onnx` beside it."""
     is_exact: bool = False
     """Whether this file was asked for and no other will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the nets that make a net, or the only one."""
+
+    files: NetFiles
+    heads: tuple[str, ...] = ()
+    """Out of `PART_HEADS`, the only ones it is asked for; empty where nothing was said."""
 
 
 def shipped_folder() -> Path:
@@ -87,3 +101,32 @@ def find_files(wanted: str | None) -> NetFiles:
     versions = {kind: path.with_name(f"{name}-{kind}.onnx") for kind in ("int8", "fp16")}
     found = {kind: file for kind, file in versions.items() if file.is_file()}
     return NetFiles(path, found.get("int8"), found.get("fp16"))
+
+
+def find_parts(wanted: str | None) -> list[Part]:
+    """Return what a net is made of: one part, or several joined by `+`.
+
+    `A+B` is a net of two files: each head comes from the first that has it. `policy=A+value=B`
+    takes these heads from there and nothing else; one part may be asked for several heads, as in
+    `value,score=B`. A file or net whose own name looks like that goes first.
+
+    Raises:
+        NetFileError: There is no such file and no net of that name, or two parts are asked for
+            the same head.
+    """
+    if wanted is None or Path(wanted).expanduser().is_file() or wanted in known_nets():
+        return [Part(find_files(wanted))]
+    parts = [_find_part(text) for text in wanted.split("+")]
+    asked = [head for part in parts for head in part.heads]
+    for head in asked:
+        if asked.count(head) > 1:
+            raise NetFileError(f"{wanted}: the {head} can come from one net only")
+    return parts
+
+
+def _find_part(text: str) -> Part:
+    before, separator, after = text.partition("=")
+    heads = tuple(before.split(","))
+    if separator and set(heads) <= set(PART_HEADS):
+        return Part(find_files(after), heads)
+    return Part(find_files(text))

@@ -39,7 +39,7 @@ FloatArray = npt.NDArray[np.float32]
 class RawOutputs:
     """Outputs of a batch in the net contract's units; None where the net has no such head."""
 
-    policy: FloatArray
+    policy: FloatArray | None
     """[B, A + 1] logits, pass last ([B, A] if the net has no pass)."""
     policy_optimistic: FloatArray | None
     value: FloatArray | None
@@ -98,7 +98,7 @@ class OnnxNet:
             feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
         found = self.run_feed(feed)
         return RawOutputs(
-            policy=found["policy"],
+            policy=found.get("policy"),
             policy_optimistic=found.get("policy_optimistic"),
             value=found.get("value"),
             score=found.get("score"),
@@ -161,7 +161,9 @@ class OnnxNet:
         wanted = {SPATIAL_INPUT}
         wanted |= {GLOBAL_INPUT} if self.info.global_features else set()
         wanted |= {META_INPUT} if self.info.meta_features else set()
-        heads = {"policy"} | (set(self.info.heads) & set(OUTPUT_NAMES))
+        heads = set(self.info.heads) & set(OUTPUT_NAMES)
+        if not heads:
+            raise NetFileError(f"{self.path}: its description names no output that is known")
         missing = sorted(wanted - inputs) or sorted(heads - set(self._outputs))
         if missing:
             raise NetFileError(f"{self.path}: the graph has no {missing[0]!r}")

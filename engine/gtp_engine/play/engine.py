@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
@@ -437,7 +436,7 @@ class Engine:
         if net is None:
             return
         position = self.position
-        for doubt in list_doubts(net.net.info, position.rules, position.width, position.height):
+        for doubt in net.doubts(position):
             if doubt not in self._doubts:
                 self._doubts.add(doubt)
                 self._say(doubt)

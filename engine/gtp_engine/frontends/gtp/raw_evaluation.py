@@ -20,12 +20,12 @@ def format_raw_evaluation(raw: "RawEvaluation") -> str:
         f"whiteWin {win:.6f}",
         f"whiteLoss {loss:.6f}",
         f"noResult {raw.no_result:.6f}",
-        f"whiteLead {lead:.3f}",
-        f"whiteScoreSelfplay {mean:.3f}",
-        f"whiteScoreSelfplaySq {mean**2 + raw.score_stdev**2:.3f}",
-        f"varTimeLeft {_or_unknown(raw.var_time):.3f}",
-        f"shorttermWinlossError {_or_unknown(raw.shortterm_winloss_error):.3f}",
-        f"shorttermScoreError {_or_unknown(raw.shortterm_score_error):.3f}",
+        f"whiteLead {_number(lead)}",
+        f"whiteScoreSelfplay {_number(mean)}",
+        f"whiteScoreSelfplaySq {_number(mean**2 + raw.score_stdev**2)}",
+        f"varTimeLeft {_number(raw.var_time)}",
+        f"shorttermWinlossError {_number(raw.shortterm_winloss_error)}",
+        f"shorttermScoreError {_number(raw.shortterm_score_error)}",
         "policy",
         *(_row(row, _probability) for row in raw.policy),
         f"policyPass {_probability(raw.policy_pass)}",
@@ -36,9 +36,10 @@ def format_raw_evaluation(raw: "RawEvaluation") -> str:
     return "\n".join(lines)
 
 
-def _or_unknown(value: float | None) -> float:
-    """Return what stands for an estimate that the net does not give: -1."""
-    return -1.0 if value is None else value
+def _number(value: float | None) -> str:
+    """Return a number as text, never -0.000; -1 for an estimate that the net does not give."""
+    text = f"{-1.0 if value is None else value:.3f}"
+    return "0.000" if text == "-0.000" else text
 
 
 def _row(values: Iterable[float], form: Callable[[float], str]) -> str:

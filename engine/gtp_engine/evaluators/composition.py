@@ -1,0 +1,240 @@
+"""Nets of several files: the policy from one, the value from another, ownership from a third.
+
+To everything else such a net looks like one. Its planes are those of its parts one after the
+other, each encoder's once: a part reads its own slice of them, whoever else reads it too.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.cache import MAX_PLANES
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.devices import cuda_obstacle
+from gtp_engine.evaluators.encoders import find_encoder
+from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, Targets
+from gtp_engine.evaluators.nets import PART_HEADS, find_parts
+from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
+from gtp_engine.evaluators.precision import choose
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+_COMPANIONS = {"policy": ("policy_optimistic", "q_winloss", "q_score")}
+"""Outputs that come from the same file as a head."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one encoder fills of the inputs."""
+
+    encode: Encode
+    suicide_alive: int
+    """See `inputs.Options`."""
+    planes: slice
+    features: slice
+
+
+class ComposedNet:
+    """Some open nets as one, with the face of an `OnnxNet`."""
+
+    def __init__(self, parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> None:
+        """Join nets.
+
+        Args:
+            parts: Each net with the heads it is asked for; none where it may give all it has.
+
+        Raises:
+            NetFileError: A net lacks a head it is asked for, gives nothing that another does not
+                give, or there is no board that all of them take.
+        """
+        self.members = tuple(net for net, _ in parts)
+        self.path = Path("+".join(str(net.path) for net in self.members))
+        devices = {net.device for net in self.members}
+        self.device = devices.pop() if len(devices) == 1 else "cpu"
+        self.givers = _assign_heads(parts)
+        """Which of the members each head comes from."""
+        self._shares, self._share_of = _share_inputs(self.members)
+        self.info = _joined_info(self.members, self.givers, self._shares)
+        if self.info.spatial_planes > MAX_PLANES:
+            raise NetFileError(f"{self.path}: have {self.info.spatial_planes} planes together")
+
+    def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        """Evaluate a batch with one net after the other; see `OnnxNet.run`."""
+        n_globals = self.info.global_features
+        found = []
+        for net, at in zip(self.members, self._share_of, strict=True):
+            share = self._shares[at]
+            told = features[:, share.features]
+            if net.info.meta_features:
+                told = np.concatenate([told, features[:, n_globals:]], axis=1)
+            found.append(net.run(np.ascontiguousarray(spatial[:, share.planes]), told))
+
+        def give(head: str, output: str) -> FloatArray | None:
+            if head not in self.givers:
+                return None
+            array: FloatArray | None = getattr(found[self.givers[head]], output)
+            return array
+
+        return RawOutputs(
+            policy=give("policy", "policy"),
+            policy_optimistic=give("policy", "policy_optimistic"),
+            value=give("value", "value"),
+            score=give("score", "score"),
+            ownership=give("ownership", "ownership"),
+        )
+
+    def encode(
+        self,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        options: Options,
+        reader: Reader,
+        targets: Targets,
+        spatial: Planes,
+        features: Features,
+    ) -> None:
+        """Fill the inputs of one position for all nets; see `inputs.Encode`."""
+        for share in self._shares:
+            told = options._replace(suicide_alive=share.suicide_alive)
+            planes, numbers = spatial[share.planes], features[share.features]
+            share.encode(line, ply, rules, told, reader, targets, planes, numbers)
+
+
+Net = OnnxNet | ComposedNet
+
+
+def open_parts(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:
+    """Open what `--net` names, on a device, each part in the precision that suits it there.
+
+    Raises:
+        NetFileError: A file cannot be found or used, or the files do not fit together.
+    """
+    parts = find_parts(wanted)
+    on_gpu = device != "cpu" and cuda_obstacle() is None
+    return join(
+        [(OnnxNet(choose(part.files, on_gpu).path, device, say), part.heads) for part in parts]
+    )
+
+
+def open_exactly(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:
+    """Open what `--net` names on a device, each part in fp32 unless its file says otherwise.
+
+    Raises:
+        NetFileError: See `open_parts`.
+    """
+    parts = find_parts(wanted)
+    return join([(OnnxNet(part.files.fp32, device, say), part.heads) for part in parts])
+
+
+def join(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> Net:
+    """Return open nets as one; see `ComposedNet`.
+
+    Raises:
+        NetFileError: They do not fit together.
+    """
+    if len(parts) == 1 and not parts[0][1]:
+        return parts[0][0]
+    return ComposedNet(parts)
+
+
+def members_of(net: Net) -> tuple[OnnxNet, ...]:
+    """Return the files a net consists of."""
+    return net.members if isinstance(net, ComposedNet) else (net,)
+
+
+def encoder_of(net: Net) -> Encode:
+    """Return what fills a net's inputs."""
+    return net.encode if isinstance(net, ComposedNet) else find_encoder(net.info.encoder)
+
+
+def _assign_heads(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> dict[str, int]:
+    """Return by head the number of the part that gives it."""
+    givers: dict[str, int] = {}
+    for number, (net, asked) in enumerate(parts):
+        for head in asked:
+            if head not in net.info.heads:
+                has = ", ".join(net.info.heads)
+                raise NetFileError(f"{net.path}: has no {head}; it has {has}")
+            givers[head] = number
+    for number, (net, asked) in enumerate(parts):
+        if not asked:
+            for head in PART_HEADS:
+                if head in net.info.heads:
+                    givers.setdefault(head, number)
+    for number, (net, _) in enumerate(parts):
+        if number not in givers.values():
+            raise NetFileError(f"{net.path}: gives nothing that the nets before it do not give")
+    return givers
+
+
+def _share_inputs(members: Sequence[OnnxNet]) -> tuple[list[Share], list[int]]:
+    """Return the slices of the inputs, and which of them each member reads."""
+    found: dict[tuple[str, bool], int] = {}
+    shares: list[Share] = []
+    planes = features = 0
+    for net in members:
+        info = net.info
+        key = (info.encoder, info.pass_alive_under_suicide)
+        if key in found:
+            continue
+        found[key] = len(shares)
+        shares.append(
+            Share(
+                find_encoder(info.encoder),
+                int(info.pass_alive_under_suicide),
+                slice(planes, planes + info.spatial_planes),
+                slice(features, features + info.global_features),
+            )
+        )
+        planes += info.spatial_planes
+        features += info.global_features
+    keys = [(net.info.encoder, net.info.pass_alive_under_suicide) for net in members]
+    return shares, [found[key] for key in keys]
+
+
+def _joined_info(
+    members: Sequence[OnnxNet], givers: Mapping[str, int], shares: Sequence[Share]
+) -> NetInfo:
+    """Describe the whole as one net; what the nets were made for stays with the members.
+
+    Raises:
+        NetFileError: There is no board that all of them take.
+    """
+    infos = [net.info for net in members]
+    policy, value, score = (infos[givers.get(head, 0)] for head in ("policy", "value", "score"))
+    sizes = [size for size in range(2, 26) if all(info.accepts(size, size) for info in infos)]
+    if not sizes:
+        names = " and ".join(info.name for info in infos)
+        raise NetFileError(f"there is no board that {names} all take")
+    return NetInfo(
+        name="+".join(info.name for info in infos),
+        encoder=infos[0].encoder,  # of many; see the members
+        encoder_version=infos[0].encoder_version,
+        spatial_planes=shares[-1].planes.stop,
+        global_features=shares[-1].features.stop,
+        meta_features=max(info.meta_features for info in infos),
+        heads={
+            name: infos[number].heads[name]
+            for head, number in givers.items()
+            for name in (*_COMPANIONS.get(head, ()), head)
+            if name in infos[number].heads
+        },
+        has_pass=policy.has_pass,
+        value_kind=value.value_kind,
+        no_result=value.no_result,
+        score_columns=score.score_columns,
+        board_min=sizes[0],
+        board_max=sizes[-1],
+        board_sizes=tuple(sizes) if any(info.board_sizes for info in infos) else (),
+        square_only=any(info.square_only for info in infos),
+        policy_optimism_root=policy.policy_optimism_root,
+        policy_optimism_tree=policy.policy_optimism_tree,
+        architecture=" + ".join(info.architecture or info.name for info in infos),
+        parameters=sum(info.parameters for info in infos),
+        precision=" + ".join(dict.fromkeys(info.precision for info in infos)),
+    )
