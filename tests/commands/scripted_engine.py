@@ -13,7 +13,8 @@ def main() -> None:
     words = sys.argv[1:]
     scores = [word[6:] for word in words if word.startswith("score=")]
     is_deaf = "deaf" in words
-    known = ["name", "version", "boardsize", "list_commands"] + ["final_score"] * len(scores)
+    known = ["name", "version", "boardsize", "clear_board", "genmove", "list_commands"]
+    known += ["final_score"] * len(scores)
     moves = [word for word in words if "=" not in word and word != "deaf"]
     original = list(moves)
     for line in sys.stdin:

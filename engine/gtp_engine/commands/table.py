@@ -22,6 +22,7 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "gtp": CommandEntry("gtp_engine.commands.gtp", "speak GTP on stdin and stdout (the default)"),
     "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
+    "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
     "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),
     "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),

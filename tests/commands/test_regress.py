@@ -1,0 +1,113 @@
+"""`gtp-engine regress` with an engine that answers what a script says."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.commands.regress import Step, read_script
+from gtp_engine.commands.table import run
+
+SCRIPTED = Path(__file__).with_name("scripted_engine.py")
+
+SCRIPT = """# A comment.
+boardsize 9
+10 genmove black  # a question
+#? [D4|E5]
+
+clear_board
+20 genmove black
+
+# Between a question and its answer.
+#? [!pass]*
+25 owl_attack D4
+#? [1 (C2|C3)]
+30 genmove white
+40 final_score
+#? [B\\+3\\.5]
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "moves.tst"
+    file.write_text(SCRIPT)
+    return file
+
+
+def test_steps(script: Path) -> None:
+    assert list(read_script(script)) == [
+        Step("boardsize 9"),
+        Step("genmove black", "10", "D4|E5"),
+        Step("clear_board"),
+        Step("genmove black", "20", "!pass", is_hard=True),
+        Step("owl_attack D4", "25", "1 (C2|C3)"),
+        Step("genmove white", "30"),
+        Step("final_score", "40", r"B\+3\.5"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "is_right"),
+    [
+        ("D4|E5", "E5", True),
+        ("D4|E5", "E55", False),
+        ("PASS", "pass", True),
+        ("!D4|E5", "E5", False),
+        ("!D4|E5", "C3", True),
+        ("1 (C2|C3)", "1 C3", True),
+    ],
+)
+def test_answers(answer: str, reply: str, is_right: bool) -> None:
+    assert Step("genmove b", "1", answer).accepts(reply) == is_right
+
+
+def test_a_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The engine begins its moves again when the board is cleared: D4, then D4 again.
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=W+1.5'
+    assert run(["regress", "--engine", engine, str(script)]) == 0
+    out = capsys.readouterr().out
+    assert "moves.tst 40 final_score: B\\+3\\.5, not W+1.5\n" in out
+    assert "genmove: 2 of 2 right, 100.0 % (34.2 to 100.0)\n" in out
+    assert "final_score: 0 of 1 right" in out
+    assert "own engine gets right: 1 of 2 right" in out
+    assert "gets wrong: 1 of 1 right" in out
+    assert out.endswith("left out, the command is not known: owl_attack 1\n")
+
+
+def test_records_are_found_beside_the_tests(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "game.sgf").write_text("(;SZ[9];B[ee];W[cc])")
+    file = tmp_path / "known.tst"
+    file.write_text(
+        "loadsgf game.sgf 2\n1 known_command genmove\n#? [true]\n"
+        "loadsgf missing.sgf\n2 known_command genmove\n#? [true]\n"
+    )
+    assert run(["regress", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "known_command: 1 of 1 right" in out and "gets wrong: none asked\n" in out
+    assert "known.tst: loadsgf missing.sgf: cannot load file: " in out
+    assert "positions refused: 1 questions not asked\n" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [(None, "No such file"), ("1 genmove b\n#? [(D4]\n", "line 2: [(D4] is no regular")],
+)
+def test_bad_files(
+    text: str | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "bad.tst"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(SystemExit) as stopped:
+        run(["regress", str(file)])
+    assert stopped.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_an_engine_that_dies(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = f'"{sys.executable}" "{SCRIPTED}" crash'
+    assert run(["regress", "--engine", engine, str(script)]) == 1
+    assert "it ended during 'genmove black': out of memory" in capsys.readouterr().err
