@@ -1,4 +1,4 @@
-"""Clocks: how time is counted, and that a plan never loses on time."""
+"""Clocks: how every system counts time, and how clients spell the settings."""
 
 import math
 
@@ -7,22 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gtp_engine.go.coords import BLACK, WHITE
-from gtp_engine.play.clock import (
-    Absolute,
-    Canadian,
-    Clock,
-    ClockError,
-    MoveTime,
-    Outlook,
-    PlayerTime,
-    TimeSystem,
-    Unlimited,
-    gtp_time_system,
-    outlook,
-)
-
-NO_LAG = Outlook(moves_left=20, most_moves_left=50, lag=0.0)
-
+from gtp_engine.play.clock.absolute import Absolute
+from gtp_engine.play.clock.byoyomi import Byoyomi
+from gtp_engine.play.clock.canadian import Canadian
+from gtp_engine.play.clock.clock import Clock
+from gtp_engine.play.clock.fischer import Fischer
+from gtp_engine.play.clock.notation import gtp_time_system, named_time_system
+from gtp_engine.play.clock.planner import outlook
+from gtp_engine.play.clock.simple import Simple
+from gtp_engine.play.clock.time_system import Budget, ClockError, PlayerTime, TimeSystem
+from gtp_engine.play.clock.unlimited import Unlimited
 
 # Counting ----------------------------------------------------------------------------------------
 
@@ -32,6 +26,7 @@ def test_absolute_time_only_goes_down() -> None:
     assert system.start() == PlayerTime(60.0)
     assert system.spend(PlayerTime(60.0), 12.5) == PlayerTime(47.5)
     assert system.spend(PlayerTime(5.0), 6.0) == PlayerTime(0.0)
+    assert system.budget(PlayerTime(47.5)) == Budget(bank=47.5, flag=47.5)
 
 
 def test_canadian_periods_begin_anew_after_their_stones() -> None:
@@ -45,16 +40,120 @@ def test_canadian_periods_begin_anew_after_their_stones() -> None:
     left = system.spend(left, 27.0)  # the last stone at the last moment
     assert left == PlayerTime(30.0, 2)
     assert system.spend(left, 30.5) == PlayerTime(0.0, 2), "lost"
-
-
-def test_canadian_without_main_time_begins_in_a_period() -> None:
     assert Canadian(0.0, 30.0, 5).start() == PlayerTime(30.0, 5)
+
+
+def test_canadian_budgets() -> None:
+    system = Canadian(main=10.0, period=30.0, stones=3)
+    # One more move in the main time, with a third of a period as a cushion.
+    assert system.budget(PlayerTime(4.0)) == Budget(bank=4.0, flag=14.0, overtime=10.0)
+    assert system.budget(PlayerTime(25.0, 2)) == Budget(bank=25.0, flag=25.0, moves=2)
+
+
+def test_byoyomi_periods_are_lost_only_when_overstepped() -> None:
+    system = Byoyomi(main=10.0, period=30.0, periods=3)
+    assert system.start() == PlayerTime(10.0)
+    assert system.spend(PlayerTime(10.0), 9.0) == PlayerTime(1.0)
+    assert system.spend(PlayerTime(10.0), 40.0) == PlayerTime(30.0, 3), "to the last second"
+    assert system.spend(PlayerTime(10.0), 41.0) == PlayerTime(30.0, 2), "one period overstepped"
+    assert system.spend(PlayerTime(30.0, 3), 29.0) == PlayerTime(30.0, 3)
+    assert system.spend(PlayerTime(30.0, 3), 89.0) == PlayerTime(30.0, 1), "two overstepped"
+    assert system.spend(PlayerTime(30.0, 3), 91.0) == PlayerTime(0.0, 1), "lost"
+    assert system.spend(PlayerTime(12.0, 2), 13.0) == PlayerTime(30.0, 1), "a period begun before"
+    assert Byoyomi(0.0, 30.0, 3).start() == PlayerTime(30.0, 3)
+
+
+def test_byoyomi_budgets() -> None:
+    system = Byoyomi(main=10.0, period=30.0, periods=3)
+    assert system.budget(PlayerTime(10.0)) == Budget(bank=10.0, flag=100.0, overtime=30.0)
+    three = system.budget(PlayerTime(30.0, 3))
+    assert three == Budget(bank=30.0, flag=90.0, moves=1, spare=30.0)
+    two = system.budget(PlayerTime(25.0, 2))
+    assert two == Budget(bank=25.0, flag=55.0, moves=1), "the last but one is kept"
+
+
+def test_fischer_increments_come_after_the_move() -> None:
+    system = Fischer(main=60.0, increment=10.0)
+    assert system.start() == PlayerTime(60.0)
+    assert system.spend(PlayerTime(60.0), 25.0) == PlayerTime(45.0)
+    assert system.spend(PlayerTime(5.0), 5.5) == PlayerTime(0.0), "too late for the increment"
+    assert system.budget(PlayerTime(45.0)) == Budget(bank=45.0, flag=45.0, income=10.0)
+
+
+def test_fischer_time_has_a_cap() -> None:
+    system = Fischer(main=60.0, increment=10.0, limit=65.0, longest_move=20.0)
+    assert system.spend(PlayerTime(60.0), 2.0) == PlayerTime(65.0)
+    assert system.spend(PlayerTime(60.0), 20.5) == PlayerTime(0.0), "a move that was too long"
+    # Seven of the sixty-two seconds would be cut off after an instant move.
+    expected = Budget(bank=62.0, flag=20.0, income=10.0, surplus=7.0)
+    assert system.budget(PlayerTime(62.0)) == expected
+
+
+def test_simple_time_cannot_be_saved() -> None:
+    system = Simple(10.0)
+    assert system.start() == system.spend(system.start(), 0.5) == PlayerTime(10.0, 1)
+    assert system.spend(system.start(), 10.5) == PlayerTime(0.0, 1)
+    assert system.budget(PlayerTime(8.0, 1)) == Budget(bank=8.0, flag=8.0, moves=1)
 
 
 def test_unlimited_time_stays() -> None:
     system = Unlimited()
     assert system.spend(system.start(), 1e9).seconds == math.inf
-    assert system.plan(system.start(), NO_LAG) == MoveTime(math.inf, math.inf)
+    assert system.budget(system.start()).flag == math.inf
+
+
+@pytest.mark.parametrize(
+    "system, seconds, count, left",
+    [
+        (Absolute(60.0), 30.0, 0, PlayerTime(30.0)),
+        (Absolute(60.0), 30.0, 5, PlayerTime(30.0)),
+        (Canadian(60.0, 30.0, 5), 30.0, 0, PlayerTime(30.0)),
+        (Canadian(60.0, 30.0, 5), 20.0, 4, PlayerTime(20.0, 4)),
+        (Byoyomi(60.0, 30.0, 5), 40.0, 0, PlayerTime(40.0)),
+        (Byoyomi(60.0, 30.0, 5), 40.0, 2, PlayerTime(30.0, 2)),
+        (Fischer(60.0, 10.0, 65.0), 90.0, 0, PlayerTime(65.0)),
+        (Fischer(60.0, 10.0), 90.0, 1, PlayerTime(90.0)),
+        (Simple(10.0), 9.0, 0, PlayerTime(9.0, 1)),
+        (Simple(10.0), 90.0, 7, PlayerTime(10.0, 1)),
+        (Unlimited(), 0.0, 0, PlayerTime(math.inf)),
+    ],
+)
+def test_what_a_referee_says_is_understood_as_the_less_time(
+    system: TimeSystem, seconds: float, count: int, left: PlayerTime
+) -> None:
+    assert system.read(seconds, count) == left
+
+
+MAINS = st.floats(0, 1e4)
+SYSTEMS = st.one_of(
+    st.builds(Absolute, MAINS),
+    st.builds(Canadian, MAINS, st.floats(0.01, 1e3), st.integers(1, 100)),
+    st.builds(Byoyomi, MAINS, st.floats(0.01, 1e3), st.integers(1, 100)),
+    st.builds(Fischer, MAINS, MAINS, MAINS, st.floats(0.01, 1e3)),
+    st.builds(Simple, st.floats(0.01, 1e3)),
+)
+
+
+@given(SYSTEMS, st.lists(st.floats(0, 1), max_size=60))
+def test_nobody_loses_who_stays_before_the_flag(system: TimeSystem, shares: list[float]) -> None:
+    left = system.start()
+    for share in shares:
+        budget = system.budget(left)
+        assert budget.flag >= 0.0 and budget.bank >= 0.0
+        left = system.spend(left, 0.999 * share * budget.flag)
+        assert left.seconds > 0.0 or budget.flag == 0.0 or left == PlayerTime(0.0, 0)
+
+
+@given(SYSTEMS, st.floats(0.01, 1e3))
+def test_who_passes_the_flag_has_no_time_left(system: TimeSystem, more: float) -> None:
+    left = system.start()
+    clock = Clock(system)
+    assert not clock.spend(BLACK, system.budget(left).flag + more)
+    if not isinstance(system, Canadian):  # whose flag is put before the end of the first period
+        assert clock.left(BLACK).seconds == 0.0
+
+
+# Spelling ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -63,10 +162,13 @@ def test_unlimited_time_stays() -> None:
         (600, 0, 0, Absolute(600)),
         (0, 30, 5, Canadian(0, 30, 5)),
         (60.5, 30, 5, Canadian(60.5, 30, 5)),
+        (60.5, 30, 1, Canadian(60.5, 30, 1)),
+        (0, 30, 1, Simple(30)),
         (0, 1, 0, Unlimited()),  # GTP's way to say that there is no clock
         (600, 30, 0, Unlimited()),
         (600, 0, 5, Absolute(600)),
         (0, 0, 0, Absolute(0)),
+        (2**31 - 1, 0, 0, Absolute(2**31 - 1)),
     ],
 )
 def test_gtp_time_settings(main: float, period: float, stones: int, system: TimeSystem) -> None:
@@ -81,10 +183,11 @@ def test_gtp_time_settings(main: float, period: float, stones: int, system: Time
         (0, 0, -1),
         (math.nan, 0, 0),
         (0, math.nan, 1),
-        (1e9, 0, 0),
+        (1e10, 0, 0),
         (math.inf, 0, 0),
         (0, math.inf, 1),
         (-0.001, 30, 5),
+        (0, 30, 10**9),
     ],
 )
 def test_time_settings_without_sense(main: float, period: float, stones: int) -> None:
@@ -92,115 +195,91 @@ def test_time_settings_without_sense(main: float, period: float, stones: int) ->
         gtp_time_system(main, period, stones)
 
 
+@pytest.mark.parametrize(
+    "text, system",
+    [
+        ("none", Unlimited()),
+        ("NONE 1 2 3", Unlimited()),
+        ("absolute 600", Absolute(600)),
+        ("simple 5.5", Simple(5.5)),
+        ("byoyomi 300 30 5", Byoyomi(300, 30, 5)),
+        ("byoyomi 0 30 1", Byoyomi(0, 30, 1)),
+        ("canadian 300.5 30 5", Canadian(300.5, 30, 5)),
+        ("canadian 0 30 1", Simple(30)),
+        ("fischer 60 10", Fischer(60, 10)),
+        ("fischer 60 0", Fischer(60, 0)),
+        ("fischer-capped 60 10 120 30", Fischer(60, 10, 120, 30)),
+        ("fischer-capped 60 10 -1 -1", Fischer(60, 10)),
+        ("Fischer-Capped 60 10 60 -0.5", Fischer(60, 10, 60)),
+    ],
+)
+def test_named_time_settings(text: str, system: TimeSystem) -> None:
+    assert named_time_system(text.split()) == system
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("", "kind of clock must be one of none"),
+        ("hourglass 5", "kind of clock must be one of none"),
+        ("absolute", "the main time is missing"),
+        ("absolute soon", "the main time must be a number, not 'soon'"),
+        ("absolute 1_0", "the main time must be a number"),
+        ("absolute -5", "must be from 0 to"),
+        ("absolute nan", "it is not a number"),
+        ("absolute inf", "must be from 0 to"),
+        ("byoyomi 300 30", "the number of periods is missing"),
+        ("byoyomi 300 0 5", "the period must be above 0"),
+        ("byoyomi 300 30 0", "whole number from 1"),
+        ("byoyomi 300 30 2.5", "whole number from 1"),
+        ("byoyomi 300 30 nan", "whole number from 1"),
+        ("byoyomi 300 30 inf", "whole number from 1"),
+        ("canadian 300 -30 5", "the period must be from 0"),
+        ("simple 0", "above 0"),
+        ("fischer 60", "the increment is missing"),
+        ("fischer-capped 60 10 30 -1", "limit of 30 s is below the main time of 60 s"),
+        ("fischer-capped 60 10 nan -1", "the limit must be from 0"),
+        ("fischer-capped 60 10 -1 0", "the longest move must be above 0"),
+    ],
+)
+def test_named_time_settings_without_sense(text: str, complaint: str) -> None:
+    with pytest.raises(ClockError, match=complaint):
+        named_time_system(text.split())
+
+
+# The clock of a game -----------------------------------------------------------------------------
+
+
 def test_a_clock_for_both_players() -> None:
     clock = Clock()
-    assert not clock.is_limited and clock.plan(BLACK, NO_LAG).hard == math.inf
+    assert not clock.is_limited and clock.plan(BLACK, outlook(81, 0)).hard == math.inf
     clock.set_system(gtp_time_system(10, 30, 5))
     assert clock.is_limited
-    clock.spend(BLACK, 3.0)
+    assert clock.spend(BLACK, 3.0)
     assert clock.left(BLACK) == PlayerTime(7.0) and clock.left(WHITE) == PlayerTime(10.0)
     clock.set_left(WHITE, 12.0, 3)
     assert clock.left(WHITE) == PlayerTime(12.0, 3)
     clock.set_left(WHITE, -2.0, 3)  # a referee may be that late
     assert clock.left(WHITE) == PlayerTime(0.0, 3)
+    assert not clock.spend(WHITE, 1.0)
     clock.reset()
     assert clock.left(BLACK) == clock.left(WHITE) == PlayerTime(10.0)
 
 
+def test_seconds_that_are_gone_already_are_missing_from_the_plan() -> None:
+    clock = Clock(Simple(10.0))
+    expected = outlook(81, 0)
+    assert clock.plan(BLACK, expected).hard - clock.plan(BLACK, expected, 4.0).hard == (
+        pytest.approx(4.0)
+    )
+    assert clock.plan(BLACK, expected, 11.0).is_urgent
+
+
 @pytest.mark.parametrize(
-    "seconds, stones", [(math.nan, 0), (math.inf, 0), (1e9, 0), (-1e9, 0), (5.0, -1)]
+    "seconds, stones", [(math.nan, 0), (math.inf, 0), (1e10, 0), (-1e10, 0), (5.0, -1)]
 )
 def test_a_clock_is_not_set_from_garbage(seconds: float, stones: int) -> None:
-    clock = Clock()
-    clock.set_system(Absolute(60.0))
+    clock = Clock(Absolute(60.0))
     with pytest.raises(ClockError):
         clock.set_left(BLACK, seconds, stones)
     assert clock.left(BLACK) == PlayerTime(60.0)
-
-
-# Planning ----------------------------------------------------------------------------------------
-
-
-def test_absolute_plan_by_hand() -> None:
-    # 100 s; 50 moves of 0.05 s are kept back, 97.5 s shared among three quarters of 20 moves.
-    plan = Absolute(100.0).plan(PlayerTime(100.0), NO_LAG)
-    assert plan.soft == pytest.approx(0.05 + 97.5 / 15)
-    assert plan.hard == pytest.approx(0.05 + 0.25 * 97.5)
-
-
-def test_canadian_plan_by_hand() -> None:
-    # 30 s for five stones: nine tenths of 6 s; at most three shares, if half a share is left
-    # for each of the others: 30 - 4 x 3 = 18.
-    plan = Canadian(0.0, 30.0, 5).plan(PlayerTime(30.0, 5), NO_LAG)
-    assert plan.soft == pytest.approx(5.4) and plan.hard == pytest.approx(18.0)
-    last = Canadian(0.0, 30.0, 5).plan(PlayerTime(8.0, 1), NO_LAG)
-    assert last.soft == pytest.approx(7.2) and last.hard == pytest.approx(8.0)
-
-
-def test_main_time_before_a_period_is_used_at_least_as_freely_as_the_period() -> None:
-    system = Canadian(600.0, 30.0, 5)
-    for seconds in (600.0, 60.0, 1.0):
-        plan = system.plan(PlayerTime(seconds), NO_LAG)
-        assert plan.soft >= 5.4 and plan.hard >= 18.0
-        assert plan.soft >= Absolute(600.0).plan(PlayerTime(seconds), NO_LAG).soft
-
-
-def test_expectations() -> None:
-    assert outlook(361, 0) == Outlook(moves_left=127, most_moves_left=239)
-    assert outlook(361, 300).moves_left == 19 and outlook(81, 300).moves_left == 5
-    for area in (4, 81, 361, 625):
-        for ply in range(0, 800, 50):
-            found = outlook(area, ply)
-            assert 4 <= found.moves_left <= found.most_moves_left
-
-
-SYSTEMS = st.one_of(
-    st.builds(Absolute, st.floats(0, 1e4)),
-    st.builds(Canadian, st.floats(0, 1e4), st.floats(0.01, 1e3), st.integers(1, 100)),
-)
-LEFT = st.builds(PlayerTime, st.floats(0, 1e4), st.integers(0, 100))
-
-
-@given(SYSTEMS, LEFT, st.integers(4, 650), st.integers(0, 1000))
-def test_plans_are_positive_and_consistent(
-    system: TimeSystem, left: PlayerTime, area: int, ply: int
-) -> None:
-    plan = system.plan(left, outlook(area, ply))
-    assert 0.01 <= plan.soft <= plan.hard < math.inf
-
-
-def lasts(system: TimeSystem, area: int, plies: int, share: float) -> bool:
-    """Whether a player survives who takes soft + share (hard - soft) a move, and loses the lag."""
-    left = system.start()
-    for ply in range(0, plies, 2):
-        expected = outlook(area, ply)
-        plan = system.plan(left, expected)
-        left = system.spend(left, plan.soft + share * (plan.hard - plan.soft) + expected.lag)
-        in_main = left.stones == 0 and isinstance(system, Canadian)
-        if left.seconds <= 0.0 and not in_main:
-            return False
-    return True
-
-
-@given(st.floats(62.0, 1e4), st.floats(0, 1))
-def test_absolute_time_is_never_lost_in_400_moves(main: float, share: float) -> None:
-    assert lasts(Absolute(main), 361, 400, share)
-
-
-@given(st.floats(24.0, 1e4), st.floats(0, 1))
-def test_absolute_time_is_never_lost_in_160_moves_on_a_small_board(
-    main: float, share: float
-) -> None:
-    assert lasts(Absolute(main), 81, 160, share)
-
-
-@given(
-    st.sampled_from([0.0, 1.0, 60.0, 600.0]),
-    st.integers(1, 50),
-    st.floats(0.5, 60.0),
-    st.floats(0, 1),
-)
-def test_canadian_time_is_never_lost_in_400_moves(
-    main: float, stones: int, seconds_each: float, share: float
-) -> None:
-    assert lasts(Canadian(main, stones * seconds_each, stones), 361, 400, share)

@@ -19,7 +19,9 @@ from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.clock import Absolute, PlayerTime
+from gtp_engine.play.clock.absolute import Absolute
+from gtp_engine.play.clock.byoyomi import Byoyomi
+from gtp_engine.play.clock.time_system import PlayerTime
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
@@ -247,7 +249,7 @@ def test_the_settings_limit_a_search(fake: Engine) -> None:
     assert engine(time=2.0).move_limits(BLACK) == Limits(playouts=30, seconds=2.0)
     fake.clock.set_system(Absolute(100.0))
     limits = fake.move_limits(BLACK)
-    assert limits.playouts == 30 and limits.soft_seconds is not None
+    assert limits is not None and limits.playouts == 30 and limits.soft_seconds is not None
     assert limits.seconds is not None and limits.soft_seconds <= limits.seconds < 30.0
     quick = engine(time=0.5)
     quick.clock.set_system(Absolute(100.0))
@@ -381,6 +383,57 @@ def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engi
     if made.position.is_over:
         assert made._ponderer is None
     made.close()
+
+
+# On the clock ------------------------------------------------------------------------------------
+
+
+def test_a_net_that_is_too_slow_for_the_clock_is_not_asked() -> None:
+    made = engine(SlowEvaluator(0.2), playouts=None)
+    made.wait_ready()
+    made.clock.set_system(Byoyomi(0.0, 0.5, 1))
+    assert made.move_limits(BLACK) is None, "the speed is known before the first move"
+    decision = made.genmove(BLACK)
+    assert decision.point is not None and decision.analysis is None
+    assert made.position.ply == 1 and "no time" in decision.reason
+    made.clock.set_system(Byoyomi(0.0, 30.0, 1))
+    limits = made.move_limits(WHITE)
+    assert limits is not None and limits.seconds is not None
+    assert 27.0 < limits.seconds <= 30.0 - 0.3 - 2 * 0.2
+
+
+def test_stones_on_the_board_count_as_a_part_of_the_game() -> None:
+    made = engine(size=(9, 9))
+    made.clock.set_system(Absolute(100.0))
+    early = made.move_limits(BLACK)
+    stones = made.position.points()
+    made.set_up(stones[0:9] + stones[18:27], stones[36:45] + stones[54:63])
+    late = made.move_limits(BLACK)
+    assert early is not None and early.soft_seconds is not None
+    assert late is not None and late.soft_seconds is not None
+    assert late.soft_seconds > 2 * early.soft_seconds
+
+
+def test_seconds_spent_before_the_search_are_missing_from_it() -> None:
+    made = engine()
+    made.clock.set_system(Byoyomi(0.0, 30.0, 1))
+    at_once, later = made.move_limits(BLACK), made.move_limits(BLACK, spent=10.0)
+    assert at_once is not None and at_once.seconds is not None
+    assert later is not None and later.seconds is not None
+    assert at_once.seconds - later.seconds == pytest.approx(10.0)
+    assert made.move_limits(BLACK, spent=30.0) is None
+
+
+def test_resting_ends_pondering() -> None:
+    made = engine(SlowEvaluator(0.001), ponder=True)
+    try:
+        made.rest()  # also when nothing is loaded
+        made.genmove(BLACK)
+        assert made._ponderer is not None
+        made.rest()
+        assert made._ponderer is None
+    finally:
+        made.close()
 
 
 # The count ---------------------------------------------------------------------------------------

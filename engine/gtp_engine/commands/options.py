@@ -14,6 +14,7 @@ from typing import Any
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.rules import MAX_KOMI, Rules
+from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
 
 
@@ -29,6 +30,13 @@ def _seconds(text: str) -> float:
     seconds = _number(text)
     if not 0 < seconds <= 1e6:
         raise ValueError(f"{text[:20]!r} is not a number of seconds above 0")
+    return seconds
+
+
+def _lag(text: str) -> float:
+    seconds = _number(text)
+    if not 0 <= seconds <= 60:
+        raise ValueError(f"{text[:20]!r} is not a number of seconds from 0 to 60")
     return seconds
 
 
@@ -86,6 +94,13 @@ OPTIONS = (
         "SECONDS",
         f"seconds a move (without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g})",
         _seconds,
+        _THINKING,
+    ),
+    Option(
+        "lag",
+        "SECONDS",
+        f"what a move on the clock loses on its way ({DEFAULT_LAG:g})",
+        _lag,
         _THINKING,
     ),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),

@@ -134,6 +134,44 @@ def area_difference(board: BoardRecord) -> int:
 
 
 @kernel
+def tally_owners(
+    boards: Any,
+    to_play: int,
+    games: int,
+    owned: npt.NDArray[np.int64],
+    margin_when_owned: npt.NDArray[np.int64],
+    state: int,
+) -> int:
+    """Play random games from a position and add up who owns what at their ends.
+
+    Args:
+        boards: [2] the position, and a board to play on.
+        to_play: Who begins; points and margins are this player's.
+        games: How many.
+        owned: [MAX_POINTS] to be increased by the games in which a point ends as this player's
+            stone.
+        margin_when_owned: [MAX_POINTS] to be increased by the margins, stones and eyes, of these.
+        state: The random generator's.
+
+    Returns:
+        The margins of all games together.
+    """
+    x = uint64(state)
+    total = int64(0)
+    sign = 1 if to_play == BLACK else -1
+    for _ in range(games):
+        copy_board(boards[1], boards[0])
+        x, _moves = play_random_game(boards[1], to_play, x)
+        margin = sign * area_difference(boards[1])
+        total += margin
+        for point in range(len(owned)):
+            if boards[1]["color"][point] == to_play:
+                owned[point] += 1
+                margin_when_owned[point] += margin
+    return total
+
+
+@kernel
 def _run_random_games(boards: Any, games: int, state: int) -> tuple[int, int]:
     x = uint64(state)
     moves = 0

@@ -16,7 +16,8 @@ from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
-from gtp_engine.play.clock import Clock, MoveTime, outlook
+from gtp_engine.play.clock.clock import Clock
+from gtp_engine.play.clock.planner import MoveTime, outlook
 from gtp_engine.play.decision import Decision, ResignRule
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
@@ -306,15 +307,19 @@ class Engine:
             EngineUnavailableError: There is no usable net.
         """
         from gtp_engine.play.move_choice import decide
+        from gtp_engine.play.quick_move import decide_quickly
 
         started = time.monotonic()
         search = self.search
         self._say_doubts()
         self._stop_pondering()
         position = self._position_to_play(color)
-        limits = limits or self.move_limits(color)
+        limits = limits or self.move_limits(color, time.monotonic() - started)
         try:
-            decision = decide(search, position, limits, report, cleanup=cleanup)
+            if limits is None:
+                decision = decide_quickly(search, position)
+            else:
+                decision = decide(search, position, limits, report, cleanup=cleanup)
         finally:
             search.forget_stop()
         decision = self._resign_or(decision, position, commit)
@@ -441,19 +446,35 @@ class Engine:
                 self._doubts.add(doubt)
                 self._say(doubt)
 
-    def move_limits(self, color: int) -> Limits:
-        """Return when the next search of a player is to end."""
+    def move_limits(self, color: int, spent: float = 0.0) -> Limits | None:
+        """Return when the next search of a player is to end.
+
+        Args:
+            color: The player.
+            spent: Seconds that are gone since the clock began to run.
+
+        Returns:
+            The limits; None where the clock leaves no time for a single evaluation.
+        """
         settings = self.settings
         if not self.clock.is_limited:
             if settings.playouts is not None and settings.time is None:
                 return Limits(playouts=settings.playouts)
             seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
             return Limits(playouts=settings.playouts, seconds=seconds)
+        plan = self._plan_move(color, spent)
+        if plan.is_urgent:
+            return None
+        hard = plan.hard if settings.time is None else min(plan.hard, settings.time)
+        return Limits(playouts=settings.playouts, seconds=hard, soft_seconds=min(plan.soft, hard))
+
+    def _plan_move(self, color: int, spent: float) -> MoveTime:
         position = self.position
-        plan = self.clock.plan(color, outlook(position.area, position.ply))
-        if settings.time is not None:
-            plan = MoveTime(min(plan.soft, settings.time), min(plan.hard, settings.time))
-        return Limits(playouts=settings.playouts, seconds=plan.hard, soft_seconds=plan.soft)
+        # Stones that were set up count as moves: they too are a part of the game behind us.
+        ply = max(position.ply, int((position.grid() > 0).sum()))
+        evaluation = self.search.step_seconds or self._loader.step_seconds
+        expected = outlook(position.area, ply, self.settings.lag, evaluation)
+        return self.clock.plan(color, expected, spent)
 
     def _position_to_play(self, color: int) -> "Position":
         position = self.position

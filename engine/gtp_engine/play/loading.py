@@ -49,6 +49,8 @@ class Loader:
         """What is being loaded, for people who wait."""
         self.evaluator = evaluator
         self.search: Search | None = None
+        self.step_seconds = 0.0
+        """What an evaluation on the first board took when the net was loaded."""
         self.params = SearchParams()
         """Parameters that the search begins with."""
         self._settings = settings
@@ -143,12 +145,30 @@ class Loader:
             if self.evaluator is None:
                 self.evaluator = self._open_net()
             self.search = self._new_search(self.evaluator)
+            self.step_seconds = self._measure(self.evaluator)
         except (NetFileError, OSError) as error:
             self._net_error = str(error)
         except Exception as error:
             self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
         if self._net_error is not None:
             self._say(self._net_error)
+
+    def _measure(self, evaluator: "Evaluator") -> float:
+        """Return how long an evaluation takes, so that the first move is on time as well.
+
+        The first evaluation is not counted: on a GPU it takes a hundred times as long.
+        """
+        from gtp_engine.go.position import Position
+        from gtp_engine.search.limits import Limits
+        from gtp_engine.search.search import Search
+
+        trial = Search(evaluator, SearchParams(use_cache=False))
+        trial.set_position(Position(*self._settings.size))
+        try:
+            trial.run(Limits(visits=3))
+        except NetFileError:
+            return 0.0  # said when somebody asks for a move, and perhaps for another board
+        return trial.step_seconds
 
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.net_evaluator import open_net

@@ -28,14 +28,16 @@ def start_child(net: str | None) -> "subprocess.Popen[bytes] | None":
 
 
 def compile_search() -> None:
-    """Compile the search's side: a few playouts, the judgement of a board, a choice."""
+    """Compile the search's side: a few playouts, the judgement of a board, choices."""
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.go.position import Position
     from gtp_engine.play.move_choice import decide
+    from gtp_engine.play.quick_move import criticality
     from gtp_engine.search.limits import Limits
     from gtp_engine.search.search import Search
 
     decide(Search(FakeEvaluator()), Position(WARMUP_SIZE), Limits(playouts=8))
+    criticality(Position(WARMUP_SIZE))
 
 
 def compile_evaluation(net: str | None) -> None:

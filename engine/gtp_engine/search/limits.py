@@ -19,7 +19,8 @@ class Limits:
     seconds: float | None = None
     """Wall time from the start of the search, beyond which no playout starts."""
     soft_seconds: float | None = None
-    """Wall time after which the search ends once the choice is no longer in doubt."""
+    """Wall time after which the search ends once the choice is no longer in doubt; before, if
+    nothing can change it any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.choice import Child, ranked, visited_children
+from gtp_engine.search.choice import Child, visited_children
+from gtp_engine.search.clarity import is_clear, is_settled
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.reporting import analyze_tree, ownership_below
@@ -83,6 +84,8 @@ class Search:
         self.memory_bytes = memory_mb << 20
         self.collisions = 0
         """Descents that ended at a leaf in flight, since the search was made."""
+        self.step_seconds = 0.0
+        """What a worker's step, a batch of evaluations, took on average in the latest search."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
         self._workers = [Worker(self, batch, seed) for _ in range(threads)]
         self._batch = batch
@@ -221,7 +224,7 @@ class Search:
         self._report = report
         self._started = time.monotonic()
         self._next_report = self._started + report.interval
-        self._next_check = self._started + (limits.soft_seconds or 0.0)
+        self._next_check = self._started + min(CHECK_SECONDS, limits.soft_seconds or CHECK_SECONDS)
         self._playouts = 0
         self._over = False
         self._error = None
@@ -237,11 +240,16 @@ class Search:
         ]
         for helper in helpers:
             helper.start()
+        n_steps = 0
+        began = time.monotonic()
         try:
             while self.goes_on():
                 self._workers[0].step()
+                n_steps += 1
                 self._attend()
         finally:
+            if n_steps:
+                self.step_seconds = (time.monotonic() - began) / n_steps
             self._over = True
             for helper in helpers:
                 helper.join()
@@ -261,17 +269,25 @@ class Search:
         if self._report.callback is not None and now >= self._next_report:
             self._next_report = now + self._report.interval
             self._report.callback(self.analysis(self._report))
-        limits = self._limits
-        if limits.soft_seconds is not None and now >= self._next_check:
+        if self._limits.soft_seconds is not None and now >= self._next_check:
             self._next_check = now + CHECK_SECONDS
             with self.lock:
-                if self._choice_is_clear():
+                if self._is_enough(now - self._started, self._limits.soft_seconds):
                     self._over = True
 
-    def _choice_is_clear(self) -> bool:
-        """Whether the most visited move is also the one that would be played."""
-        best = ranked(self.children(), self.params)
-        return not best or best[0].visits == max(child.visits for child in best)
+    def _is_enough(self, elapsed: float, soft_seconds: float) -> bool:
+        """Whether a search may end before its hard limits."""
+        children = self.children()
+        if int(self.tree.n_edges[0]) == 1:
+            return True
+        if not children or self._playouts == 0:
+            return elapsed >= soft_seconds
+        if elapsed >= soft_seconds:
+            return is_clear(children, self.params)
+        to_come = (soft_seconds - elapsed) * self._playouts / elapsed
+        if self._limits.playouts is not None:
+            to_come = min(to_come, self._limits.playouts - self._playouts)
+        return is_settled(children, to_come, self.params)
 
     # What workers ask -----------------------------------------------------------------------------
 
@@ -398,6 +414,17 @@ class Search:
         """Return the moves considered at the root, by descending prior."""
         start = int(self.tree.edge_start[0])
         return [int(move) for move in self.tree.edge_move[start : start + self.tree.n_edges[0]]]
+
+    def favourites(self) -> list[int]:
+        """Return the moves that the tree already knows at the root, most visited first."""
+        tree = self.tree
+        if tree.state[0] != EXPANDED:
+            return []
+        n_edges, first_child = int(tree.n_children[0]), int(tree.child_start[0])
+        visits = [int(tree.child_visits[first_child + k]) for k in range(n_edges)]
+        moves = self.root_moves()
+        by_visits = sorted(range(len(visits)), key=lambda k: -visits[k])
+        return [moves[k] for k in by_visits] + moves[len(visits) :]
 
     def ownership(self) -> npt.NDArray[np.float32] | None:
         """Return the ownership expected at the root, for the player to move; None without."""

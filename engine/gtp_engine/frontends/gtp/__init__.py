@@ -1,6 +1,7 @@
 """The Go Text Protocol, one module per dialect.
 
 `server` runs the conversation over the pipes of `stdio`; `protocol` is the text of requests and
-replies; `session` is what the handlers in `core`, `records`, `kata`, `leela`, `gogui`, `kgs`,
-`cgos` and `gomill` work with. Nothing here imports numpy before a command needs the board.
+replies; `session` is what the handlers in `core`, `time_control`, `records`, `kata`, `leela`,
+`gogui`, `kgs`, `cgos` and `gomill` work with. Nothing here imports numpy before a command needs
+the board.
 """

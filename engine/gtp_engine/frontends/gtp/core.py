@@ -12,7 +12,6 @@ from gtp_engine.frontends.gtp.summary import summarize
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
-from gtp_engine.play.clock import ClockError, gtp_time_system
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
@@ -240,55 +239,6 @@ def _undo(session: Session, count: int) -> None:
     if not 0 <= count <= session.position.ply:
         raise GtpError("cannot undo")
     session.board_engine().undo(count)
-
-
-# Time -------------------------------------------------------------------------------------------
-
-
-@commands.command("time_settings")
-def time_settings(session: Session, arguments: Arguments) -> str:
-    """Set main time and Canadian overtime, in seconds; overtime without stones is no limit."""
-    main = arguments.number(0, "the main time")
-    overtime = arguments.number(1, "the overtime")
-    set_clock(session, main, overtime, arguments.integer(2, "the number of stones"))
-    return ""
-
-
-def set_clock(
-    session: Session, main: float, overtime: float, stones: int, *, is_byoyomi: bool = False
-) -> None:
-    """Set how time is counted, as in `time_settings`.
-
-    Args:
-        session: The conversation.
-        main: Seconds of main time.
-        overtime: Seconds of each overtime period.
-        stones: Moves in each period; 0 with a period means no limit at all.
-        is_byoyomi: Whether `time_left` will count periods where it otherwise counts stones.
-
-    Raises:
-        GtpError: The numbers make no sense.
-    """
-    try:
-        session.engine.clock.set_system(gtp_time_system(main, overtime, stones))
-    except ClockError as error:
-        raise GtpError(f"syntax error: {error}") from None
-    session.is_byoyomi = is_byoyomi
-
-
-@commands.command("time_left")
-def time_left(session: Session, arguments: Arguments) -> str:
-    """Say how much time a player has left, and for how many stones in overtime."""
-    color = arguments.color(0)
-    seconds = arguments.number(1, "the time")
-    stones = arguments.integer(2, "the number of stones")
-    if session.is_byoyomi:  # whatever the number of periods, one move is due in this one
-        stones = min(stones, 1)
-    try:
-        session.engine.clock.set_left(color, seconds, stones)
-    except ClockError as error:
-        raise GtpError(f"syntax error: {error}") from None
-    return ""
 
 
 # The end ----------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from gtp_engine.frontends.gtp import (
     kgs,
     leela,
     records,
+    time_control,
 )
 from gtp_engine.frontends.gtp.journal import Journal
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _DIALECTS = (
     core,
+    time_control,
     records,
     kata,
     kata_parameters,

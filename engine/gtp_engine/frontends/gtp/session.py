@@ -74,8 +74,6 @@ class Session:
         """Whom the engine plays, as far as a client has said so."""
         self.live_graphics = LiveGraphics.NONE
         """What to draw in GoGui's window during a search."""
-        self.is_byoyomi = False
-        """Whether `time_left` counts periods of Japanese byoyomi where it has stones otherwise."""
         self.reply = Reply("", output)
 
     def begin(self, line: Line) -> None:

@@ -1,0 +1,64 @@
+"""Clocks: GTP's own commands, those of KGS, and KataGo's, which know the most kinds."""
+
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.registry import Registry
+from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.play.clock.notation import (
+    KGS_KINDS,
+    KINDS,
+    gtp_time_system,
+    named_time_system,
+)
+from gtp_engine.play.clock.time_system import ClockError
+
+commands = Registry()
+
+
+@commands.command("time_settings")
+def time_settings(session: Session, arguments: Arguments) -> str:
+    """Set main time and Canadian overtime, in seconds; overtime without stones is no limit."""
+    main = arguments.number(0, "the main time")
+    overtime = arguments.number(1, "the overtime")
+    stones = arguments.integer(2, "the number of stones")
+    try:
+        session.engine.clock.set_system(gtp_time_system(main, overtime, stones))
+    except ClockError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    return ""
+
+
+@commands.command("kata-time_settings")
+def kata_time_settings(session: Session, arguments: Arguments) -> str:
+    """Set a clock by the name of its kind, followed by its numbers."""
+    try:
+        session.engine.clock.set_system(named_time_system(arguments.words))
+    except ClockError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    return ""
+
+
+@commands.command("kgs-time_settings")
+def kgs_time_settings(session: Session, arguments: Arguments) -> str:
+    """Set a clock by the name that the server KGS has for it."""
+    if arguments.word(0, "the kind of clock").lower() not in KGS_KINDS:
+        raise GtpError(f"syntax error: the kind of clock must be one of {', '.join(KGS_KINDS)}")
+    return kata_time_settings(session, arguments)
+
+
+@commands.command("kata-list_time_settings")
+def list_time_settings(session: Session, arguments: Arguments) -> str:
+    """List the kinds of clock that `kata-time_settings` knows."""
+    return " ".join(KINDS)
+
+
+@commands.command("time_left")
+def time_left(session: Session, arguments: Arguments) -> str:
+    """Say what a player has left, with the stones or, in byoyomi, the periods in overtime."""
+    color = arguments.color(0)
+    seconds = arguments.number(1, "the time")
+    count = arguments.integer(2, "the number of stones") if len(arguments) > 2 else 0
+    try:
+        session.engine.clock.set_left(color, seconds, count)
+    except ClockError as error:
+        raise GtpError(f"syntax error: {error}") from None
+    return ""

@@ -1,0 +1,124 @@
+"""How clients spell time settings.
+
+`time_settings MAIN OVERTIME STONES` has three numbers; `kgs-time_settings` and
+`kata-time_settings` name a kind and then its numbers:
+
+    none
+    absolute        MAIN
+    simple          PERIOD
+    byoyomi         MAIN PERIOD PERIODS
+    canadian        MAIN PERIOD STONES
+    fischer         MAIN INCREMENT
+    fischer-capped  MAIN INCREMENT LIMIT LONGEST_MOVE     (negative: no such bound)
+"""
+
+import math
+from collections.abc import Sequence
+
+from gtp_engine.play.clock.absolute import Absolute
+from gtp_engine.play.clock.byoyomi import Byoyomi
+from gtp_engine.play.clock.canadian import Canadian
+from gtp_engine.play.clock.fischer import Fischer
+from gtp_engine.play.clock.simple import Simple
+from gtp_engine.play.clock.time_system import ClockError, TimeSystem, check_seconds
+from gtp_engine.play.clock.unlimited import Unlimited
+
+KINDS = {
+    "none": (),
+    "absolute": ("the main time",),
+    "simple": ("the time for a move",),
+    "byoyomi": ("the main time", "the period", "the number of periods"),
+    "canadian": ("the main time", "the period", "the number of stones"),
+    "fischer": ("the main time", "the increment"),
+    "fischer-capped": ("the main time", "the increment", "the limit", "the longest move"),
+}
+"""The kinds of clock, each with the numbers that follow its name."""
+
+KGS_KINDS = ("none", "absolute", "byoyomi", "canadian")
+"""The kinds of the server KGS."""
+
+MAX_COUNT = 1_000_000
+"""Most stones or periods."""
+
+
+def gtp_time_system(main: float, overtime: float, stones: int) -> TimeSystem:
+    """Return what GTP's `time_settings` means; overtime without stones is no clock at all.
+
+    Raises:
+        ClockError: A number makes no sense.
+    """
+    check_seconds(main, "the main time")
+    check_seconds(overtime, "the overtime")
+    if not 0 <= stones <= MAX_COUNT:
+        raise ClockError(f"the number of stones must be from 0 to {MAX_COUNT}, it is {stones}")
+    if overtime == 0:
+        return Absolute(main)
+    if stones == 0:
+        return Unlimited()
+    return Simple(overtime) if main == 0 and stones == 1 else Canadian(main, overtime, stones)
+
+
+def named_time_system(words: Sequence[str]) -> TimeSystem:
+    """Return the time system that a kind and its numbers name.
+
+    Raises:
+        ClockError: There is no such kind, a number is missing or makes no sense.
+    """
+    kind = words[0].lower() if words else ""
+    if kind not in KINDS:
+        raise ClockError(f"the kind of clock must be one of {', '.join(KINDS)}")
+    names = KINDS[kind]
+    if len(words) - 1 < len(names):
+        raise ClockError(f"{names[len(words) - 1]} is missing")
+    numbers = [_number(word, name) for word, name in zip(words[1:], names, strict=False)]
+    match kind:
+        case "none":
+            return Unlimited()
+        case "absolute":
+            return Absolute(check_seconds(numbers[0], names[0]))
+        case "simple":
+            return Simple(_positive(numbers[0], names[0]))
+        case "byoyomi":
+            main, period = check_seconds(numbers[0], names[0]), _positive(numbers[1], names[1])
+            return Byoyomi(main, period, _count(numbers[2], names[2]))
+        case "canadian":
+            main, period = check_seconds(numbers[0], names[0]), _positive(numbers[1], names[1])
+            return gtp_time_system(main, period, _count(numbers[2], names[2]))
+        case _:
+            return _fischer(numbers, names)
+
+
+def _fischer(numbers: Sequence[float], names: Sequence[str]) -> Fischer:
+    main, increment = (check_seconds(numbers[i], names[i]) for i in (0, 1))
+    bounds = [_bound(numbers[i], names[i]) for i in range(2, len(numbers))]
+    system = Fischer(main, increment, *bounds)
+    if system.limit < main:
+        raise ClockError(f"the limit of {system.limit:g} s is below the main time of {main:g} s")
+    return system
+
+
+def _number(word: str, what: str) -> float:
+    try:
+        number = float(word)
+    except ValueError:
+        raise ClockError(f"{what} must be a number, not {word[:20]!r}") from None
+    if "_" in word:
+        raise ClockError(f"{what} must be a number, not {word[:20]!r}")
+    return number
+
+
+def _positive(seconds: float, what: str) -> float:
+    if check_seconds(seconds, what) == 0:
+        raise ClockError(f"{what} must be above 0 seconds")
+    return seconds
+
+
+def _bound(seconds: float, what: str) -> float:
+    """Return an upper bound; a negative number stands for none."""
+    return math.inf if seconds < 0 else _positive(seconds, what)
+
+
+def _count(number: float, what: str) -> int:
+    if not (1 <= number <= MAX_COUNT and number == int(number)):
+        raise ClockError(f"{what} must be a whole number from 1 to {MAX_COUNT}, not {number:g}")
+    return int(number)

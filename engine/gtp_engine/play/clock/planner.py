@@ -1,0 +1,156 @@
+"""How long to think about a move: a pure function of the budget and the outlook of the game.
+
+What is left is shared among the moves expected, weighted by the phase of the game: the middle
+game decides most and gets most (Huang, Coulom, Lin 2010, "Time Management for Monte-Carlo Tree
+Search Applied to the Game of Go", section 3, found the same). From a bank that has to last, a
+little is kept back for each move of a game that goes on for long, so that the flag never falls.
+
+A plan has two bounds. A search whose choice is clear ends at the soft one or, if nothing can
+change it any more, before; one in doubt goes on to the hard one (ibid., "unstable evaluation";
+Baier and Winands 2012, "Time Management for Monte-Carlo Tree Search in Go").
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gtp_engine.play.clock.time_system import Budget
+
+DEFAULT_LAG = 0.3
+"""Seconds that a move is taken to lose on its way to the client and back."""
+
+MOVE_SECONDS = 0.05
+"""What a move takes besides the search: reading, judging the board, writing."""
+
+EVALUATIONS_AFTER = 2.5
+"""Evaluations that may still begin or go on when the time for the search is over: the one in
+flight, one that looks what a pass would cost, and half a one since the speed varies."""
+
+SHORTEST = 0.25
+"""Part of an equal share of the bank that a move is given at the least."""
+
+BURST = 3.0
+"""How many fair shares a difficult move may take."""
+
+LARGEST_BURST = 0.25
+"""Part of what can be shared that it may take at most."""
+
+EXPECTED_PLIES = 0.65
+"""Length of a game in plies a point, by which most of the time is to be used. Games last some 0.7
+(57 plies on 9x9, 253 on 19x19), but what is saved by searches that end early is to be used too."""
+
+PHASES = ((0.0, 0.6), (0.1, 1.3), (0.45, 1.3), (EXPECTED_PLIES, 0.5))
+"""Weight of a move by plies a point; straight lines in between, the last weight afterwards."""
+
+TAIL = 0.05
+"""Plies a point that are still to come, however long a game has been."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a plan knows about the game and the machine."""
+
+    share: float
+    """Part of the bank that the next move deserves, 0..1."""
+    most_moves: int
+    """Own moves of a game that goes on for long; for these a little time is kept back."""
+    lag: float = DEFAULT_LAG
+    """Seconds that each move loses on the way to the client and back."""
+    evaluation: float = 0.0
+    """Seconds that one evaluation takes."""
+
+    @property
+    def least(self) -> float:
+        """Seconds that even a move without any thought takes."""
+        return self.lag + MOVE_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class MoveTime:
+    """How long to search for one move, in seconds of wall time."""
+
+    soft: float
+    """Enough for an ordinary move."""
+    hard: float
+    """No playout starts after that."""
+    is_urgent: bool = False
+    """Whether there is not even time for one evaluation: the move has to be made without."""
+
+
+NO_TIME = MoveTime(0.0, 0.0, is_urgent=True)
+
+
+def outlook(area: int, ply: int, lag: float = DEFAULT_LAG, evaluation: float = 0.0) -> Outlook:
+    """Return what a plan should expect.
+
+    The longest games, where every dead stone is captured, are taken to have 80 plies more than
+    1.1 a point; however long a game has been, three tenths of the board may still follow.
+
+    Args:
+        area: Points of the board.
+        ply: Moves made by both players.
+        lag: Seconds that each move loses on the way.
+        evaluation: Seconds that one evaluation takes.
+    """
+    most = max(1.1 * area + 80 - ply, 0.3 * area, 40.0)
+    phase = ply / area
+    weight = _weight(phase)
+    share = min(1.0, weight / (weight + 0.5 * area * _weight_after(phase)))
+    return Outlook(share, math.ceil(most / 2), lag, evaluation)
+
+
+def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
+    """Return how long to think about the next move.
+
+    Args:
+        budget: What may be used, as the time system has it.
+        outlook: What to expect of the game.
+    """
+    if budget.flag == math.inf:
+        return MoveTime(math.inf, math.inf)
+    soft, hard = _period_share(budget, outlook) if budget.moves else _game_share(budget, outlook)
+    # Where there is not enough for the lag of all moves, it may be smaller than is feared.
+    shortest = SHORTEST * budget.bank / (budget.moves or outlook.most_moves)
+    soft, hard = max(shortest, soft - outlook.least), max(shortest, hard - outlook.least)
+    latest = min(hard, budget.flag - outlook.least) - EVALUATIONS_AFTER * outlook.evaluation
+    return NO_TIME if latest < 0.0 else MoveTime(min(soft, latest), latest)
+
+
+def _period_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
+    """Return what an ordinary and a difficult move may take of a period with its moves."""
+    assert budget.moves is not None
+    share = budget.bank / budget.moves
+    # What one move takes beyond its share, the others of the period lack.
+    others = max(0.5 * share, min(share, 2.0 * outlook.least))
+    left = budget.bank - (budget.moves - 1) * others
+    return share, min(left, BURST * share) + budget.spare
+
+
+def _game_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
+    """Return what an ordinary and a difficult move may take of what is for the whole game."""
+    need = max(0.0, outlook.least - budget.income - budget.overtime)
+    kept = min(need, budget.bank / outlook.most_moves)
+    usable = max(0.0, budget.bank - kept * outlook.most_moves)
+    share = outlook.share * usable
+    floor = max(budget.overtime, budget.surplus)
+    soft = max(kept + share + budget.income, floor)
+    burst = max(share, min(BURST * share, LARGEST_BURST * usable))
+    return soft, max(kept + burst + budget.income, floor)
+
+
+def _weight(phase: float) -> float:
+    """Return the weight of a move at so many plies a point."""
+    for (start, low), (end, high) in pairwise(PHASES):
+        if phase < end:
+            return low + (high - low) * (phase - start) / (end - start)
+    return PHASES[-1][1]
+
+
+def _weight_after(phase: float) -> float:
+    """Return the weight of all plies still expected, by plies a point."""
+    total = TAIL * PHASES[-1][1]
+    for (start, _), (end, high) in pairwise(PHASES):
+        if phase < end:
+            begin = max(start, phase)
+            total += 0.5 * (_weight(begin) + high) * (end - begin)
+    return total
