@@ -40,6 +40,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.play.settings",
     "gtp_engine.play.engine",
     "gtp_engine.play.loading",
+    "gtp_engine.commands.analysis",
     "gtp_engine.commands.arguments",
     "gtp_engine.commands.benchmark",
     "gtp_engine.commands.gtp",
@@ -48,6 +49,8 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.commands.options",
     "gtp_engine.commands.perft",
     "gtp_engine.commands.table",
+    "gtp_engine.frontends.analysis.analyst",
+    "gtp_engine.frontends.analysis.server",
     "gtp_engine.frontends.gtp.server",
     "gtp_engine.frontends.gtp.stdio",
 ]

@@ -6,7 +6,7 @@ Every option is an entry of OPTIONS; its name is the TOML key (with `-` or `_`),
 
 import argparse
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -134,10 +134,18 @@ OPTIONS = (
 """All options that set a field of `Settings`."""
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the engine's options and `--config`."""
+def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None = None) -> None:
+    """Give a parser the engine's options and `--config`.
+
+    Args:
+        parser: The parser.
+        names: Of the options that the command knows; the others keep their defaults. None: all.
+    """
     groups: dict[str, Any] = {}
     for option in OPTIONS:
+        if names is not None and option.name not in names:
+            parser.set_defaults(**{option.key: None})
+            continue
         group = groups.get(option.group) or parser.add_argument_group(option.group)
         groups[option.group] = group
         flag = f"--{option.name}"

@@ -21,6 +21,9 @@ class CommandEntry(NamedTuple):
 
 COMMANDS = {
     "gtp": CommandEntry("gtp_engine.commands.gtp", "speak GTP on stdin and stdout (the default)"),
+    "analysis": CommandEntry(
+        "gtp_engine.commands.analysis", "analyse positions for programs in JSON, or game records"
+    ),
     "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
     "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
     "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),

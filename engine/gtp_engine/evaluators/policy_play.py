@@ -1,10 +1,35 @@
-"""Moves drawn from a net's policy, without any search: openings, and positions to try nets on."""
+"""A net's policy without any search: as it is, and moves drawn from it for openings."""
 
 import numpy as np
+import numpy.typing as npt
 
 from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
+from gtp_engine.go.symmetry import point_table
+
+
+def policy_by_action(
+    evaluator: Evaluator, position: Position, optimism: float = 0.0
+) -> npt.NDArray[np.float32]:
+    """Return the policy for the player to move as [A + 1], NaN where a move is illegal.
+
+    Raises:
+        NetFileError: The net does not take this board, or failed.
+    """
+    batch = _evaluate(evaluator, position, optimism)
+    actions = point_table(position.width, position.height)[0]
+    return prior_by_action(batch, 0, actions, position.area)
+
+
+def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> LeafBatch:
+    batch = evaluator.new_batch(1, position.width, position.height)
+    rules = position.rules.flags
+    evaluator.encode(batch, 0, position.line, position.ply, rules, 0, optimism)
+    evaluator.evaluate(batch, 1)
+    return batch
 
 
 def draw_move(evaluator: Evaluator, position: Position, generator: np.random.Generator) -> int:
@@ -13,10 +38,7 @@ def draw_move(evaluator: Evaluator, position: Position, generator: np.random.Gen
     Raises:
         NetFileError: The net does not take this board, or failed.
     """
-    batch = evaluator.new_batch(1, position.width, position.height)
-    rules = position.rules.flags
-    evaluator.encode(batch, 0, position.line, position.ply, rules, 0, 0.0)
-    evaluator.evaluate(batch, 1)
+    batch = _evaluate(evaluator, position, optimism=0.0)
     n = int(batch.n_moves[0])
     chances = batch.priors[0, :n].astype(np.float64)
     return int(batch.moves[0, generator.choice(n, p=chances / chances.sum())])

@@ -49,7 +49,8 @@ class EvaluationQueue:
             max_batch: Largest merged batch. A single larger request is run as it is.
         """
         self._run = run
-        self._max_batch = max_batch
+        self.max_batch = max_batch
+        """Largest merged batch."""
         self._free_lanes = lanes
         self._waiting: deque[_Request] = deque()
         self._guard = threading.Lock()
@@ -108,7 +109,7 @@ class EvaluationQueue:
         total = len(mine.spatial)
         shape = mine.spatial.shape[1:]
         for request in self._waiting:
-            fits = total + len(request.spatial) <= self._max_batch
+            fits = total + len(request.spatial) <= self.max_batch
             if request.spatial.shape[1:] == shape and fits:
                 mine.group.append(request)
                 total += len(request.spatial)

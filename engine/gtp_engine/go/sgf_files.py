@@ -45,14 +45,24 @@ def read_games(
     Raises:
         SgfError: A file or game cannot be read.
     """
-    path = Path(path)
-    files = sorted(_sgf_files(path)) if path.is_dir() else [path]
-    for file in files:
+    for file in list_game_files(path):
         try:
             yield from _read_file(file, on_error)
         except (OSError, EOFError, lzma.LZMAError) as error:
             reason = getattr(error, "strerror", None) or error
             _complain(f"cannot read {str(file)!r}: {reason}", on_error)
+
+
+def list_game_files(path: str | Path) -> list[Path]:
+    """Return a file itself, or the SGF files and packs below a folder in order of their names."""
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.name.lower().endswith((".sgf", ".sgf.bz2", ".sgf.gz", ".sgf.xz")) and file.is_file()
+    )
 
 
 def parse_game_line(line: str) -> GameRecord:
@@ -93,13 +103,6 @@ def _points_by_name(width: int, height: int) -> dict[str, int]:
             table["tt"] = PASS
         _point_tables[width, height] = table
     return table
-
-
-def _sgf_files(folder: Path) -> Iterator[Path]:
-    for file in folder.rglob("*"):
-        name = file.name.lower()
-        if name.endswith((".sgf", ".sgf.bz2", ".sgf.gz", ".sgf.xz")) and file.is_file():
-            yield file
 
 
 def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[GameRecord]:

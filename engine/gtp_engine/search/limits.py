@@ -53,3 +53,5 @@ class ReportRequest:
     pv_length: int = 15
     """Longest principal variation."""
     avoid: tuple[AvoidRule, ...] = ()
+    first_after: float | None = None
+    """Seconds to the first report; None: as between the others."""

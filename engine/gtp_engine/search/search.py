@@ -223,7 +223,8 @@ class Search:
         self._limits = limits
         self._report = report
         self._started = time.monotonic()
-        self._next_report = self._started + report.interval
+        first = report.interval if report.first_after is None else report.first_after
+        self._next_report = self._started + first
         self._next_check = self._started + min(CHECK_SECONDS, limits.soft_seconds or CHECK_SECONDS)
         self._playouts = 0
         self._over = False

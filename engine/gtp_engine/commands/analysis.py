@@ -1,0 +1,178 @@
+"""`gtp-engine analysis`: positions analysed for other programs, or game records into a file."""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.frontends.analysis.overrides import (
+    DEFAULT_VISITS,
+    PERSPECTIVES,
+    AnalysisSettings,
+    OverrideError,
+    parse_config,
+    read_config,
+)
+from gtp_engine.play.settings import Settings
+
+if TYPE_CHECKING:
+    from gtp_engine.frontends.analysis.analyst import Analyst
+
+_OPTIONS = ("net", "human-profile", "device", "threads", "batch", "memory", "log", "seed")
+
+_EXAMPLES = """examples:
+  gtp-engine analysis                                    for KaTrain, Ogatak and scripts
+  gtp-engine analysis --sgf games/ --out games.jsonl     every position of every game
+  gtp-engine analysis --compare                          many positions at once against one by one
+"""
+
+_LOAD_AFTER = 0.1
+"""Seconds after which the engine loads although nobody has asked for it."""
+
+_CLOSING_SECONDS = 0.2
+"""How long the engine may take to wind up before the process ends."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the command's options."""
+    parser.description = (
+        "Analyse positions: those that a program asks for in KataGo's JSON protocol on stdin and "
+        "stdout, or those of game records."
+    )
+    parser.epilog = _EXAMPLES
+    how = parser.add_argument_group("analysing")
+    how.add_argument(
+        "--visits",
+        type=parse_count,
+        metavar="N",
+        help=f"visits of a position where a query does not say ({DEFAULT_VISITS})",
+    )
+    how.add_argument(
+        "--positions", type=parse_count, metavar="N", help="positions analysed at once"
+    )
+    how.add_argument(
+        "--winrates-as",
+        metavar="WHOSE",
+        help=f"for whom numbers speak: {', '.join(PERSPECTIVES)} (BLACK)",
+    )
+    how.add_argument(
+        "--quit-without-waiting",
+        "-quit-without-waiting",
+        action="store_true",
+        help="at the end of input, stop what is not finished",
+    )
+    records = parser.add_argument_group("game records")
+    records.add_argument(
+        "--sgf", nargs="+", type=Path, metavar="FILE", help="files or folders to analyse"
+    )
+    records.add_argument("--out", type=Path, metavar="FILE.jsonl", help="where answers go")
+    compare = parser.add_argument_group("measuring")
+    compare.add_argument(
+        "--compare",
+        action="store_true",
+        help="measure 100 positions at once against the same one by one, 50 visits each",
+    )
+    compare.add_argument("--size", type=parse_size, metavar="N[xM]", help="board to measure on (9)")
+    add_options(parser, _OPTIONS)
+    # What programs made for KataGo put on its command line.
+    parser.add_argument("-model", dest="net", help=argparse.SUPPRESS)
+    parser.add_argument("-config", dest="kata_config", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("-override-config", dest="kata_overrides", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyse until there is nothing left to do; return the exit status.
+
+    Raises:
+        UsageError: An option's value makes no sense.
+    """
+    # parse_size serves as this command's option here, not as the engine's first board.
+    measured, args.size = args.size, None
+    settings = read_settings(args)
+    analysis = _analysis_settings(args)
+    if args.compare:
+        from gtp_engine.commands.analysis_comparison import compare
+
+        return compare(settings, measured or (9, 9), args.visits, args.positions)
+    if args.sgf is not None or args.out is not None:
+        if args.sgf is None or args.out is None:
+            raise UsageError("--sgf and --out go together")
+        from gtp_engine.commands.analysis_records import analyse_records
+
+        return analyse_records(args.sgf, args.out, settings, analysis, args.positions)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
+
+
+def _analysis_settings(args: argparse.Namespace) -> AnalysisSettings:
+    """Return what holds where queries say nothing; options go before configuration files."""
+    settings = AnalysisSettings()
+    try:
+        if args.kata_config is not None:
+            settings = settings.with_overrides(read_config(args.kata_config))[0]
+        if args.kata_overrides is not None:
+            overrides = parse_config(args.kata_overrides.split(","))
+            settings = settings.with_overrides(overrides)[0]
+        if args.winrates_as is not None:
+            view = {"reportAnalysisWinratesAs": args.winrates_as}
+            settings = settings.with_overrides(view)[0]
+    except OverrideError as error:
+        raise UsageError(str(error)) from None
+    return settings.with_limits(visits=args.visits) if args.visits else settings
+
+
+def _converse(
+    settings: Settings, analysis: AnalysisSettings, at_once: int | None, waits: bool
+) -> int:
+    from gtp_engine.frontends.analysis.analyst import Analyst, format_line
+    from gtp_engine.frontends.analysis.lines import read_lines
+    from gtp_engine.frontends.analysis.server import Server
+    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.frontends.gtp.stdio import Output, claim_stdout
+
+    try:
+        output = Output(claim_stdout())
+    except OSError:
+        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
+        return 1
+    journal = Journal(settings.log)
+    over = threading.Event()
+
+    def send(found: dict[str, object]) -> None:
+        line = format_line(found)
+        journal.note("<", line)
+        output.write(line)
+        if output.is_closed:
+            over.set()
+
+    analyst = Analyst(settings, send, journal.say, at_once=at_once)
+    server = Server(analyst, analysis, send)
+
+    def read() -> None:
+        for line in read_lines(0):
+            journal.note(">", "" if line is None else line.decode("utf-8", "replace"))
+            server.handle(line)
+        if waits:
+            analyst.wait()
+        over.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    if not over.wait(_LOAD_AFTER):
+        analyst.start()
+        over.wait()
+    _leave(analyst)
+    return 0
+
+
+def _leave(analyst: "Analyst") -> None:
+    """End the process, whatever its threads are doing."""
+    closing = threading.Thread(target=analyst.close, daemon=True)
+    closing.start()
+    closing.join(_CLOSING_SECONDS)
+    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
+    os._exit(0)

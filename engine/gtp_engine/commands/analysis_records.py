@@ -1,0 +1,99 @@
+"""`gtp-engine analysis --sgf`: game records into a file, with a progress bar on stderr."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from gtp_engine.commands.arguments import UsageError
+from gtp_engine.frontends.analysis.overrides import AnalysisSettings
+from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
+from gtp_engine.play.loading import EngineUnavailableError, Loader
+from gtp_engine.play.position_pool import PositionPool
+from gtp_engine.play.settings import Settings, default_memory
+
+INTERRUPTED_STATUS = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
+
+def analyse_records(
+    paths: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    analysis: AnalysisSettings,
+    at_once: int | None,
+) -> int:
+    """Analyse every position of every record that the file has no answer about yet.
+
+    Args:
+        paths: Files and folders.
+        out: Gets the answers; may hold those of an earlier run.
+        settings: Net, device, memory.
+        analysis: Limits and perspective.
+        at_once: Positions under way at a time; None: as many as suit the device.
+
+    Returns:
+        The exit status: 0, 1 if a record could not be used, 130 if interrupted.
+
+    Raises:
+        UsageError: The file cannot be written, or there is no usable net.
+    """
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def say(line: str) -> None:
+        console.print(f"gtp-engine: {line}", markup=False)
+
+    try:
+        output = OutputFile(out)
+    except OSError as error:
+        raise UsageError(f"{out}: {error.strerror}") from None
+    survey = survey_records(paths, output.done, say)
+    if survey.positions > survey.done:
+        pool = _open_pool(settings, at_once, say)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+        )
+        started = time.monotonic()
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task("positions", total=survey.positions, completed=survey.done)
+            work = RecordAnalysis(pool, output, analysis, lambda: progress.advance(task), say)
+            try:
+                work.run(survey.files)
+            except KeyboardInterrupt:
+                say(f"interrupted; the same command goes on where {out} ends")
+                return INTERRUPTED_STATUS
+        say(f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s")
+    else:
+        say(f"nothing to do: {out} has all {survey.positions} positions")
+    output.close()
+    return 1 if survey.problems else 0
+
+
+def _open_pool(settings: Settings, at_once: int | None, say: Callable[[str], None]) -> PositionPool:
+    loader = Loader(settings, say)
+    try:
+        loader.wait_ready()
+    except EngineUnavailableError as error:
+        raise UsageError(str(error)) from None
+    assert loader.evaluator is not None
+    return PositionPool(
+        loader.evaluator,
+        at_once=at_once,
+        threads=settings.threads,
+        batch=settings.batch,
+        memory_mb=settings.memory or default_memory(),
+        seed=settings.seed or 0,
+    )

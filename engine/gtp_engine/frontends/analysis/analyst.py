@@ -1,0 +1,330 @@
+"""Answers queries: one game a query, one position of the pool a turn, one final answer a turn.
+
+The net loads while queries are already taken. Only the standard library is imported here.
+"""
+
+import json
+import threading
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.frontends.analysis.fields import QueryError
+from gtp_engine.frontends.analysis.query import Query
+from gtp_engine.play.loading import EngineUnavailableError, Loader
+from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.search.limits import ReportRequest
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.frontends.analysis.game import QueryGame
+    from gtp_engine.play.position_pool import PositionJob, PositionPool
+    from gtp_engine.search.analysis import Analysis
+
+Send = Callable[[dict[str, Any]], None]
+"""Takes an object for the client, from any thread."""
+
+NEVER = 1e9
+"""Seconds between reports of a search that is to make none but the first."""
+
+
+class OpenTurn:
+    """A turn of a query that has not been answered for good."""
+
+    def __init__(self, query: "OpenQuery", turn: int, priority: int) -> None:
+        """Wait for the net."""
+        self.query = query
+        self.turn = turn
+        self.priority = priority
+        self.job: PositionJob | None = None
+        """In the pool, once there is one."""
+        self.is_dropped = False
+        """Whether it was terminated before there was a pool."""
+        self.is_answered = False
+
+
+class OpenQuery:
+    """What the turns of a query have in common."""
+
+    def __init__(self, query: Query) -> None:
+        """Keep the query; its game is played later."""
+        self.query = query
+        self.errors: set[str] = set()
+        """What has been said about it; a mistake in a game concerns all its turns, but is said
+        once."""
+        self.game: QueryGame | None = None
+
+
+class Analyst:
+    """The net, its pool of searches, and the turns that are open."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        send: Send,
+        say: Callable[[str], None],
+        *,
+        at_once: int | None = None,
+        evaluator: "Evaluator | None" = None,
+    ) -> None:
+        """Prepare; nothing heavy is loaded before `start`.
+
+        Args:
+            settings: Net, device, threads, memory, seed.
+            send: Hands answers to the client.
+            say: Called with lines for people.
+            at_once: Positions under way at a time; None: as many as suit the device.
+            evaluator: Judges positions in place of the settings' net.
+        """
+        self._settings = settings
+        self._send = send
+        self._say = say
+        self._at_once = at_once
+        self._loader = Loader(settings, say, evaluator)
+        self._changed = threading.Condition()
+        self._open: dict[OpenTurn, None] = {}  # a set that keeps the order
+        self._pool: PositionPool | None = None
+        self._failure: Exception | None = None
+        self._is_started = False
+        self._doubts: set[str] = set()
+
+    # Loading --------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to load in the background, once."""
+        with self._changed:
+            if self._is_started:
+                return
+            self._is_started = True
+        threading.Thread(target=self._load, daemon=True).start()
+
+    def evaluator(self) -> "Evaluator":
+        """Return the net, waiting for it.
+
+        Raises:
+            EngineUnavailableError: There is none.
+        """
+        self.start()
+        self._loader.wait_ready()
+        assert self._loader.evaluator is not None
+        return self._loader.evaluator
+
+    def _load(self) -> None:
+        try:
+            self._loader.wait_ready()
+            pool = self._new_pool()
+        except Exception as error:
+            self._fail(error)
+            return
+        with self._changed:
+            self._pool = pool
+            for turn in self._open:
+                if not turn.is_dropped:
+                    self._submit(turn)
+        self._say(f"ready; {pool.at_once} positions at once")
+
+    def _new_pool(self) -> "PositionPool":
+        from gtp_engine.play.position_pool import PositionPool
+
+        settings = self._settings
+        return PositionPool(
+            self.evaluator(),
+            at_once=self._at_once,
+            threads=settings.threads,
+            batch=settings.batch,
+            memory_mb=settings.memory or default_memory(),
+            seed=settings.seed or 0,
+        )
+
+    def _fail(self, error: Exception) -> None:
+        """Answer whatever comes, and what has come, with why nothing can be analysed."""
+        with self._changed:
+            self._failure = error
+            turns = list(self._open)
+        for turn in turns:
+            self._end(turn, error)
+
+    # Queries --------------------------------------------------------------------------------------
+
+    def add(self, query: Query) -> None:
+        """Put all turns of a query in line."""
+        self.start()
+        shared = OpenQuery(query)
+        turns = [
+            OpenTurn(shared, turn, priority)
+            for turn, priority in zip(query.turns, query.priorities, strict=True)
+        ]
+        with self._changed:
+            failure = self._failure
+            for turn in turns:
+                self._open[turn] = None
+                if self._pool is not None:
+                    self._submit(turn)
+        if failure is not None:
+            for turn in turns:
+                self._end(turn, failure)
+
+    def terminate(self, identity: str | None, turns: frozenset[int] | None) -> None:
+        """End open turns soon, with what was found of them.
+
+        Args:
+            identity: Of queries of this id; None: of all.
+            turns: Only these turns; None: all.
+        """
+        with self._changed:
+            meant = [
+                one
+                for one in self._open
+                if (identity is None or one.query.query.id == identity)
+                and (turns is None or one.turn in turns)
+            ]
+            for turn in meant:
+                if turn.job is None:
+                    turn.is_dropped = True
+        for turn in meant:
+            if turn.job is None:
+                self._end(turn, None)
+            else:
+                turn.job.stop()
+
+    def clear_cache(self) -> None:
+        """Forget all evaluations; searches under way keep their trees."""
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+        if isinstance(self._loader.evaluator, NetEvaluator):
+            self._loader.evaluator.clear_cache()
+
+    def wait(self) -> None:
+        """Wait until every turn is answered."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._open)
+
+    def close(self) -> None:
+        """Stop everything; turns are answered with what was found."""
+        self.terminate(None, None)
+        self._loader.close()
+
+    # Turns ----------------------------------------------------------------------------------------
+
+    def _submit(self, turn: OpenTurn) -> None:
+        """Hand a turn to the pool. The lock is held."""
+        from gtp_engine.play.position_pool import PositionRequest
+
+        query = turn.query.query
+        assert self._pool is not None
+        if turn.query.game is None:
+            from gtp_engine.frontends.analysis.game import QueryGame
+
+            turn.query.game = QueryGame(query)
+        game = turn.query.game
+        turn.job = self._pool.submit(
+            PositionRequest(
+                position=lambda: game.position(turn.turn),
+                on_end=lambda found: self._end(turn, found),
+                limits=query.settings.limits,
+                params=query.settings.params,
+                report=self._report_request(turn),
+                priority=turn.priority,
+            )
+        )
+
+    def _report_request(self, turn: OpenTurn) -> ReportRequest:
+        query, wanted = turn.query.query, turn.query.query.wanted
+
+        def report(analysis: "Analysis") -> None:
+            if not analysis.is_final:
+                self._answer(turn, analysis)
+
+        hears = query.report_every is not None or query.first_report is not None
+        return ReportRequest(
+            interval=query.report_every or NEVER,
+            first_after=query.first_report,
+            callback=report if hears else None,
+            ownership=wanted.ownership,
+            ownership_stdev=wanted.ownership_stdev,
+            moves_ownership=wanted.moves_ownership,
+            moves_ownership_stdev=wanted.moves_ownership_stdev,
+            pv_length=query.settings.pv_length + 1,
+            avoid=query.avoid,
+        )
+
+    def _end(self, turn: OpenTurn, found: "Analysis | Exception | None") -> None:
+        """Give a turn its final answer, once."""
+        from gtp_engine.frontends.analysis.answer import no_answer
+
+        with self._changed:
+            if turn.is_answered:
+                return
+            turn.is_answered = True
+        try:
+            if found is None:
+                self._send(no_answer(turn.query.query, turn.turn))
+            elif isinstance(found, Exception):
+                self._explain(turn, found)
+            else:
+                self._answer(turn, found)
+        except Exception as error:
+            self._explain(turn, error)
+        finally:
+            with self._changed:
+                self._open.pop(turn, None)
+                self._changed.notify_all()
+
+    def _answer(self, turn: OpenTurn, analysis: "Analysis") -> None:
+        from gtp_engine.evaluators.policy_play import policy_by_action
+        from gtp_engine.frontends.analysis.answer import answer
+
+        query = turn.query.query
+        assert turn.query.game is not None
+        position = turn.query.game.position(turn.turn)
+        self._say_doubts(query)
+        policy = None
+        if query.wanted.policy:
+            optimism = query.settings.params.root_policy_optimism
+            policy = policy_by_action(self.evaluator(), position, optimism)
+        self._send(answer(query, turn.turn, position, analysis, policy))
+
+    def _explain(self, turn: OpenTurn, error: Exception) -> None:
+        """Say why a turn has no answer, unless it was said of another turn of the query."""
+        expected = isinstance(error, QueryError | EngineUnavailableError | NetFileError)
+        message = " ".join(str(error).split())
+        if not expected:
+            self._say("".join(traceback.format_exception(error)))
+            message = f"internal error: {type(error).__name__}: {message}"
+        with self._changed:
+            is_new = message not in turn.query.errors
+            turn.query.errors.add(message)
+        if is_new:
+            field = error.field if isinstance(error, QueryError) else None
+            self._send(error_object(message, field, turn.query.query.id))
+
+    def _say_doubts(self, query: Query) -> None:
+        """Tell people once of each thing about this game that the net was not made for."""
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+        from gtp_engine.evaluators.net_limits import list_doubts
+
+        evaluator = self._loader.evaluator
+        if not isinstance(evaluator, NetEvaluator):
+            return
+        for doubt in list_doubts(evaluator.net.info, query.rules, query.width, query.height):
+            with self._changed:
+                is_new = doubt not in self._doubts
+                self._doubts.add(doubt)
+            if is_new:
+                self._say(doubt)
+
+
+def error_object(message: str, field: str | None, identity: str | None) -> dict[str, Any]:
+    """Return the answer to a query that cannot be answered."""
+    found: dict[str, Any] = {"error": message}
+    if field is not None:
+        found["field"] = field
+    if identity is not None:
+        found["id"] = identity
+    return found
+
+
+def format_line(found: dict[str, Any]) -> str:
+    """Return an object as a line of pure ASCII, its end included."""
+    return json.dumps(found, separators=(",", ":"), allow_nan=False) + "\n"

@@ -1,0 +1,165 @@
+"""What a search found, as the JSON object that answers a query.
+
+Searches speak for the player to move; answers speak for whom the settings name.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.frontends.analysis.overrides import BLACK_VIEW, WHITE_VIEW
+from gtp_engine.frontends.analysis.query import Query
+from gtp_engine.go.coords import BLACK, WHITE, format_vertex, row_col
+from gtp_engine.go.position import Position
+
+if TYPE_CHECKING:
+    from gtp_engine.search.analysis import Analysis, MoveReport
+
+DIGITS = 6
+"""Decimals of the numbers in an answer."""
+
+Json = dict[str, Any]
+
+
+def answer(
+    query: Query,
+    turn: int,
+    position: Position,
+    analysis: "Analysis",
+    policy: npt.NDArray[np.float32] | None,
+) -> Json:
+    """Return the answer about one turn of a query.
+
+    Args:
+        query: What was asked.
+        turn: Moves made in the position.
+        position: The position.
+        analysis: What was found so far; final or not.
+        policy: [A + 1] the net's policy, NaN for illegal moves; None leaves it out.
+    """
+    view = _View(query, analysis)
+    found: Json = {
+        "id": query.id,
+        "turnNumber": turn,
+        "isDuringSearch": not analysis.is_final,
+        "moveInfos": [view.move(move) for move in analysis.moves],
+        "rootInfo": view.root(position),
+    }
+    if query.wanted.ownership and analysis.ownership is not None:
+        found["ownership"] = view.owned(analysis.ownership)
+    if query.wanted.ownership_stdev and analysis.ownership_stdev is not None:
+        found["ownershipStdev"] = numbers(analysis.ownership_stdev.ravel())
+    if policy is not None:
+        found["policy"] = numbers(np.where(np.isnan(policy), -1.0, policy))
+    return found
+
+
+def no_answer(query: Query, turn: int) -> Json:
+    """Return the answer about a turn that was terminated before it was looked at."""
+    return {"id": query.id, "turnNumber": turn, "isDuringSearch": False, "noResults": True}
+
+
+def numbers(values: Iterable[Any]) -> list[float]:
+    """Return an array as JSON's numbers."""
+    return [round(float(value), DIGITS) for value in values]
+
+
+class _View:
+    """The numbers of an analysis as the one whom the settings name sees them."""
+
+    def __init__(self, query: Query, analysis: "Analysis") -> None:
+        self._query = query
+        self._analysis = analysis
+        viewer = {BLACK_VIEW: BLACK, WHITE_VIEW: WHITE}.get(query.settings.perspective)
+        self._is_turned = viewer is not None and viewer != analysis.to_play
+
+    def move(self, move: "MoveReport") -> Json:
+        """Return the entry of a move."""
+        wanted = self._query.wanted
+        entry: Json = {
+            "move": self._vertex(move.point),
+            "order": move.order,
+            "visits": move.visits,
+            "edgeVisits": move.visits,
+            "weight": move.visits,
+            "edgeWeight": move.visits,
+            "winrate": self._rate(move.winrate),
+            "scoreLead": self._signed(move.score_lead),
+            "scoreMean": self._signed(move.score_lead),
+            "scoreSelfplay": self._signed(move.score_lead),
+            "scoreStdev": _rounded(move.score_stdev),
+            "utility": self._signed(move.utility),
+            "lcb": self._rate(move.lcb),
+            "utilityLcb": self._signed(move.utility_lcb),
+            "prior": _rounded(move.prior),
+            "pv": [self._vertex(point) for point in move.pv],
+        }
+        if move.is_symmetry_of is not None:
+            entry["isSymmetryOf"] = self._vertex(move.is_symmetry_of)
+        if wanted.pv_visits:
+            entry["pvVisits"] = list(move.pv_visits)
+            entry["pvEdgeVisits"] = list(move.pv_edge_visits)
+        if wanted.moves_ownership and move.ownership is not None:
+            entry["ownership"] = self.owned(move.ownership)
+        if wanted.moves_ownership_stdev and move.ownership_stdev is not None:
+            entry["ownershipStdev"] = numbers(move.ownership_stdev.ravel())
+        return entry
+
+    def root(self, position: Position) -> Json:
+        """Return the entry of the position itself."""
+        analysis = self._analysis
+        here, alike = position_hashes(position)
+        return {
+            "currentPlayer": "B" if analysis.to_play == BLACK else "W",
+            "visits": analysis.visits,
+            "weight": analysis.visits,
+            "winrate": self._rate(analysis.winrate),
+            "scoreLead": self._signed(analysis.score_lead),
+            "scoreSelfplay": self._signed(analysis.score_lead),
+            "scoreStdev": _rounded(analysis.score_stdev),
+            "utility": self._signed(analysis.utility),
+            "rawWinrate": self._rate(analysis.raw_winrate),
+            "rawLead": self._signed(analysis.raw_score_lead),
+            "thisHash": here,
+            "symHash": alike,
+        }
+
+    def owned(self, ownership: npt.NDArray[Any]) -> list[float]:
+        """Return an ownership row by row from the top."""
+        return numbers((-ownership if self._is_turned else ownership).ravel())
+
+    def _vertex(self, point: int) -> str:
+        return format_vertex(point, self._analysis.width, self._analysis.height)
+
+    def _rate(self, rate: float) -> float:
+        return _rounded(1.0 - rate if self._is_turned else rate)
+
+    def _signed(self, number: float) -> float:
+        return _rounded(-number if self._is_turned else number)
+
+
+def _rounded(number: float) -> float:
+    return round(float(number), DIGITS)
+
+
+def position_hashes(position: Position) -> tuple[str, str]:
+    """Return a hash of stones, player to move and simple ko, and one that mirrors share.
+
+    Returns:
+        32 hexadecimal digits each; the second is the same for all turned and mirrored positions.
+    """
+    grid = position.grid()
+    ko_point = int(position.board["ko_point"])
+    if ko_point:
+        grid[row_col(ko_point, position.width)] = 3
+    turned = [np.rot90(side, k) for side in (grid, grid.T) for k in range(4)]
+    hashes = [_digest(one, position.to_play) for one in turned]
+    return hashes[0], min(hashes)
+
+
+def _digest(grid: npt.NDArray[np.uint8], to_play: int) -> str:
+    content = bytes((to_play, *grid.shape)) + np.ascontiguousarray(grid).tobytes()
+    return hashlib.blake2b(content, digest_size=16).hexdigest().upper()

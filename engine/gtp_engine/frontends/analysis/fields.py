@@ -1,0 +1,168 @@
+"""Typed values out of a JSON object, with one sentence for every value that is none.
+
+Only the standard library is imported here.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gtp_engine.go.coords import PASS, parse_color, parse_vertex, point_at
+
+Stone = tuple[int, int]
+"""A colour and a point, which may be PASS in a list of moves."""
+
+_PAIR = re.compile(r"\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)")
+
+
+class QueryError(ValueError):
+    """A query that cannot be answered; the message is one sentence."""
+
+    def __init__(self, message: str, field: str | None = None) -> None:
+        """Keep the field that is to blame; None where it is the query as a whole."""
+        super().__init__(message)
+        self.field = field
+
+
+class Fields:
+    """The fields of one JSON object; whoever reads one says what it must be."""
+
+    def __init__(self, values: Mapping[str, Any], within: str | None = None) -> None:
+        """Read an object.
+
+        Args:
+            values: The object.
+            within: The field of the query that it stands in, which errors then name.
+        """
+        self._values = values
+        self._within = within
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def raw(self, name: str) -> Any:
+        """Return a value as JSON had it; None where it is absent."""
+        return self._values.get(name)
+
+    def error(self, name: str, message: str) -> QueryError:
+        """Return an error that names the field."""
+        if self._within is None:
+            return QueryError(message, name)
+        return QueryError(f"{name}: {message}", self._within)
+
+    def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
+        """Return a whole number within bounds.
+
+        Raises:
+            QueryError: It is something else, or absent without a default.
+        """
+        value = self._values.get(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise self.error(name, f"must be a whole number from {low} to {high}")
+        return value
+
+    def number(self, name: str, low: float, high: float) -> float:
+        """Return a number within bounds.
+
+        Raises:
+            QueryError: It is something else.
+        """
+        value = self._values.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.error(name, f"must be a number from {low:g} to {high:g}")
+        if not (math.isfinite(value) and low <= value <= high):
+            raise self.error(name, f"must be a number from {low:g} to {high:g}")
+        return float(value)
+
+    def boolean(self, name: str) -> bool:
+        """Return a truth value; false where it is absent.
+
+        Raises:
+            QueryError: It is something else.
+        """
+        value = self._values.get(name, False)
+        if not isinstance(value, bool):
+            raise self.error(name, "must be true or false")
+        return value
+
+    def color(self, name: str) -> int:
+        """Return BLACK or WHITE.
+
+        Raises:
+            QueryError: It names no player.
+        """
+        value = self._values.get(name)
+        try:
+            return parse_color(value if isinstance(value, str) else "")
+        except ValueError:
+            raise self.error(name, 'must be "B" or "W"') from None
+
+    def integers(self, name: str, low: int, high: int) -> list[int]:
+        """Return a list of whole numbers within bounds.
+
+        Raises:
+            QueryError: It is something else.
+        """
+        value = self._list(name, f"must be a list of whole numbers from {low} to {high}")
+        for number in value:
+            if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
+                raise self.error(name, f"must be a list of whole numbers from {low} to {high}")
+        return value
+
+    def vertices(self, name: str, width: int, height: int) -> frozenset[int]:
+        """Return a set of moves, PASS perhaps among them.
+
+        Raises:
+            QueryError: It is something else.
+        """
+        value = self._list(name, "must be a list of vertices")
+        return frozenset(self._vertex(name, text, width, height) for text in value)
+
+    def stones(self, name: str, width: int, height: int, *, passes: bool) -> list[Stone]:
+        """Return a list of players with their points.
+
+        Args:
+            name: The field.
+            width: Of the board.
+            height: Of the board.
+            passes: Whether PASS is a point here.
+
+        Raises:
+            QueryError: It is something else.
+        """
+        form = 'must be a list of pairs like ["B","C4"]'
+        found = []
+        for pair in self._list(name, form):
+            if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
+                raise self.error(name, form)
+            try:
+                color = parse_color(pair[0])
+            except ValueError as error:
+                raise self.error(name, str(error)) from None
+            point = self._vertex(name, pair[1], width, height)
+            if point == PASS and not passes:
+                raise self.error(name, "a pass is no stone")
+            found.append((color, point))
+        return found
+
+    def _list(self, name: str, message: str) -> list[Any]:
+        value = self._values.get(name)
+        if not isinstance(value, list):
+            raise self.error(name, message)
+        return value
+
+    def _vertex(self, name: str, text: Any, width: int, height: int) -> int:
+        """Return the move that "C4", "pass" or "(2,15)" names: column and row from the top left."""
+        if not isinstance(text, str):
+            raise self.error(name, "vertices are strings like C4")
+        pair = _PAIR.fullmatch(text.strip())
+        if pair is not None:
+            col, row = int(pair[1]), int(pair[2])
+            if col < width and row < height:
+                return point_at(row, col, width)
+            raise self.error(name, f"{text[:20]} is off the {width}x{height} board")
+        try:
+            return parse_vertex(text, width, height)
+        except ValueError as error:
+            raise self.error(name, str(error)) from None

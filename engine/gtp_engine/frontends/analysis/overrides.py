@@ -1,0 +1,162 @@
+"""Settings that a query, a configuration file or the command line may change.
+
+The names are KataGo's where the engine has something of the kind, and those of `SearchParams`.
+Only the standard library is imported here.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.search.limits import Limits
+from gtp_engine.search.params import RANGES, SearchParams
+
+BLACK_VIEW, WHITE_VIEW, MOVER_VIEW = "BLACK", "WHITE", "SIDETOMOVE"
+PERSPECTIVES = (BLACK_VIEW, WHITE_VIEW, MOVER_VIEW)
+"""Whose winrate, score and ownership are reported."""
+
+DEFAULT_VISITS = 500
+"""Visits of a position where nobody says."""
+MOST_VISITS = 1 << 50
+LONGEST_PV = 1000
+
+_TEMPERATURE_OF_WIDTH = 4.0
+"""How much one unit of `wideRootNoise` adds to the root's policy temperature. KataGo does the
+same, and besides adds noise to the root's utilities, which has no counterpart here."""
+
+
+class OverrideError(ValueError):
+    """A setting with a value that it cannot have; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisSettings:
+    """How one position is analysed and reported."""
+
+    params: SearchParams = field(default_factory=SearchParams)
+    limits: Limits = field(default_factory=lambda: Limits(visits=DEFAULT_VISITS))
+    perspective: str = BLACK_VIEW
+    """One of PERSPECTIVES."""
+    pv_length: int = 15
+    """Moves of a principal variation after its first."""
+
+    def with_overrides(self, values: Mapping[str, Any]) -> tuple["AnalysisSettings", list[str]]:
+        """Return the settings with some changed, and the names that mean nothing here.
+
+        Raises:
+            OverrideError: A value makes no sense.
+        """
+        changed, unknown = self, []
+        for name, value in values.items():
+            setter = _SETTERS.get(name)
+            if setter is not None:
+                changed = setter(changed, name, value)
+            elif name in RANGES:
+                changed = _with_param(changed, name, name, value)
+            else:
+                unknown.append(name)
+        return changed, unknown
+
+    def with_limits(self, **limits: Any) -> "AnalysisSettings":
+        """Return the settings with some limits changed."""
+        return replace(self, limits=replace(self.limits, **limits))
+
+
+Setter = Callable[[AnalysisSettings, str, Any], AnalysisSettings]
+
+
+def _number(name: str, value: Any, low: float, high: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if isinstance(value, bool) or not low <= number <= high:
+        raise OverrideError(f"{name} must be a number from {low:g} to {high:g}")
+    return number
+
+
+def _with_param(settings: AnalysisSettings, name: str, param: str, value: Any) -> AnalysisSettings:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    try:
+        return replace(settings, params=settings.params.with_option(param, text))
+    except ValueError as error:
+        low, high = RANGES[param]
+        message = str(error) if param == name else f"{name} must be from {low:g} to {high:g}"
+        raise OverrideError(message) from None
+
+
+def _param(param: str) -> Setter:
+    return lambda settings, name, value: _with_param(settings, name, param, value)
+
+
+def _visits(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    return settings.with_limits(visits=int(_number(name, value, 1, MOST_VISITS)))
+
+
+def _playouts(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    return settings.with_limits(playouts=int(_number(name, value, 1, MOST_VISITS)))
+
+
+def _seconds(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    return settings.with_limits(seconds=_number(name, value, 0.0, 1e20))
+
+
+def _width(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    temperature = 1.0 + _TEMPERATURE_OF_WIDTH * _number(name, value, 0.0, 2.0)
+    params = replace(settings.params, root_policy_temperature=temperature)
+    return replace(settings, params=params)
+
+
+def _view(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    perspective = str(value).upper()
+    if perspective not in PERSPECTIVES:
+        raise OverrideError(f"{name} must be one of {', '.join(PERSPECTIVES)}")
+    return replace(settings, perspective=perspective)
+
+
+def _pv_length(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
+    return replace(settings, pv_length=int(_number(name, value, 1, LONGEST_PV)))
+
+
+_SETTERS: dict[str, Setter] = {
+    "maxVisits": _visits,
+    "maxPlayouts": _playouts,
+    "maxTime": _seconds,
+    "reportAnalysisWinratesAs": _view,
+    "analysisPVLen": _pv_length,
+    "cpuctExploration": _param("cpuct"),
+    "fpuReductionMax": _param("fpu_reduction"),
+    "rootFpuReductionMax": _param("root_fpu_reduction"),
+    "rootPolicyTemperature": _param("root_policy_temperature"),
+    "wideRootNoise": _width,
+    "staticScoreUtilityFactor": _param("score_utility"),
+    "dynamicScoreUtilityFactor": _param("dynamic_score_utility"),
+    "lcbStdevs": _param("lcb_stdevs"),
+    "policyOptimism": _param("policy_optimism"),
+    "rootPolicyOptimism": _param("root_policy_optimism"),
+}
+
+
+def read_config(path: Path) -> dict[str, str]:
+    """Return the settings of a file in KataGo's form, lines of `name = value`.
+
+    Raises:
+        OverrideError: The file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise OverrideError(f"{path}: {error.strerror}") from None
+    return parse_config(text.splitlines())
+
+
+def parse_config(lines: list[str]) -> dict[str, str]:
+    """Return the settings of lines of `name = value`; `#` begins a comment."""
+    values = {}
+    for line in lines:
+        name, separator, value = line.partition("#")[0].partition("=")
+        if separator:
+            values[name.strip()] = value.strip()
+    return values

@@ -1,0 +1,140 @@
+"""The conversation: every line of the client is a query or an action, taken up as it comes.
+
+Whatever needs no net is answered at once. Only the standard library is imported here.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine import __version__
+from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object
+from gtp_engine.frontends.analysis.fields import Fields, QueryError
+from gtp_engine.frontends.analysis.lines import LONGEST_LINE
+from gtp_engine.frontends.analysis.overrides import AnalysisSettings
+from gtp_engine.frontends.analysis.query import parse_line, parse_query
+from gtp_engine.play.loading import EngineUnavailableError
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+
+MOST_TURNS = 1 << 31
+
+Action = Callable[["Server", Fields, dict[str, Any]], dict[str, Any] | None]
+"""Takes an action's fields and the object, and returns what to answer; None: nothing yet."""
+
+
+class Server:
+    """Answers one client's lines."""
+
+    def __init__(self, analyst: Analyst, settings: AnalysisSettings, send: Send) -> None:
+        """Serve a client.
+
+        Args:
+            analyst: Does the work.
+            settings: What holds where queries say nothing.
+            send: Hands answers to the client.
+        """
+        self.analyst = analyst
+        self.send = send
+        self._settings = settings
+
+    def handle(self, line: bytes | None) -> None:
+        """Take up a line; None stands for one too long to be read. It never raises."""
+        identity = None
+        try:
+            if line is None:
+                raise QueryError(f"the line is longer than {LONGEST_LINE >> 20} MiB")
+            if not line.strip():
+                return
+            values = parse_line(line)
+            identity = values["id"]
+            if "action" in values:
+                self._act(values)
+            else:
+                self._ask(values)
+        except QueryError as error:
+            self.send(error_object(str(error), error.field, identity))
+
+    def _ask(self, values: dict[str, Any]) -> None:
+        query = parse_query(values, self._settings)
+        for field, warning in query.warnings:
+            self.send({"warning": warning, "field": field, "id": query.id})
+        self.analyst.add(query)
+
+    def _act(self, values: dict[str, Any]) -> None:
+        action = values["action"]
+        handler = _ACTIONS.get(action) if isinstance(action, str) else None
+        if handler is None:
+            raise QueryError(f"an action is one of {', '.join(_ACTIONS)}", "action")
+        reply = handler(self, Fields(values), values)
+        if reply is not None:
+            self.send(reply)
+
+
+def _query_version(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "version": __version__, "git_hash": "<omitted>"}
+
+
+def _clear_cache(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+    server.analyst.clear_cache()
+    return values
+
+
+def _terminate(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+    identity = values.get("terminateId")
+    if not isinstance(identity, str):
+        raise QueryError("terminate needs a terminateId, which is a string", "terminateId")
+    server.analyst.terminate(identity, _turn_numbers(fields))
+    return values
+
+
+def _terminate_all(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+    server.analyst.terminate(None, _turn_numbers(fields))
+    return values
+
+
+def _turn_numbers(fields: Fields) -> frozenset[int] | None:
+    if "turnNumbers" not in fields:
+        return None
+    return frozenset(fields.integers("turnNumbers", 0, MOST_TURNS))
+
+
+def _query_models(server: Server, fields: Fields, values: dict[str, Any]) -> None:
+    """Answer once the net is there, without keeping other lines waiting."""
+
+    def reply() -> None:
+        try:
+            models = [describe_model(server.analyst.evaluator())]
+        except EngineUnavailableError as error:
+            server.send(error_object(str(error), None, values["id"]))
+        else:
+            server.send({**values, "models": models})
+
+    threading.Thread(target=reply, daemon=True).start()
+
+
+def describe_model(evaluator: "Evaluator") -> dict[str, Any]:
+    """Return what `query_models` says about a net."""
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+    if not isinstance(evaluator, NetEvaluator):
+        return {"name": evaluator.name, "internalName": evaluator.name}
+    info = evaluator.net.info
+    return {
+        "name": evaluator.net.path.name,
+        "internalName": info.name,
+        "maxBatchSize": evaluator.queue.max_batch,
+        "usesHumanSLProfile": evaluator.takes_profile,
+        "version": info.encoder_version,
+        "usingFP16": "auto",
+    }
+
+
+_ACTIONS: dict[str, Action] = {
+    "query_version": _query_version,
+    "clear_cache": _clear_cache,
+    "terminate": _terminate,
+    "terminate_all": _terminate_all,
+    "query_models": _query_models,
+}

@@ -1,0 +1,179 @@
+"""Answers: perspectives, forms and positions, against numbers worked out by hand."""
+
+import numpy as np
+import pytest
+from tests.frontends.analysis_client import query
+
+from gtp_engine.frontends.analysis.answer import answer, no_answer, position_hashes
+from gtp_engine.frontends.analysis.fields import QueryError
+from gtp_engine.frontends.analysis.game import QueryGame
+from gtp_engine.frontends.analysis.overrides import AnalysisSettings
+from gtp_engine.frontends.analysis.query import Query, parse_query
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Position
+from gtp_engine.search.analysis import Analysis, MoveReport
+
+OWNED = np.array([[0.5, -0.25], [1.0, 0.0]], np.float32)
+
+
+def parse(**changes: object) -> Query:
+    return parse_query(query(**changes), AnalysisSettings())
+
+
+def found(to_play: int) -> Analysis:
+    move = MoveReport(
+        point=parse_vertex("B1", 2, 2),
+        visits=6,
+        winrate=0.75,
+        score_lead=2.0,
+        score_stdev=4.0,
+        utility=0.625,
+        prior=0.5,
+        lcb=0.5,
+        utility_lcb=0.125,
+        order=0,
+        pv=(parse_vertex("B1", 2, 2), PASS),
+        pv_visits=(6, 3),
+        pv_edge_visits=(5, 2),
+        ownership=OWNED,
+        ownership_stdev=abs(OWNED),
+    )
+    return Analysis(
+        to_play=to_play,
+        width=2,
+        height=2,
+        visits=8,
+        playouts=8,
+        nodes=5,
+        elapsed=0.1,
+        winrate=0.625,
+        score_lead=1.0,
+        score_stdev=5.0,
+        utility=0.5,
+        raw_winrate=0.375,
+        raw_score_lead=-1.5,
+        is_final=True,
+        moves=(move,),
+        ownership=OWNED,
+    )
+
+
+def answered(to_play: int, view: str, **changes: object) -> dict[str, object]:
+    asked = parse(overrideSettings={"reportAnalysisWinratesAs": view}, **changes)
+    return answer(asked, 3, Position(2), found(to_play), None)
+
+
+@pytest.mark.parametrize(
+    ("to_play", "view", "is_turned"),
+    [
+        (BLACK, "BLACK", False),
+        (WHITE, "BLACK", True),
+        (BLACK, "WHITE", True),
+        (WHITE, "WHITE", False),
+        (WHITE, "SIDETOMOVE", False),
+    ],
+)
+def test_numbers_speak_for_whom_the_client_names(to_play: int, view: str, is_turned: bool) -> None:
+    given = answered(to_play, view, includeOwnership=True)
+    move, root = given["moveInfos"][0], given["rootInfo"]  # type: ignore[index]
+    assert root["currentPlayer"] == ("B" if to_play == BLACK else "W")
+    assert move["winrate"] == (0.25 if is_turned else 0.75)
+    assert move["lcb"] == 0.5
+    assert move["scoreLead"] == (-2.0 if is_turned else 2.0)
+    assert move["utility"] == (-0.625 if is_turned else 0.625)
+    assert move["utilityLcb"] == (-0.125 if is_turned else 0.125)
+    assert move["scoreStdev"] == 4.0 and move["prior"] == 0.5
+    assert root["winrate"] == (0.375 if is_turned else 0.625)
+    assert root["rawWinrate"] == (0.625 if is_turned else 0.375)
+    assert root["rawLead"] == (1.5 if is_turned else -1.5)
+    sign = -1 if is_turned else 1
+    assert given["ownership"] == [sign * 0.5, sign * -0.25, sign * 1.0, 0.0]
+
+
+def test_only_what_was_asked_for() -> None:
+    plain = answered(BLACK, "BLACK")
+    assert set(plain) == {"id", "turnNumber", "isDuringSearch", "moveInfos", "rootInfo"}
+    assert plain["turnNumber"] == 3 and plain["isDuringSearch"] is False
+    move = plain["moveInfos"][0]  # type: ignore[index]
+    assert move["pv"] == ["B1", "pass"] and move["visits"] == 6 and move["order"] == 0
+    assert not {"pvVisits", "ownership", "ownershipStdev"} & set(move)
+    full = answered(
+        BLACK,
+        "BLACK",
+        includePVVisits=True,
+        includeMovesOwnership=True,
+        includeMovesOwnershipStdev=True,
+    )
+    move = full["moveInfos"][0]  # type: ignore[index]
+    assert move["pvVisits"] == [6, 3] and move["pvEdgeVisits"] == [5, 2]
+    assert move["ownership"] == [0.5, -0.25, 1.0, 0.0]
+    assert move["ownershipStdev"] == [0.5, 0.25, 1.0, 0.0]
+
+
+def test_a_policy_has_minus_one_for_illegal_moves_and_the_pass_last() -> None:
+    policy = np.array([0.5, np.nan, 0.25, 0.125, 0.125], np.float32)
+    given = answer(parse(), 0, Position(2), found(BLACK), policy)
+    assert given["policy"] == [0.5, -1.0, 0.25, 0.125, 0.125]
+
+
+def test_a_turn_that_was_never_looked_at() -> None:
+    expected = {"id": "q", "turnNumber": 2, "isDuringSearch": False, "noResults": True}
+    assert no_answer(parse(), 2) == expected
+
+
+def play(*vertices: str, size: int = 5) -> Position:
+    position = Position(size)
+    for vertex in vertices:
+        position.play(position.to_play, parse_vertex(vertex, size, size))
+    return position
+
+
+def test_hashes_tell_positions_apart_and_mirrors_together() -> None:
+    one, alike = position_hashes(play("B2", "C4"))
+    same, _ = position_hashes(play("B2", "C4"))
+    mirrored, alike_mirrored = position_hashes(play("D2", "C4"))
+    other_player, other_alike = position_hashes(play("B2", "C4", "pass"))
+    assert one == same and one != mirrored and alike == alike_mirrored
+    assert other_player != one and other_alike != alike
+    assert len(one) == len(alike) == 32
+
+
+def test_a_ko_is_part_of_the_hash() -> None:
+    shape = ("B3", "C3", "C4", "D4", "C2", "D2", "A1", "E3")
+    # Black takes at D3; the same stones without the ko's ban come about by a set-up.
+    position = play(*shape, "D3")
+    assert int(position.board["ko_point"]) == parse_vertex("C3", 5, 5)
+    plain = Position(5)
+    plain.set_up(position.stones(BLACK), position.stones(WHITE), position.to_play)
+    assert position_hashes(position)[0] != position_hashes(plain)[0]
+
+
+def test_positions_of_a_game() -> None:
+    asked = parse(
+        initialStones=[["B", "A1"], ["B", "A1"], ["W", "E5"]],
+        moves=[["B", "C3"], ["B", "D4"], ["W", "pass"]],
+        initialPlayer="W",
+    )
+    game = QueryGame(asked)
+    assert game.position(0).to_play == WHITE and game.position(0).ply == 0
+    assert game.position(1).to_play == WHITE
+    assert game.position(2).to_play == WHITE
+    assert game.position(3).to_play == BLACK and game.position(3).ply == 3
+    assert game.position(2).stones(BLACK) == sorted(
+        parse_vertex(vertex, 5, 5) for vertex in ("A1", "C3", "D4")
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"moves": [["B", "C3"], ["W", "C3"]]}, "moves", "Illegal move 1: C3"),
+        ({"initialStones": [["B", "A1"], ["W", "A2"], ["W", "B1"]]}, "initialStones", "libert"),
+    ],
+)
+def test_games_that_cannot_be(changes: dict[str, object], field: str, message: str) -> None:
+    game = QueryGame(parse(**changes))
+    for _ in range(2):
+        with pytest.raises(QueryError, match=message) as caught:
+            game.position(0)
+        assert caught.value.field == field
