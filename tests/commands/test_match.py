@@ -50,6 +50,13 @@ def test_a_whole_game_is_counted_by_both(tmp_path: Path) -> None:
     assert "s]" in (tmp_path / "sgf" / "game0001.sgf").read_text()
 
 
+def test_kept_games_are_added_to_those_that_are_there(tmp_path: Path) -> None:
+    for _ in range(2):
+        play(tmp_path, engine("C3"), engine("resign"), "--keep-games", str(tmp_path / "kept"))
+    results = sorted(load_sgf(path).result for path in (tmp_path / "kept").iterdir())
+    assert results == ["B+R", "B+R", "W+R", "W+R"]
+
+
 def test_a_disagreement_is_recorded_and_counted_by_the_referee(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from tests.frontends.test_gtp_process import TIMEOUT, ask, run, start
 
+from gtp_engine.go.coords import format_vertex
+from gtp_engine.go.sgf import load_sgf
+
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 QUICK = ["--net", TINY, "--device", "cpu", "--threads", "1", "--seed", "7", "--playouts", "12"]
 
@@ -37,6 +40,25 @@ def test_the_same_seed_gives_the_same_game() -> None:
     games = [run(*QUICK, text=script).stdout for _ in range(2)]
     assert games[0] == games[1]
     assert games[0].count("= ") == 13
+
+
+@pytest.mark.parametrize("leaving", ["quit", "eof", "kill"])
+def test_games_are_kept_however_it_ends(tmp_path: Path, leaving: str) -> None:
+    with start(*QUICK, "--size", "5", "--keep-games", str(tmp_path)) as process:
+        moves = [ask(process, f"genmove {color}")[2:].lower() for color in "bw"]
+        ask(process, "play b pass")
+        assert process.stdin is not None
+        if leaving == "quit":
+            ask(process, "quit")
+        elif leaving == "eof":
+            process.stdin.close()
+        else:
+            process.kill()
+        process.wait(TIMEOUT)
+    (file,) = tmp_path.iterdir()
+    record = load_sgf(file)
+    played = [format_vertex(move.point, 5, 5).lower() for move in record.moves]
+    assert played == [*moves, "pass"]
 
 
 def test_analysis_lines() -> None:

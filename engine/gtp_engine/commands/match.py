@@ -81,6 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     output = parser.add_argument_group("records")
     output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF")
+    output.add_argument(
+        "--keep-games", type=Path, metavar="DIR", help="add each game to those kept there"
+    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
 
 
@@ -99,8 +102,9 @@ def run(args: argparse.Namespace) -> int:
         commands = [split_command(args.a), split_command(args.b)]
     except ValueError as error:
         raise UsageError(f"an engine's command line: {error}") from None
-    if args.sgf is not None:
-        _make_folder(args.sgf)
+    for folder, option in ((args.sgf, "--sgf"), (args.keep_games, "--keep-games")):
+        if folder is not None:
+            _make_folder(folder, option)
     try:
         tables = [Table(commands, args.timeout) for _ in range(min(args.parallel, args.games))]
         with tables[0].seated() as engines:
@@ -108,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
             match = Match(tables, names, terms, args.games, args.seed, sprt)
             report = Report(names, [args.a, args.b], terms, sprt)
             with _progress(args.games, report) as show:
-                match.play(lambda game: _record(report, game, args.sgf, show))
+                match.play(lambda game: _record(report, game, args, show))
     except EngineFailure as failure:
         print(f"gtp-engine match: {failure}", file=sys.stderr)
         return 1
@@ -152,26 +156,32 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
     )
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, option: str) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--sgf: {folder}: {error.strerror}") from None
+        raise UsageError(f"{option}: {folder}: {error.strerror}") from None
 
 
 def _write(path: Path, text: str) -> None:
+    from gtp_engine.go.sgf_files import write_whole
+
     try:
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text)
     except OSError as error:
         print(f"gtp-engine match: {path}: {error.strerror}", file=sys.stderr)
 
 
 def _record(
-    report: "Report", game: "Game", folder: Path | None, show: "Callable[[Game], None]"
+    report: "Report", game: "Game", args: argparse.Namespace, show: "Callable[[Game], None]"
 ) -> None:
+    from gtp_engine.play.game_keeper import new_game_path
+
     report.add(game)
-    if folder is not None:
-        _write(folder / f"game{game.number:04}.sgf", game.sgf)
+    if args.sgf is not None:
+        _write(args.sgf / f"game{game.number:04}.sgf", game.sgf)
+    if args.keep_games is not None:
+        _write(new_game_path(args.keep_games), game.sgf)
     show(game)
 
 

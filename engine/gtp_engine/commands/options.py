@@ -108,6 +108,7 @@ OPTIONS = (
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
     Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", _komi, _GAME),
+    Option("keep-games", "DIR", "keep every game played there as SGF", Path, _GAME),
     Option(
         "resign-threshold",
         "VALUE",

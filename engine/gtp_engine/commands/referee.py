@@ -10,7 +10,7 @@ from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex,
 from gtp_engine.go.line import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import agreed_score, resulting_margin
+from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
 
 _LETTERS = {BLACK: "B", WHITE: "W"}
@@ -263,12 +263,12 @@ class Referee:
             self._decide(known[0], "score")
             return
         margin = agreed_score(self._position)
-        game.referee_score = _score_text(margin)
+        game.referee_score = format_result(margin)
         self._decide(margin, "score")
 
     def _decide(self, white_margin: float, reason: str) -> None:
         game = self._game
-        game.result = _score_text(white_margin)
+        game.result = format_result(white_margin)
         game.reason = reason
         if white_margin:
             game.winner = game.engine_of(WHITE if white_margin > 0 else BLACK)
@@ -278,12 +278,6 @@ class Referee:
         game.winner = engine
         game.result = f"{_LETTERS[game.color_of(engine)]}+{how}"
         game.reason = reason
-
-
-def _score_text(white_margin: float) -> str:
-    if white_margin == 0:
-        return "0"
-    return f"{'W' if white_margin > 0 else 'B'}+{abs(white_margin):g}"
 
 
 def color_name(game: Game, engine: int) -> str:

@@ -198,6 +198,13 @@ def agreed_score(position: Position, dead: Iterable[int] = ()) -> float:
     return float(score)
 
 
+def format_result(white_margin: float) -> str:
+    """Return White's margin as SGF spells a result: "W+3.5", "B+12", "0"."""
+    if white_margin == 0:
+        return "0"
+    return f"{'W' if white_margin > 0 else 'B'}+{abs(white_margin):g}"
+
+
 def resulting_margin(text: str) -> float | None:
     """Return White's score minus Black's of a recorded result such as "B+3.5"; None if not counted.
 

@@ -314,6 +314,7 @@ def format_sgf(
     black_name: str = "",
     white_name: str = "",
     result: str = "",
+    date: str = "",
     comments: Mapping[int, str] | None = None,
 ) -> str:
     """Return a game as SGF text that ends in a newline and has no empty line.
@@ -323,10 +324,11 @@ def format_sgf(
         black_name: Who played Black.
         white_name: Who played White.
         result: As SGF spells it, such as "B+3.5", "W+R", "0" or "Void"; left out when empty.
+        date: As SGF spells it, such as "2026-01-31".
         comments: Texts by the number of moves made before; 0 is the set-up.
     """
     tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = [_root_node(position, black_name, white_name, result)]
+    tree.sequence = [_root_node(position, black_name, white_name, result, date)]
     for ply in range(1, position.ply + 1):
         turn = position.line.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
@@ -340,7 +342,7 @@ def format_sgf(
 
 
 def _root_node(
-    position: Position, black_name: str, white_name: str, result: str
+    position: Position, black_name: str, white_name: str, result: str, date: str
 ) -> dict[str, list[bytes]]:
     width, height = position.width, position.height
     size = str(width) if width == height else f"{width}:{height}"
@@ -353,7 +355,12 @@ def _root_node(
         "KM": [f"{position.komi:.10g}".encode()],
         "RU": [_escaped(describe_rules(position.rules))],
     }
-    for name, text in (("PB", black_name), ("PW", white_name), ("RE", result)):
+    for name, text in (
+        ("PB", black_name),
+        ("PW", white_name),
+        ("RE", result),
+        ("DT", date),
+    ):
         if text:
             root[name] = [_escaped(" ".join(text.split()))]
     start = position.grid(0)

@@ -7,6 +7,7 @@ way, some seven times as fast as the tokeniser; all others go through `sgf.parse
 import bz2
 import gzip
 import lzma
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,6 +64,22 @@ def list_game_files(path: str | Path) -> list[Path]:
         for file in path.rglob("*")
         if file.name.lower().endswith((".sgf", ".sgf.bz2", ".sgf.gz", ".sgf.xz")) and file.is_file()
     )
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: whoever reads it sees the old one or the new one.
+
+    Raises:
+        OSError: It cannot be written; a file that was there is as it was.
+    """
+    # A name of its own for each process, should several write the same game.
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(path)
+    except (OSError, UnicodeError):
+        part.unlink(missing_ok=True)
+        raise
 
 
 def parse_game_line(line: str) -> GameRecord:

@@ -19,6 +19,7 @@ from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.planner import MoveTime, outlook
 from gtp_engine.play.decision import Decision, ResignRule
+from gtp_engine.play.game_keeper import GameKeeper
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
@@ -67,6 +68,8 @@ class Engine:
         self._hopeless = {1: 0, 2: 0}
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
+        folder = self.settings.keep_games
+        self._keeper = None if folder is None else GameKeeper(folder, say)
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -187,6 +190,8 @@ class Engine:
 
     def _begin_game(self) -> None:
         self.clock.reset()
+        if self._keeper is not None:
+            self._keeper.begin()
         self._hopeless = {1: 0, 2: 0}
 
     def play(self, color: int, point: int) -> None:
@@ -197,6 +202,7 @@ class Engine:
         """
         self._stop_pondering()
         self.position.play(color, point, strict=False)
+        self._keep_changes()
 
     def play_sequence(self, moves: Sequence[tuple[int, int]]) -> None:
         """Play several moves, or none of them.
@@ -206,6 +212,7 @@ class Engine:
         """
         self._stop_pondering()
         self.position.play_all(moves, strict=False)
+        self._keep_changes()
 
     def undo(self, count: int = 1) -> None:
         """Take back moves.
@@ -215,7 +222,12 @@ class Engine:
         """
         self._stop_pondering()
         self.position.undo(count)
+        self._keep_changes()
         self._hopeless = {1: 0, 2: 0}
+
+    def _keep_changes(self) -> None:
+        if self._keeper is not None:
+            self._keeper.changed(self.position)
 
     # Handicap -------------------------------------------------------------------------------------
 
@@ -327,6 +339,9 @@ class Engine:
             self.clock.spend(color, time.monotonic() - started)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
+            if self._keeper is not None:
+                self._keeper.decided(self.position, decision)
+            if decision.point is not None:
                 self._start_pondering()
         return decision
 
@@ -546,7 +561,12 @@ class Engine:
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        return self.final_status().white_score
+        score = self.final_status().white_score
+        if self._keeper is not None and self.position.is_over:
+            from gtp_engine.go.scoring import format_result
+
+            self._keeper.ended(self.position, format_result(score))
+        return score
 
     # The rest -------------------------------------------------------------------------------------
 

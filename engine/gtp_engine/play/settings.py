@@ -52,6 +52,8 @@ class Settings:
     """Whether to search on while the opponent thinks."""
     seed: int | None = None
     """With one thread, two runs of the same seed play the same game; None: from the clock."""
+    keep_games: Path | None = None
+    """Folder that gets an SGF file of every game in which the engine makes a move."""
     log: Path | None = None
     """File that gets a copy of the conversation and of what goes to stderr."""
 

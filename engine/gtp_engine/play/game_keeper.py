@@ -1,0 +1,156 @@
+"""Keep the games that an engine plays, as SGF files for people and for training.
+
+A file is written after every move, so that it is there however the program ends. A client that
+sends the moves of the present game anew, as some do after each of them, goes on with its file.
+Only the standard library is imported here.
+"""
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gtp_engine import __version__
+from gtp_engine.go.coords import BLACK, COLOR_NAMES, WHITE
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Move, Position
+    from gtp_engine.play.decision import Decision
+
+_numbers = itertools.count(1)
+
+
+def new_game_path(folder: Path) -> Path:
+    """Return a name for a file of a game that begins now; no other game ever has it."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return folder / f"{stamp}-{os.getpid()}-{next(_numbers):03}.sgf"
+
+
+@dataclass
+class _Kept:
+    """A game on file."""
+
+    path: Path
+    date: str
+    names: dict[int, str] = field(default_factory=dict)
+    """By colour, who is known."""
+    comments: dict[int, str] = field(default_factory=dict)
+    """By the number of moves made before."""
+    result: str = ""
+    start: bytes = b""
+    """The stones at the beginning."""
+    moves: "list[Move]" = field(default_factory=list)
+
+
+class GameKeeper:
+    """Writes the games of one engine, those in which it makes a move itself."""
+
+    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Make the folder, or say why that is impossible.
+
+        Args:
+            folder: Where the files go.
+            say: Called with lines for the user.
+        """
+        self._folder = folder
+        self._say = say
+        self._has_failed = False
+        self._kept: _Kept | None = None
+        self._is_taking_part = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._fail(folder, error)
+
+    def begin(self) -> None:
+        """Turn to another game; it is written once the engine makes a move in it."""
+        self._is_taking_part = False
+
+    def decided(self, position: "Position", decision: "Decision") -> None:
+        """Write a game in which the engine has just made a move or resigned.
+
+        Args:
+            position: With the move, if it was one.
+            decision: What it was.
+        """
+        if not self._is_taking_part:
+            self._is_taking_part = True
+            self._open(position)
+        assert self._kept is not None
+        color = decision.color
+        self._kept.names[color] = f"gtp-engine {__version__}"
+        if decision.analysis is not None:
+            found = decision.analysis
+            self._kept.comments[position.ply] = (
+                f"{COLOR_NAMES[color]}: winrate {found.winrate:.3f},"
+                f" score lead {found.score_lead:.1f}, {found.visits} visits"
+            )
+        self._kept.result = ""
+        if decision.point is None:
+            self._kept.result = f"{'W' if color == BLACK else 'B'}+R"
+        self._write(position)
+
+    def changed(self, position: "Position") -> None:
+        """Write the game after moves that were made or taken back by somebody else."""
+        if not self._is_taking_part or self._kept is None:
+            return
+        before = len(self._kept.moves)
+        # A move made in the place of one taken back is not the one that was commented on.
+        known = position.ply if position.ply <= before else before
+        self._kept.comments = {
+            ply: comment for ply, comment in self._kept.comments.items() if ply <= known
+        }
+        self._kept.result = ""
+        self._write(position)
+
+    def ended(self, position: "Position", result: str) -> None:
+        """Write down how the game ended, as SGF has it: "B+3.5", "0"."""
+        if self._is_taking_part and self._kept is not None:
+            self._kept.result = result
+            self._write(position)
+
+    def _open(self, position: "Position") -> None:
+        """Go on with the latest file if the game begins like that one, else begin another."""
+        kept = self._kept
+        start = _start_of(position)
+        if (
+            kept is not None
+            and kept.start == start
+            and kept.moves
+            and position.moves[: len(kept.moves)] == kept.moves
+        ):
+            return
+        date = time.strftime("%Y-%m-%d")
+        self._kept = _Kept(new_game_path(self._folder), date, start=start)
+
+    def _write(self, position: "Position") -> None:
+        from gtp_engine.go.sgf import format_sgf
+        from gtp_engine.go.sgf_files import write_whole
+
+        assert self._kept is not None
+        self._kept.moves = position.moves
+        text = format_sgf(
+            position,
+            black_name=self._kept.names.get(BLACK, ""),
+            white_name=self._kept.names.get(WHITE, ""),
+            result=self._kept.result,
+            date=self._kept.date,
+            comments=self._kept.comments,
+        )
+        try:
+            write_whole(self._kept.path, text)
+        except OSError as error:
+            self._fail(self._kept.path, error)
+
+    def _fail(self, path: Path, error: OSError) -> None:
+        if not self._has_failed:
+            self._has_failed = True
+            self._say(f"games cannot be kept: {path}: {error.strerror}")
+
+
+def _start_of(position: "Position") -> bytes:
+    """Return what tells the beginnings of two games apart."""
+    return position.grid(0).tobytes() + bytes((position.width, position.height))

@@ -1,0 +1,123 @@
+"""Games kept as files: which ones, when, and what is in them."""
+
+from pathlib import Path
+
+import pytest
+from tests.play.test_engine import Verdict, at, engine
+
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.go.coords import BLACK, PASS, WHITE
+from gtp_engine.go.sgf import GameRecord, load_sgf
+from gtp_engine.go.sgf_files import write_whole
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+
+
+def records(folder: Path) -> list[GameRecord]:
+    """Return the games in a folder, oldest first; nothing else may lie there."""
+    files = sorted(folder.iterdir())
+    assert all(file.suffix == ".sgf" and not file.name.startswith(".") for file in files)
+    return [load_sgf(file) for file in files]
+
+
+def test_a_game_is_on_file_after_every_move(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path)
+    made.play(BLACK, at("C3"))
+    assert records(tmp_path) == [], "the engine has not taken part yet"
+    made.genmove(WHITE)
+    made.play(BLACK, at("A1"))
+    for n_moves in (3, 4):
+        (record,) = records(tmp_path)
+        assert record.moves == made.position.moves and len(record.moves) == n_moves
+        if n_moves == 3:
+            made.genmove(WHITE)
+    assert record.white_name.startswith("gtp-engine ") and record.black_name == ""
+    assert len(record.date) == len("2026-01-31")
+    assert record.komi == 7.0 and record.result == ""
+    (file,) = tmp_path.iterdir()
+    assert "white: winrate" in file.read_text()
+
+
+def test_every_game_has_a_file_of_its_own(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path)
+    for size in (5, 6, 5):
+        made.new_game(size, size)
+        made.genmove(BLACK)
+        made.genmove(WHITE)
+    made.new_game(5, 5)
+    made.play(BLACK, at("C3"))  # a game that only others play
+    assert [(record.width, len(record.moves)) for record in records(tmp_path)] == [
+        (5, 2),
+        (6, 2),
+        (5, 2),
+    ]
+
+
+def test_a_game_that_is_sent_anew_goes_on_in_its_file(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path)
+    made.genmove(BLACK)
+    moves = made.position.moves
+    made.new_game(5, 5)
+    answer = next(p for p in made.position.legal_moves() if p != moves[0].point)
+    made.play_sequence([*moves, (WHITE, answer)])
+    made.genmove(BLACK)
+    (record,) = records(tmp_path)
+    assert len(record.moves) == 3
+
+
+def test_moves_taken_back_are_taken_out(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path)
+    made.genmove(BLACK)
+    made.genmove(WHITE)
+    made.undo(2)
+    (record,) = records(tmp_path)
+    assert record.moves == []
+    made.play(BLACK, at("E5"))
+    (file,) = tmp_path.iterdir()
+    assert load_sgf(file).moves == made.position.moves
+    assert "winrate" not in file.read_text(), "nobody thought about that move"
+
+
+def test_a_resignation_is_the_result(tmp_path: Path) -> None:
+    made = engine(Verdict(WHITE), keep_games=tmp_path, resign_turns=1)
+    while made.genmove(made.position.to_play).point is not None:
+        pass
+    (record,) = records(tmp_path)
+    assert record.result == "W+R"
+    made.undo()
+    assert records(tmp_path)[0].result == ""
+
+
+def test_a_count_is_the_result_once_the_game_is_over(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path, komi=0.5)
+    made.set_up([at("B1"), at("B2"), at("A2"), at("C3")], [])
+    made.genmove(WHITE)
+    made.final_score()
+    assert records(tmp_path)[0].result == ""
+    made.play_sequence([(BLACK, PASS), (WHITE, PASS)])
+    score = made.final_score()
+    assert records(tmp_path)[0].score_black == pytest.approx(-score)
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    said: list[str] = []
+    settings = Settings(size=(5, 5), playouts=5, keep_games=blocker / "games")
+    made = Engine(settings, said.append, FakeEvaluator())
+    made.genmove(BLACK)
+    made.genmove(WHITE)
+    assert made.position.ply == 2
+    (line,) = said
+    assert "games cannot be kept" in line and "\n" not in line
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    write_whole(path, "(;SZ[5])")
+    with pytest.raises(OSError):
+        write_whole(tmp_path, "a folder")
+    with pytest.raises(UnicodeEncodeError):
+        write_whole(path, "\ud800")
+    assert path.read_text() == "(;SZ[5])"
+    assert load_sgf(path).width == 5
