@@ -359,7 +359,7 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
     made = engine(SlowEvaluator(0.001), ponder=True)
     try:
         made.genmove(BLACK)
-        wait_until(lambda: made.search.tree.visits[0] > 50)
+        wait_until(lambda: made.search.tree.nodes[made.search.root]["visits"] > 50)
         assert made._ponderer is not None and made._ponderer.is_alive()
         reply = max(made.search.children(), key=lambda child: child.visits)
         made.play(WHITE, reply.move)

@@ -4,6 +4,8 @@ import math
 import threading
 from collections.abc import Callable
 
+import numpy as np
+
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
@@ -112,6 +114,7 @@ class MirrorEvaluator(FakeEvaluator):
         for slot in range(n):
             stones = self._stones[id(batch.spatial), slot]
             count = int(batch.n_moves[slot])
+            weights: list[float] = []
             for i in range(count):
                 move = int(batch.moves[slot, i])
                 around = [*stones, middle]
@@ -122,9 +125,11 @@ class MirrorEvaluator(FakeEvaluator):
                         (3 + sign) / (1.5 + (row - r) ** 2 + (col - c) ** 2)
                         for r, c, sign in around
                     )
-                batch.priors[slot, i] = weight
-            total = math.fsum(batch.priors[slot, :count].tolist())
-            batch.priors[slot, :count] /= total
+                weights.append(weight)
+            # By rank, so that no two become equal when the tree rounds them.
+            ranks = {w: i for i, w in enumerate(sorted(set(weights), reverse=True))}
+            shares = [1.0 / (2.0 + ranks[weight]) for weight in weights]
+            batch.priors[slot, :count] = np.array(shares) / math.fsum(shares)
             batch.value[slot] = math.tanh(
                 math.fsum(
                     sign / (1.3 + (r - middle[0]) ** 2 + (c - middle[1]) ** 2)

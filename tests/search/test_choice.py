@@ -1,7 +1,7 @@
 """The choice of the move, and the line that is expected."""
 
 import pytest
-from tests.search.trees import NO_SCORE, give_edges, root_with, small_tree, visited_child
+from tests.search.trees import NO_SCORE, give_moves, root_with, small_tree, visited_child
 
 from gtp_engine.search.choice import Child, principal_variation, ranked, visited_children
 from gtp_engine.search.params import ScoreUtility, SearchParams
@@ -16,19 +16,19 @@ def two_children() -> Tree:
     Squared deviations: 100 x 0.09 + 0.25 and 25 x 0.09 + 0.25.
     """
     tree = small_tree()
-    root_with(tree, [30, 31, 32], [0.6, 0.3, 0.1])
-    tree.visits[0] = 126
+    root_with(tree, [31, 32, 33], [0.6, 0.3, 0.1])
+    tree.nodes[0]["visits"] = 126
     for visits, value in ((100, 0.1), (25, 0.5)):
         child = visited_child(tree, 0, visits, -visits * value, -3.0 * visits)
-        tree.value_sq_sum[child] = visits * (0.09 + value * value)
-        tree.stdev_sum[child] = 7.0 * visits
+        tree.nodes[child]["value_sq_sum"] = visits * (0.09 + value * value)
+        tree.nodes[child]["stdev_sum"] = 7.0 * visits
     return tree
 
 
 def test_lower_confidence_bounds_by_hand() -> None:
     first, second = visited_children(two_children(), 0, NO_SCORE, PARAMS)
-    assert (first.move, first.visits, first.lead, first.stdev) == (30, 100, 3.0, 7.0)
-    assert (second.move, second.visits) == (31, 25)
+    assert (first.move, first.visits, first.lead, first.stdev) == (31, 100, 3.0, 7.0)
+    assert (second.move, second.visits) == (32, 25)
     assert first.value == pytest.approx(0.1) and second.value == pytest.approx(0.5)
     # 2 sqrt(9.25 / 100) / 10 and 2 sqrt(2.5 / 25) / 5
     assert first.lcb == pytest.approx(0.1 - 2 * 0.304138 / 10, abs=1e-5)
@@ -37,30 +37,30 @@ def test_lower_confidence_bounds_by_hand() -> None:
 
 def test_a_surely_better_move_goes_before_a_more_visited_one() -> None:
     children = visited_children(two_children(), 0, NO_SCORE, PARAMS)
-    assert [child.move for child in ranked(children, PARAMS)] == [31, 30]
+    assert [child.move for child in ranked(children, PARAMS)] == [32, 31]
     # With a share of 0.3 the second has too few visits; with 20 deviations it is not sure.
     for params in (
         SearchParams(lcb_stdevs=2.0, lcb_min_visit_share=0.3),
         SearchParams(lcb_stdevs=20.0, lcb_min_visit_share=0.15),
     ):
         children = visited_children(two_children(), 0, NO_SCORE, params)
-        assert [child.move for child in ranked(children, params)] == [30, 31]
+        assert [child.move for child in ranked(children, params)] == [31, 32]
 
 
 def test_a_single_visit_proves_nothing() -> None:
     tree = small_tree()
-    root_with(tree, [30, 31], [0.6, 0.4])
-    tree.visits[0] = 7
+    root_with(tree, [31, 32], [0.6, 0.4])
+    tree.nodes[0]["visits"] = 7
     for visits, value in ((5, 0.3), (1, 0.9)):
         child = visited_child(tree, 0, visits, -visits * value, 0.0)
-        tree.value_sq_sum[child] = visits * (0.04 + value * value) if visits > 1 else 0.81
+        tree.nodes[child]["value_sq_sum"] = visits * (0.04 + value * value) if visits > 1 else 0.81
     children = visited_children(tree, 0, NO_SCORE, SearchParams())
     # 0.3 - 4 sqrt((5 x 0.04 + 0.25) / 5) / sqrt(5) = -0.24; 0.9 - 4 x 0.5 = -1.1
     assert [child.lcb for child in children] == [
         pytest.approx(0.3 - 4 * 0.3 / 5**0.5),
         pytest.approx(-1.1),
     ]
-    assert [child.move for child in ranked(children, SearchParams())] == [30, 31]
+    assert [child.move for child in ranked(children, SearchParams())] == [31, 32]
 
 
 def test_points_count_in_the_bound() -> None:
@@ -75,13 +75,13 @@ def test_points_count_in_the_bound() -> None:
 
 def test_unvisited_children_are_left_out_and_equals_keep_the_order_of_priors() -> None:
     tree = small_tree()
-    root_with(tree, [30, 31, 32], [0.5, 0.3, 0.2])
+    root_with(tree, [31, 32, 33], [0.5, 0.3, 0.2])
     for _ in range(2):
         child = visited_child(tree, 0, 2, 0.0, 0.0)
-        tree.value_sq_sum[child] = 0.0
+        tree.nodes[child]["value_sq_sum"] = 0.0
     visited_child(tree, 0, 0, 0.0, 0.0)
     children = visited_children(tree, 0, NO_SCORE, PARAMS)
-    assert [child.move for child in ranked(children, PARAMS)] == [30, 31]
+    assert [child.move for child in ranked(children, PARAMS)] == [31, 32]
     assert ranked([], PARAMS) == []
 
 
@@ -93,15 +93,15 @@ def test_children_are_plain_numbers() -> None:
 
 def test_principal_variation_follows_visits() -> None:
     tree = small_tree()
-    root_with(tree, [30, 31], [0.6, 0.4])
+    root_with(tree, [31, 32], [0.6, 0.4])
     visited_child(tree, 0, 3, 0.0, 0.0)
     best = visited_child(tree, 0, 9, 0.0, 0.0)
-    give_edges(tree, best, [40, 41, 42], [0.5, 0.3, 0.2])
+    give_moves(tree, best, [41, 42, 43], [0.5, 0.3, 0.2])
     visited_child(tree, best, 2, 0.0, 0.0)
     reply = visited_child(tree, best, 6, 0.0, 0.0)
-    give_edges(tree, reply, [50], [1.0])
+    give_moves(tree, reply, [51], [1.0])
     visited_child(tree, reply, 0, 0.0, 0.0)  # in flight: not part of it
-    tree.visits[best] = 12  # three of them by another way
-    assert principal_variation(tree, 0, 10) == ([31, 41], [12, 6], [9, 6])
-    assert principal_variation(tree, 0, 1) == ([31], [12], [9])
+    tree.nodes[best]["visits"] = 12  # three of them by another way
+    assert principal_variation(tree, 0, 10) == ([32, 42], [12, 6], [9, 6])
+    assert principal_variation(tree, 0, 1) == ([32], [12], [9])
     assert principal_variation(tree, 0, 0) == ([], [], [])

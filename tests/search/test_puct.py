@@ -5,8 +5,8 @@ import pytest
 from tests.search.trees import (
     NO_SCORE,
     PLAIN,
-    children_of,
-    give_edges,
+    give_moves,
+    path_to,
     root_with,
     small_tree,
     visited_child,
@@ -17,17 +17,19 @@ from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import (
     AGAIN,
     COLLISION,
+    FULL,
     LEAF,
-    MAX_DEPTH,
     backup,
     child_utility,
     descend,
     exploration,
+    mark,
     mean_utility,
     score_utility,
     select_child,
 )
-from gtp_engine.search.tree import NEW, TERMINAL, Tree
+from gtp_engine.search.tree import N_NODES, NEW, TERMINAL, Tree, add_node
+from gtp_engine.search.tree import children_of as child_records
 
 
 @pytest.mark.parametrize(
@@ -56,14 +58,15 @@ def test_score_utility_by_hand() -> None:
 
 def test_mean_utility_speaks_for_the_mover() -> None:
     tree = small_tree()
-    root_with(tree, [20], [1.0])
-    tree.visits[0], tree.value_sum[0], tree.lead_sum[0] = 4, 1.0, 40.0
+    root_with(tree, [21], [1.0])
+    root = tree.nodes[0]
+    root["visits"], root["value_sum"], root["lead_sum"] = 4, 1.0, 40.0
     score = ScoreUtility(static_weight=0.1, dynamic_weight=0.3, scale=10.0, center_white=-6.0)
     # Black is to move: 1/4, and a lead of 10 around Black's centre of 6.
-    assert mean_utility(tree, 0, score) == pytest.approx(0.25 + 0.05 + 0.3 * 4 / 14)
-    tree.to_play[0] = WHITE
+    assert mean_utility(root, score) == pytest.approx(0.25 + 0.05 + 0.3 * 4 / 14)
+    root["to_play"] = WHITE
     # White's centre is -6: 16 points beyond it.
-    assert mean_utility(tree, 0, score) == pytest.approx(0.25 + 0.05 + 0.3 * 16 / 26)
+    assert mean_utility(root, score) == pytest.approx(0.25 + 0.05 + 0.3 * 16 / 26)
 
 
 def nine_visits(prior_of_the_third: float = 0.1) -> Tree:
@@ -72,8 +75,8 @@ def nine_visits(prior_of_the_third: float = 0.1) -> Tree:
     Sums of children are the opponent's: 5 x 0.2 = 1 and 3 x -0.2 = -0.6.
     """
     tree = small_tree()
-    root_with(tree, [30, 31, 32], [0.6, 0.3, prior_of_the_third])
-    tree.visits[0], tree.value_sum[0] = 9, 2.25  # a mean of 0.25
+    root_with(tree, [31, 32, 33], [0.6, 0.3, prior_of_the_third])
+    tree.nodes[0]["visits"], tree.nodes[0]["value_sum"] = 9, 2.25  # a mean of 0.25
     visited_child(tree, 0, 5, 1.0, 0.0)
     visited_child(tree, 0, 3, -0.6, 0.0)
     return tree
@@ -82,7 +85,7 @@ def nine_visits(prior_of_the_third: float = 0.1) -> Tree:
 def test_puct_by_hand() -> None:
     # c sqrt(9) = 3.   A: -0.2 + 3 x 0.6 / 6 = 0.1      B: 0.2 + 3 x 0.3 / 4 = 0.425
     tree = nine_visits()
-    tree.n_edges[0] = 2  # no third move
+    tree.nodes[0]["untried"] = -1  # no third move
     assert select_child(tree, 0, True, PLAIN, NO_SCORE) == 1
     # With c = 5:      A: -0.2 + 15 x 0.6 / 6 = 1.3     B: 0.2 + 15 x 0.3 / 4 = 1.325
     assert select_child(tree, 0, True, PLAIN._replace(cpuct=5.0), NO_SCORE) == 1
@@ -102,8 +105,8 @@ def test_first_play_urgency_at_the_root_and_below() -> None:
 def test_score_counts_in_the_selection() -> None:
     # A child three times visited whose mover is 30 points behind: ten points each for the parent.
     tree = nine_visits()
-    tree.n_edges[0] = 2
-    tree.lead_sum[1] = -50.0  # A: 10 points ahead, B: even
+    tree.nodes[0]["untried"] = -1
+    child_records(tree, 0)[0]["lead_sum"] = -50.0  # A: 10 points ahead, B: even
     score = ScoreUtility(static_weight=1.0, dynamic_weight=0.0, scale=10.0, center_white=0.0)
     # A: -0.2 + 0.5 + 0.3 = 0.6   B: 0.425
     assert select_child(tree, 0, True, PLAIN, score) == 0
@@ -111,83 +114,130 @@ def test_score_counts_in_the_selection() -> None:
 
 def test_virtual_loss_by_hand() -> None:
     tree = nine_visits()
-    tree.n_edges[0] = 2
-    tree.pending[0] = 1
-    tree.pending[2] = 1  # one descent is on its way through B
+    tree.nodes[0]["untried"] = -1
+    tree.nodes[0]["pending"] = 1
+    b = child_records(tree, 0)[1]
+    b["pending"] = 1  # one descent is on its way through B
     # B counts (3 x 0.2 - 1) / 4 = -0.1; c sqrt(10) = 3.1623
-    assert child_utility(tree, 2, PLAIN, NO_SCORE) == pytest.approx(-0.1)
+    assert child_utility(b, 0.0, PLAIN, NO_SCORE) == pytest.approx(-0.1)
     # A: -0.2 + 3.1623 x 0.6 / 6 = 0.1162   B: -0.1 + 3.1623 x 0.3 / 5 = 0.0897
     assert select_child(tree, 0, True, PLAIN, NO_SCORE) == 0
     # At half a loss B counts (0.6 - 0.5) / 3.5 = 0.0286, and 0.0286 + 0.1897 is more than A's.
     half = PLAIN._replace(virtual_loss=0.5)
-    assert child_utility(tree, 2, half, NO_SCORE) == pytest.approx(0.1 / 3.5)
+    assert child_utility(b, 0.0, half, NO_SCORE) == pytest.approx(0.1 / 3.5)
     assert select_child(tree, 0, True, half, NO_SCORE) == 1
 
 
 def test_a_new_child_in_flight_counts_as_lost() -> None:
     tree = small_tree()
-    root_with(tree, [30, 31], [0.5, 0.5])
-    tree.visits[0] = 1
-    child = visited_child(tree, 0, 0, 0.0, 0.0)
-    tree.pending[child] = 1
-    assert child_utility(tree, child, PLAIN, NO_SCORE) == -1.0
+    root_with(tree, [31, 32], [0.5, 0.5])
+    tree.nodes[0]["visits"] = 1
+    visited_child(tree, 0, 0, 0.0, 0.0)
+    edge = child_records(tree, 0)[0]
+    edge["pending"] = 1
+    assert child_utility(edge, 0.0, PLAIN, NO_SCORE) == -1.0
 
 
 def test_backup_by_hand() -> None:
     tree = small_tree()
-    root_with(tree, [30], [1.0])
+    root_with(tree, [31], [1.0])
     first = visited_child(tree, 0, 2, -0.5, 1.0)
-    give_edges(tree, first, [40], [1.0])
+    give_moves(tree, first, [41], [1.0])
     second = visited_child(tree, first, 1, 0.25, -2.0)
-    tree.visits[0], tree.value_sum[0] = 3, 0.75
-    path = np.array([0, first, second], np.int32)
-    slots = np.array([0, 0, 0], np.int64)
-    tree.pending[path] = 1
-    backup(tree, path, slots, 3, 0.5, 3.0, 8.0)  # for Black, who is to move at the last node
-    assert [int(n) for n in tree.visits[path]] == [4, 3, 2]
-    assert [float(v) for v in tree.value_sum[path]] == [1.25, -1.0, 0.75]
-    assert [float(v) for v in tree.lead_sum[path]] == [3.0, -2.0, 1.0]
-    assert [float(v) for v in tree.value_sq_sum[path]] == [0.25, 0.25, 0.25]
-    assert [float(v) for v in tree.stdev_sum[path]] == [8.0, 8.0, 8.0]
-    assert children_of(tree, 0) == [(30, first, 3)]
-    assert children_of(tree, first) == [(40, second, 2)]
-    assert not tree.pending[path].any()
+    tree.nodes[0]["visits"], tree.nodes[0]["value_sum"] = 3, 0.75
+    paths = path_to(0, first, second)
+    mark(tree, paths[0])
+    assert tree.nodes["pending"][:3].tolist() == [1, 1, 1]
+    backup(tree, paths[0], 0.5, 3.0, 8.0)  # for Black, who is to move at the last node
+    nodes = tree.nodes[[0, first, second]]
+    assert nodes["visits"].tolist() == [4, 3, 2]
+    assert nodes["value_sum"].tolist() == [1.25, -1.0, 0.75]
+    assert nodes["lead_sum"].tolist() == [3.0, -2.0, 1.0]
+    assert nodes["value_sq_sum"].tolist() == [0.25, 0.25, 0.25]
+    assert nodes["stdev_sum"].tolist() == [8.0, 8.0, 8.0]
+    assert not nodes["pending"].any()
+    # The parents' own records say the same.
+    for parent, child in ((0, first), (first, second)):
+        (edge,) = child_records(tree, parent)
+        for name in ("node", "visits", "value_sum", "lead_sum", "pending"):
+            assert edge[name] == (child if name == "node" else tree.nodes[child][name])
 
 
-def room_for_a_path() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    room = MAX_DEPTH + 1
-    return np.zeros(room, np.int32), np.zeros(room, np.int64), np.zeros(room, np.int16)
+def test_backup_finds_a_child_that_moved_up() -> None:
+    # As after pruning: the third child of a path is the second by now.
+    tree = small_tree()
+    root_with(tree, [31, 32, 33], [0.5, 0.3, 0.2])
+    children = [visited_child(tree, 0, 1, 0.0, 0.0) for _ in range(3)]
+    paths = path_to(0, children[2], slots=[2])
+    mark(tree, paths[0])
+    records = child_records(tree, 0)
+    records[1] = records[2]
+    tree.nodes[0]["n_children"] = 2
+    backup(tree, paths[0], 0.5, 0.0, 0.0)
+    assert child_records(tree, 0)["visits"].tolist() == [1, 2]
+    assert child_records(tree, 0)["pending"].tolist() == [0, 0]
+
+
+def descended(tree: Tree, paths: np.ndarray) -> int:
+    return int(descend(tree, paths[0], 0, PLAIN, NO_SCORE))
 
 
 def test_descend_adds_a_leaf_and_marks_its_path() -> None:
     tree = small_tree()
-    root_with(tree, [30, 31], [0.7, 0.3])
-    tree.visits[0] = 1
-    path, slots, moves = room_for_a_path()
-    kind, length = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
-    assert (kind, length) == (LEAF, 2)
-    assert path[:2].tolist() == [0, 1] and slots[1] == 0 and moves[1] == 30
-    assert tree.state[1] == NEW and tree.to_play[1] == WHITE and tree.to_play[0] == BLACK
-    assert tree.pending[:2].tolist() == [1, 1]
+    root_with(tree, [31, 32], [0.7, 0.3])
+    tree.nodes[0]["visits"] = 1
+    paths = path_to(0)
+    (path,) = paths
+    assert (descended(tree, paths), path["length"]) == (LEAF, 2)
+    assert path["nodes"][:2].tolist() == [0, 1]
+    assert (path["slots"][1], path["moves"][1]) == (0, 31)
+    assert tree.nodes[1]["state"] == NEW
+    assert (tree.nodes[1]["to_play"], tree.nodes[0]["to_play"]) == (WHITE, BLACK)
+    assert tree.nodes["pending"][:2].tolist() == [1, 1]
     # The second descent avoids the lost-looking child and takes the other move.
-    kind, length = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
-    assert (kind, length) == (LEAF, 2)
-    assert path[:2].tolist() == [0, 2] and slots[1] == 1 and moves[1] == 31
+    assert (descended(tree, paths), path["length"]) == (LEAF, 2)
+    assert path["nodes"][:2].tolist() == [0, 2]
+    assert (path["slots"][1], path["moves"][1]) == (1, 32)
     # The third finds no new leaf; after a collision nothing more is marked.
-    kind, _ = descend(tree, path, slots, moves, PLAIN, NO_SCORE)
-    assert kind == COLLISION
-    assert tree.pending[:3].tolist() == [2, 1, 1] and tree.used[0] == 3
+    assert descended(tree, paths) == COLLISION
+    assert tree.nodes["pending"][:3].tolist() == [2, 1, 1]
+    assert child_records(tree, 0)["pending"].tolist() == [1, 1]
+    assert tree.counts[N_NODES] == 3
 
 
 def test_descend_ends_again_at_the_end_of_a_game() -> None:
     tree = small_tree()
-    root_with(tree, [30], [1.0])
-    tree.visits[0] = 2
+    root_with(tree, [31], [1.0])
+    tree.nodes[0]["visits"] = 2
     over = visited_child(tree, 0, 1, 1.0, 5.0)
-    tree.state[over] = TERMINAL
-    path, slots, moves = room_for_a_path()
-    assert descend(tree, path, slots, moves, PLAIN, NO_SCORE) == (AGAIN, 2)
-    assert tree.pending[:2].tolist() == [1, 1]
+    tree.nodes[over]["state"] = TERMINAL
+    paths = path_to(0)
+    assert (descended(tree, paths), paths[0]["length"]) == (AGAIN, 2)
+    assert tree.nodes["pending"][:2].tolist() == [1, 1]
+
+
+def test_descend_begins_below_the_ancestors_and_marks_them_too() -> None:
+    tree = small_tree()
+    root_with(tree, [31, 32], [0.7, 0.3])
+    tree.nodes[0]["visits"] = 2
+    root = visited_child(tree, 0, 1, 0.0, 0.0)
+    give_moves(tree, root, [41], [1.0])
+    paths = path_to(0, root)
+    assert descend(tree, paths[0], 1, PLAIN, NO_SCORE) == LEAF
+    assert paths[0]["length"] == 3 and paths[0]["moves"][2] == 41
+    assert tree.nodes["pending"][:3].tolist() == [1, 1, 1]
+    assert child_records(tree, 0)["pending"].tolist() == [1]
+
+
+def test_descend_adds_nothing_to_a_full_tree() -> None:
+    tree = small_tree()
+    root_with(tree, [31, 32], [0.7, 0.3])
+    tree.nodes[0]["visits"] = 1
+    for _ in range(len(tree.nodes) - 1):
+        add_node(tree, BLACK)
+    paths = path_to(0)
+    assert descended(tree, paths) == FULL
+    assert not tree.nodes["pending"].any() and tree.nodes[0]["n_children"] == 0
 
 
 def test_params_are_set_by_name() -> None:

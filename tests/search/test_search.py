@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from tests.go.diagrams import position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, MirrorEvaluator
-from tests.search.trees import assert_legal, assert_sound, children_of, moves_of, paths
+from tests.search.trees import (
+    assert_legal,
+    assert_sound,
+    children_of,
+    moves_of,
+    path_to,
+    paths,
+    small_tree,
+)
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -21,8 +29,9 @@ from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.leaf import drop_moves, finish_game
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.puct import mark
 from gtp_engine.search.search import Search
-from gtp_engine.search.tree import EXPANDED, TERMINAL, add_node, new_tree
+from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, add_node
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
 CHINESE = Rules.parse("chinese", komi=0.5)
@@ -49,7 +58,7 @@ def searched(position: Position, playouts: int) -> Search:
 
 
 def child_of(search: Search, move: int) -> int:
-    return next(child for at, child, _ in children_of(search.tree, 0) if at == move)
+    return next(child for at, child, _ in children_of(search.tree, search.root) if at == move)
 
 
 # Limits ------------------------------------------------------------------------------------------
@@ -70,7 +79,7 @@ def test_playouts_are_new_ones_and_visits_are_all(batch: int) -> None:
     search.set_position(Position(5))
     first = search.run(Limits(playouts=100))
     assert (first.playouts, first.visits) == (100, 100)
-    assert first.nodes == search.tree.used[0] <= 100
+    assert first.nodes == search.tree.counts[N_NODES] <= 100
     more = search.run(Limits(playouts=50))
     assert (more.playouts, more.visits) == (50, 150)
     more = search.run(Limits(visits=170))
@@ -147,16 +156,19 @@ def test_the_tree_is_kept_over_moves() -> None:
     own = search.analysis(ReportRequest()).moves[0]
     child = child_of(search, own.point)
     reply, grandchild, visits = max(children_of(search.tree, child), key=lambda each: each[2])
-    values = float(search.tree.value_sum[grandchild])
+    values = float(search.tree.nodes[grandchild]["value_sum"])
     position.play(BLACK, own.point)
     position.play(WHITE, reply)
     search.set_position(position)
-    assert search.tree.visits[0] == visits and search.tree.value_sum[0] == values
+    assert (
+        search.tree.nodes[search.root]["visits"] == visits
+        and search.tree.nodes[search.root]["value_sum"] == values
+    )
     assert_sound(search.tree)
     found = search.run(Limits(playouts=10))
     assert (found.playouts, found.visits) == (10, visits + 10)
     assert_sound(search.tree)
-    assert_legal(search.tree, position)
+    assert_legal(search.tree, position, search.root)
 
 
 def test_a_reply_that_is_not_in_the_tree_begins_anew() -> None:
@@ -195,10 +207,10 @@ def after(change: str) -> Position:
 def test_the_tree_is_not_kept_for_another_game(change: str) -> None:
     search = searched(after(""), 50)
     search.set_position(after(""))
-    assert search.tree.visits[0] == 50
+    assert search.tree.nodes[search.root]["visits"] == 50
     changed = after(change)
     search.set_position(changed)
-    assert search.tree.visits[0] == 0 and search.to_play == changed.to_play
+    assert search.tree.nodes[search.root]["visits"] == 0 and search.to_play == changed.to_play
     found = search.run(Limits(playouts=20))
     assert (found.visits, found.to_play) == (20, changed.to_play)
     assert_legal(search.tree, changed)
@@ -209,7 +221,7 @@ def test_moves_out_of_turn_are_followed_only_if_they_are_in_the_tree() -> None:
     search = searched(position, 200)
     position.play(WHITE, search.root_moves()[0])
     search.set_position(position)
-    assert search.tree.visits[0] == 0 and search.to_play == BLACK
+    assert search.tree.nodes[search.root]["visits"] == 0 and search.to_play == BLACK
 
 
 def test_board_sizes_may_change() -> None:
@@ -240,11 +252,13 @@ def test_two_passes_are_counted_exactly() -> None:
     passed = child_of(search, PASS)
     tree = search.tree
     # White leads by half a point; after White's pass Black would be to move, and has lost.
-    assert tree.state[passed] == TERMINAL and tree.to_play[passed] == BLACK
-    assert tree.raw_value[passed] == -1.0 and tree.raw_lead[passed] == -0.5
-    assert tree.visits[passed] > 1, "known ends are backed up again without evaluating them"
-    assert tree.value_sum[passed] == -tree.visits[passed]
-    assert tree.n_edges[passed] == 0
+    assert tree.nodes[passed]["state"] == TERMINAL and tree.nodes[passed]["to_play"] == BLACK
+    assert tree.nodes[passed]["raw_value"] == -1.0 and tree.nodes[passed]["raw_lead"] == -0.5
+    assert tree.nodes[passed]["visits"] > 1, (
+        "known ends are backed up again without evaluating them"
+    )
+    assert tree.nodes[passed]["value_sum"] == -tree.nodes[passed]["visits"]
+    assert moves_of(tree, passed) == []
     assert_sound(tree)
 
 
@@ -252,10 +266,10 @@ def test_where_dead_stones_may_stay_only_a_third_pass_is_final() -> None:
     search, _ = both_pass(CHINESE)
     tree = search.tree
     passed = child_of(search, PASS)
-    assert tree.state[passed] == EXPANDED
+    assert tree.nodes[passed]["state"] == EXPANDED
     third = next(child for move, child, _ in children_of(tree, passed) if move == PASS)
-    assert tree.state[third] == TERMINAL and tree.to_play[third] == WHITE
-    assert tree.raw_value[third] == 1.0 and tree.raw_lead[third] == 0.5
+    assert tree.nodes[third]["state"] == TERMINAL and tree.nodes[third]["to_play"] == WHITE
+    assert tree.nodes[third]["raw_value"] == 1.0 and tree.nodes[third]["raw_lead"] == 0.5
 
 
 def test_a_finished_game_is_searched_as_if_it_went_on() -> None:
@@ -263,7 +277,10 @@ def test_a_finished_game_is_searched_as_if_it_went_on() -> None:
     position.play(BLACK, PASS)
     position.play(WHITE, PASS)
     search = searched(position, 30)
-    assert search.tree.state[0] == EXPANDED and search.tree.visits[0] == 30
+    assert (
+        search.tree.nodes[search.root]["state"] == EXPANDED
+        and search.tree.nodes[search.root]["visits"] == 30
+    )
     assert_legal(search.tree, position)
 
 
@@ -274,13 +291,13 @@ def test_a_tie_and_a_game_without_result_are_worth_nothing() -> None:
         position.play(WHITE, PASS)
         if status is not None:
             position.turn["status"] = status
-        tree = new_tree(4, 4, 4, 0)
-        node = add_node(tree, BLACK)
-        path, slots = np.array([node], np.int32), np.zeros(1, np.int64)
-        tree.pending[node] = 1
-        finish_game(tree, position.line, position.ply, path, slots, 1, rules.flags)
-        assert tree.state[node] == TERMINAL and tree.visits[node] == 1
-        assert tree.value_sum[node] == 0.0 and tree.lead_sum[node] == 0.0
+        tree = small_tree(5, 5)
+        node = int(add_node(tree, BLACK))
+        paths = path_to(node)
+        mark(tree, paths[0])
+        finish_game(tree, position.line, position.ply, paths, 0, rules.flags)
+        assert tree.nodes[node]["state"] == TERMINAL and tree.nodes[node]["visits"] == 1
+        assert tree.nodes[node]["value_sum"] == 0.0 and tree.nodes[node]["lead_sum"] == 0.0
 
 
 # Bans --------------------------------------------------------------------------------------------
@@ -352,10 +369,10 @@ def test_more_forbidden_moves_keep_the_tree_and_fewer_do_not() -> None:
     best = search.analysis(ReportRequest()).moves[0]
     search.set_position(position, [best.point])
     assert best.point not in search.root_moves()
-    assert search.tree.visits[0] == 100 - best.visits
+    assert search.tree.nodes[search.root]["visits"] == 100 - best.visits
     assert search.run(Limits(playouts=10)).visits == 110 - best.visits
     search.set_position(position)
-    assert search.tree.visits[0] == 0
+    assert search.tree.nodes[search.root]["visits"] == 0
 
 
 def test_everything_forbidden_leaves_the_pass() -> None:
@@ -389,7 +406,7 @@ def test_avoid_and_allow_hold_for_one_player_and_some_plies() -> None:
     assert_sound(search.tree)
     # Without the rules nothing of that tree is used.
     search.set_position(position)
-    assert search.tree.visits[0] == 0
+    assert search.tree.nodes[search.root]["visits"] == 0
     search.run(Limits(playouts=5))
     assert corner in search.root_moves()
 

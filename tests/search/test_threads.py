@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator
+from tests.search.scripted import FailingEvaluator, SlowEvaluator
 from tests.search.trees import assert_sound
 
 from gtp_engine.evaluators.contract import NetFileError
@@ -14,6 +14,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.tree import N_NODES
 
 
 @pytest.mark.parametrize("threads, batch", [(2, 1), (2, 4), (4, 3)])
@@ -21,7 +22,11 @@ def test_threads_make_just_the_playouts_asked_for(threads: int, batch: int) -> N
     search = Search(FakeEvaluator(), threads=threads, batch=batch)
     search.set_position(Position(5))
     found = search.run(Limits(playouts=600))
-    assert (found.playouts, found.visits, found.nodes) == (600, 600, int(search.tree.used[0]))
+    assert (found.playouts, found.visits, found.nodes) == (
+        600,
+        600,
+        int(search.tree.counts[N_NODES]),
+    )
     assert sum(move.visits for move in found.moves) == 599
     assert_sound(search.tree)
     found = search.run(Limits(visits=900))
@@ -31,13 +36,11 @@ def test_threads_make_just_the_playouts_asked_for(threads: int, batch: int) -> N
 
 def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     # The smallest possible tree, so that it grows again and again under the workers' hands.
-    for name in ("FIRST_NODES", "FIRST_EDGES", "FIRST_CHILDREN"):
-        monkeypatch.setattr(search_module, name, 1)
-    monkeypatch.setattr(search_module, "GROWTH", (1.0,))
+    monkeypatch.setattr(search_module, "FIRST_NODES", 12)
     search = Search(SlowEvaluator(0.0001), threads=4, batch=2)
     search.set_position(Position(5))
     growths = set()
-    report = ReportRequest(interval=0.0, callback=lambda _: growths.add(len(search.tree.state)))
+    report = ReportRequest(interval=0.0, callback=lambda _: growths.add(len(search.tree.nodes)))
     found = search.run(Limits(playouts=800), report)
     assert found.visits == 800 and len(growths) > 5
     assert_sound(search.tree)
@@ -51,7 +54,7 @@ def test_reports_see_a_sound_tree_while_others_work() -> None:
     def hear(found: object) -> None:
         with search.lock:
             below = sum(child.visits for child in search.children())
-            totals.append(int(search.tree.visits[0]) - below)
+            totals.append(int(search.tree.nodes[search.root]["visits"]) - below)
 
     search.run(Limits(playouts=300), ReportRequest(interval=0.0, callback=hear, ownership=True))
     assert totals and set(totals) == {1}
@@ -110,25 +113,4 @@ def test_an_error_in_any_worker_ends_all_and_surfaces_once(in_helper: bool) -> N
     evaluator.fails = lambda call: False
     search.set_position(Position(5))
     assert search.run(Limits(playouts=50)).visits == 50
-    assert_sound(search.tree)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_a_full_tree_ends_the_search_within_the_memory_given(threads: int) -> None:
-    search = Search(FlatEvaluator(), threads=threads, batch=2, memory_mb=4)
-    search.set_position(Position(9))
-    found = search.run(Limits(playouts=10**6, seconds=120.0))
-    assert 100 < found.visits < 10**5
-    assert sum(array.nbytes for array in search.tree) <= 4 << 20
-    assert_sound(search.tree)
-    again = search.run(Limits(playouts=10**6, seconds=120.0))
-    assert again.visits - found.visits < 100, "a full tree stays as it is"
-    assert sum(array.nbytes for array in search.tree) <= 4 << 20
-    assert_sound(search.tree)
-
-
-def test_even_without_any_memory_the_root_is_evaluated() -> None:
-    search = Search(FakeEvaluator(), threads=3, batch=32, memory_mb=0)
-    search.set_position(Position(19))
-    assert search.run(Limits(playouts=100)).visits >= 1
     assert_sound(search.tree)

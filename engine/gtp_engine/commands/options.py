@@ -129,7 +129,7 @@ OPTIONS = (
     Option("device", "DEVICE", "auto, cuda or cpu (auto)", _device, _MACHINE),
     Option("threads", "N", "search threads", parse_count, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
-    Option("memory", "MB", "most memory for the search", parse_count, _MACHINE),
+    Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", Path, _MACHINE),
 )
 """All options that set a field of `Settings`."""

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import score_utility
-from gtp_engine.search.tree import Tree
+from gtp_engine.search.tree import Tree, children_of
 
 DOUBT_VARIANCE = 0.25
 """Squared deviation of one imagined visit that is added to a child's own. A single visit has no
@@ -40,31 +39,29 @@ class Child:
 def visited_children(
     tree: Tree, node: int, score: ScoreUtility, params: SearchParams
 ) -> list[Child]:
-    """Return a node's visited children in the order of their priors."""
-    edges = int(tree.edge_start[node])
-    slots = int(tree.child_start[node])
-    center = score.center_white if tree.to_play[node] == 2 else -score.center_white
+    """Return a node's visited children in the order in which they were tried."""
+    center = score.center_white if tree.nodes[node]["to_play"] == 2 else -score.center_white
     children = []
-    for k in range(int(tree.n_children[node])):
-        child = int(tree.child_node[slots + k])
-        visits = int(tree.child_visits[slots + k])
+    for edge in children_of(tree, node):
+        visits = int(edge["visits"])
         if visits == 0:
             continue
-        n = float(tree.visits[child])
-        value = -float(tree.value_sum[child]) / n
-        lead = -float(tree.lead_sum[child]) / n
+        child = tree.nodes[edge["node"]]
+        n = float(child["visits"])
+        value = -float(child["value_sum"]) / n
+        lead = -float(child["lead_sum"]) / n
         utility = value + float(score_utility(lead, center, score))
-        squares = max(0.0, float(tree.value_sq_sum[child]) - n * value * value)
+        squares = max(0.0, float(child["value_sq_sum"]) - n * value * value)
         spread = ((squares + DOUBT_VARIANCE) / n) ** 0.5
         children.append(
             Child(
-                move=int(tree.edge_move[edges + k]),
-                node=child,
+                move=int(edge["move"]),
+                node=int(edge["node"]),
                 visits=visits,
-                prior=float(tree.edge_prior[edges + k]),
+                prior=float(edge["prior"]),
                 value=value,
                 lead=lead,
-                stdev=float(tree.stdev_sum[child]) / n,
+                stdev=float(child["stdev_sum"]) / n,
                 utility=utility,
                 lcb=utility - params.lcb_stdevs * spread / visits**0.5,
             )
@@ -96,15 +93,13 @@ class Variation(NamedTuple):
 def principal_variation(tree: Tree, node: int, length: int) -> Variation:
     """Return the most visited moves from a node on."""
     found = Variation([], [], [])
-    while len(found.moves) < length and tree.n_children[node] > 0:
-        start = int(tree.child_start[node])
-        end = start + int(tree.n_children[node])
-        counts: npt.NDArray[np.int32] = tree.child_visits[start:end]
-        k = int(np.argmax(counts))
-        if counts[k] == 0:
+    while len(found.moves) < length and tree.nodes[node]["n_children"] > 0:
+        children = children_of(tree, node)
+        best = children[int(np.argmax(children["visits"]))]
+        if best["visits"] == 0:
             break
-        found.moves.append(int(tree.edge_move[tree.edge_start[node] + k]))
-        found.edge_visits.append(int(counts[k]))
-        node = int(tree.child_node[start + k])
-        found.visits.append(int(tree.visits[node]))
+        found.moves.append(int(best["move"]))
+        found.edge_visits.append(int(best["visits"]))
+        node = int(best["node"])
+        found.visits.append(int(tree.nodes[node]["visits"]))
     return found

@@ -5,18 +5,68 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
-from gtp_engine.search.puct import backup
-from gtp_engine.search.tree import TERMINAL, Tree, set_edges
+from gtp_engine.search.params import PuctNumbers, ScoreUtility
+from gtp_engine.search.puct import AGAIN, COLLISION, FULL, backup, descend
+from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, Tree, expand
 
-OPEN, OVER = 0, 1
-"""Whether a leaf's game goes on."""
+OVER = -1
+"""What `prepare` returns for a leaf at which the game has ended."""
+
+MAX_REPEATS = 32
+"""Known leaves backed up in one hold of the lock."""
 
 OWNERSHIP_NODES = 16384
 """Nodes with fewer visits than a subtree's divided by this do not count towards ownership."""
+
+_GOLDEN_RATIO = 0x9E3779B97F4A7C15
+
+Paths = npt.NDArray[np.void]
+"""[slots] of PATH."""
+
+
+@kernel
+def gather(
+    tree: Tree,
+    paths: Paths,
+    root_at: int,
+    allowed: int,
+    numbers: PuctNumbers,
+    score: ScoreUtility,
+) -> tuple[int, int, int]:
+    """Descend to new leaves until the slots are full or no more can be had at the moment.
+
+    Args:
+        tree: The tree.
+        paths: Receive the ways to the leaves, one a slot.
+        root_at: Where in each path the root stands.
+        allowed: Playouts that may be made.
+        numbers: PUCT's constants.
+        score: How points count.
+
+    Returns:
+        The number of leaves; that of playouts that ended at known ends of games, which are backed
+        up already; and what kept it from going on: LEAF for nothing, or COLLISION or FULL.
+    """
+    leaves = 0
+    repeats = 0
+    while leaves < paths.shape[0] and leaves + repeats < allowed and repeats < MAX_REPEATS:
+        path = paths[leaves]
+        kind = descend(tree, path, root_at, numbers, score)
+        if kind in (COLLISION, FULL):
+            return leaves, repeats, kind
+        if kind == AGAIN:
+            record = tree.nodes[path["nodes"][path["length"] - 1]]
+            value = np.float64(record["raw_value"])
+            lead = np.float64(record["raw_lead"])
+            backup(tree, path, value, lead, np.float64(record["raw_stdev"]))
+            repeats += 1
+        else:
+            leaves += 1
+    return leaves, repeats, int64(0)
 
 
 @kernel
@@ -36,81 +86,90 @@ def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
 
 
 @kernel
-def replay(
+def prepare(
     line: Line,
     root_ply: int,
-    moves: npt.NDArray[np.int16],
-    length: int,
+    paths: Paths,
+    slot: int,
+    root_at: int,
     rules: RuleFlags,
+    symmetries: int,
+    seed: int,
 ) -> int:
-    """Play a path's moves on a line from the root's ply on; return OPEN or OVER."""
+    """Play a path's moves on a line from the root's ply on; draw a symmetry for the leaf.
+
+    Args:
+        line: The worker's line.
+        root_ply: Ply of the root.
+        paths: Ways from the root to leaves.
+        slot: Which of them.
+        root_at: Where in the path the root stands.
+        rules: The rules.
+        symmetries: How many there are to draw from.
+        seed: Goes into the draw, besides the stones.
+
+    Returns:
+        The symmetry, or OVER.
+    """
+    path = paths[slot]
     ply = root_ply
-    for i in range(1, length):
-        play(line, ply, int64(moves[i]), int64(line.turns[ply]["to_play"]), rules, int64(1))
+    for i in range(root_at + 1, path["length"]):
+        to_play = int64(line.turns[ply]["to_play"])
+        play(line, ply, int64(path["moves"][i]), to_play, rules, int64(1))
         ply += 1
-    return OVER if length > 1 and is_over(line, ply, rules) else OPEN
+    if ply > root_ply and is_over(line, ply, rules):
+        return int64(OVER)
+    drawn = (uint64(line.boards[ply]["hash"]) ^ uint64(seed)) * uint64(_GOLDEN_RATIO)
+    return int64((drawn >> uint64(40)) % uint64(symmetries))
 
 
 @kernel
 def finish_game(
-    tree: Tree,
-    line: Line,
-    ply: int,
-    path: npt.NDArray[np.int32],
-    slots: npt.NDArray[np.int64],
-    length: int,
-    rules: RuleFlags,
+    tree: Tree, line: Line, ply: int, paths: Paths, slot: int, rules: RuleFlags
 ) -> None:
     """Make the last node of a path the end of a game, count it and back it up."""
-    node = path[length - 1]
+    path = paths[slot]
+    record = tree.nodes[path["nodes"][path["length"] - 1]]
     lead = 0.0
     if line.turns[ply]["status"] != NO_RESULT:
         lead = white_score(line, ply, rules)
-        if tree.to_play[node] == 1:
+        if record["to_play"] == 1:
             lead = -lead
     value = 0.0
     if lead > 0.0:
         value = 1.0
     elif lead < 0.0:
         value = -1.0
-    tree.state[node] = TERMINAL
-    tree.raw_value[node] = value
-    tree.raw_lead[node] = lead
-    tree.raw_stdev[node] = 0.0
-    backup(tree, path, slots, length, value, lead, 0.0)
+    record["state"] = TERMINAL
+    record["raw_value"] = value
+    record["raw_lead"] = lead
+    record["raw_stdev"] = 0.0
+    backup(tree, path, value, lead, 0.0)
 
 
 @kernel
-def finish_leaf(
-    tree: Tree,
-    batch: LeafBatch,
-    slot: int,
-    path: npt.NDArray[np.int32],
-    slots: npt.NDArray[np.int64],
-    length: int,
-) -> None:
-    """Give the last node of a path its edges and its evaluation, and back it up."""
-    node = path[length - 1]
-    set_edges(tree, node, batch.moves[slot], batch.priors[slot], int64(batch.n_moves[slot]))
-    tree.raw_value[node] = batch.value[slot]
-    tree.raw_lead[node] = batch.lead[slot]
-    tree.raw_stdev[node] = batch.stdev[slot]
-    for point in range(min(tree.ownership.shape[1], batch.ownership.shape[1])):
-        tree.ownership[node, point] = np.int8(np.rint(batch.ownership[slot, point] * 127.0))
-    value = np.float64(batch.value[slot])
-    lead = np.float64(batch.lead[slot])
-    backup(tree, path, slots, length, value, lead, np.float64(batch.stdev[slot]))
+def finish_leaves(tree: Tree, batch: LeafBatch, paths: Paths, n: int) -> None:
+    """Give the last nodes of the first n paths their moves and evaluations; back these up."""
+    for slot in range(n):
+        path = paths[slot]
+        node = int64(path["nodes"][path["length"] - 1])
+        expand(tree, node, batch.moves[slot], batch.priors[slot], int64(batch.n_moves[slot]))
+        record = tree.nodes[node]
+        record["raw_value"] = batch.value[slot]
+        record["raw_lead"] = batch.lead[slot]
+        record["raw_stdev"] = batch.stdev[slot]
+        _keep_ownership(tree, node, batch.ownership[slot])
+        value = np.float64(batch.value[slot])
+        lead = np.float64(batch.lead[slot])
+        backup(tree, path, value, lead, np.float64(batch.stdev[slot]))
 
 
-@kernel
-def repeat_leaf(
-    tree: Tree, path: npt.NDArray[np.int32], slots: npt.NDArray[np.int64], length: int
-) -> None:
-    """Back the known evaluation of the last node of a path up once more."""
-    node = path[length - 1]
-    value = np.float64(tree.raw_value[node])
-    lead = np.float64(tree.raw_lead[node])
-    backup(tree, path, slots, length, value, lead, np.float64(tree.raw_stdev[node]))
+@inline_kernel
+def _keep_ownership(tree: Tree, node: int, ownership: npt.NDArray[np.float32]) -> None:
+    """Write a node's ownership in whole numbers, halves going to the even one."""
+    row = tree.ownership[node]
+    for point in range(min(row.shape[0], ownership.shape[0])):
+        row[point] = np.int8(np.rint(ownership[point] * np.float32(127.0)))
 
 
 @kernel
@@ -162,27 +221,28 @@ def mean_ownership(
     Returns:
         The number of evaluations averaged.
     """
-    stack = np.empty(tree.used[0], np.int32)
+    stack = np.empty(tree.counts[N_NODES], np.int32)
     stack[0] = root
     height = 1
     total = 0.0
-    fewest = max(int64(1), int64(tree.visits[root]) // OWNERSHIP_NODES)
+    fewest = max(int64(1), int64(tree.nodes[root]["visits"]) // OWNERSHIP_NODES)
     sums[:] = 0.0
     squares[:] = 0.0
     while height > 0:
         height -= 1
         node = stack[height]
-        if tree.state[node] == 1:
-            sign = 1.0 if tree.to_play[node] == tree.to_play[root] else -1.0
+        record = tree.nodes[node]
+        if record["state"] == EXPANDED:
+            sign = 1.0 if record["to_play"] == tree.nodes[root]["to_play"] else -1.0
             total += 1.0
             for point in range(sums.shape[0]):
                 sums[point] += sign * tree.ownership[node, point]
             for point in range(squares.shape[0]):
                 squares[point] += np.float64(tree.ownership[node, point]) ** 2
-        for k in range(tree.n_children[node]):
-            slot = tree.child_start[node] + k
-            if tree.child_visits[slot] >= fewest:
-                stack[height] = tree.child_node[slot]
+        for k in range(record["n_children"]):
+            edge = tree.children[int64(record["first_child"]) + k]
+            if edge["visits"] >= fewest:
+                stack[height] = edge["node"]
                 height += 1
     if total > 0.0:
         sums /= 127.0 * total

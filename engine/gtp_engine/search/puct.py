@@ -10,19 +10,42 @@ so that several of them spread out. A descent ends at a new node, whose evaluati
 adds to every node of the path.
 """
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
 from gtp_engine.go.jit import inline_kernel, int64, kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
-from gtp_engine.search.tree import NEW, TERMINAL, Tree, add_child
+from gtp_engine.search.tree import (
+    NEW,
+    TERMINAL,
+    ChildRecord,
+    NodeRecord,
+    Tree,
+    add_child,
+    has_room,
+)
 
 MAX_DEPTH = 384
 """Longest path of a descent; deeper nodes are not added."""
 
-LEAF, AGAIN, COLLISION = 0, 1, 2
+PATH = np.dtype(
+    [
+        ("length", np.int32),  # nodes
+        ("nodes", np.int32, (MAX_DEPTH + 1,)),
+        ("slots", np.int16, (MAX_DEPTH + 1,)),  # which of its parent's children each node is
+        ("moves", np.int16, (MAX_DEPTH + 1,)),  # the move that leads to each node
+    ],
+    align=True,
+)
+"""A way down the tree; slot and move of the first node mean nothing."""
+
+PathRecord = Any
+"""A numpy record of dtype PATH."""
+
+LEAF, AGAIN, COLLISION, FULL = 0, 1, 2, 3
 """How a descent ended: at a new node to evaluate, at a node whose value is known (the end of a
-game), or at a node that another descent is just evaluating."""
+game), at a node that another descent is just evaluating, or where a new node found no room."""
 
 
 @inline_kernel
@@ -57,140 +80,158 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
 
 
 @inline_kernel
-def mean_utility(tree: Tree, node: int, score: ScoreUtility) -> float:
+def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
-    n = np.float64(tree.visits[node])
-    center = score.center_white if tree.to_play[node] == 2 else -score.center_white
-    return tree.value_sum[node] / n + score_utility(tree.lead_sum[node] / n, center, score)
+    n = np.float64(record["visits"])
+    center = score.center_white if record["to_play"] == 2 else -score.center_white
+    return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
 @inline_kernel
-def child_utility(tree: Tree, child: int, numbers: PuctNumbers, score: ScoreUtility) -> float:
-    """Return a child's mean utility for its parent, descents in flight counting as losses."""
-    visits = np.float64(tree.visits[child])
-    lost = tree.pending[child] * numbers.virtual_loss
+def child_utility(
+    edge: ChildRecord, center: float, numbers: PuctNumbers, score: ScoreUtility
+) -> float:
+    """Return a child's mean utility for its parent, descents in flight counting as losses.
+
+    Args:
+        edge: What the parent has seen of the child.
+        center: The lead, for the parent's player, around which the dynamic part is measured.
+        numbers: PUCT's constants.
+        score: How points count.
+    """
+    visits = np.float64(edge["visits"])
     if visits == 0.0:
         return -1.0
-    return (-mean_utility(tree, child, score) * visits - lost) / (visits + lost)
+    utility = score_utility(-edge["lead_sum"] / visits, center, score) - edge["value_sum"] / visits
+    if edge["pending"] == 0:
+        return utility
+    lost = edge["pending"] * numbers.virtual_loss
+    return (utility * visits - lost) / (visits + lost)
 
 
 @kernel
 def select_child(
     tree: Tree, node: int, is_root: bool, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
-    """Return the index of the edge that PUCT follows; the number of children is a new one.
+    """Return the index of the child that PUCT follows; their number stands for an untried move.
 
-    A node without an untried edge returns one of its children.
+    A node without an untried move returns one of its children.
     """
-    n_children = int64(tree.n_children[node])
-    first_edge = tree.edge_start[node]
-    first_child = tree.child_start[node]
-    total = np.float64(tree.visits[node] + tree.pending[node])
+    record = tree.nodes[node]
+    n_children = int64(record["n_children"])
+    first = int64(record["first_child"])
+    center = score.center_white if record["to_play"] == 2 else -score.center_white
+    total = np.float64(record["visits"] + record["pending"])
     scale = exploration(total, numbers) * np.sqrt(total)
     best = int64(-1)
     best_value = -np.inf
-    visited_policy = 0.0
+    tried_policy = 0.0
     for k in range(n_children):
-        child = int64(tree.child_node[first_child + k])
-        prior = np.float64(tree.edge_prior[first_edge + k])
-        visited_policy += prior
-        visits = tree.child_visits[first_child + k] + tree.pending[child]
-        value = child_utility(tree, child, numbers, score) + scale * prior / (1.0 + visits)
+        edge = tree.children[first + k]
+        prior = np.float64(edge["prior"])
+        tried_policy += prior
+        visits = int64(edge["visits"]) + int64(edge["pending"])
+        value = child_utility(edge, center, numbers, score) + scale * prior / (1.0 + visits)
         if value > best_value:
             best_value = value
-            best = k
-    if n_children < tree.n_edges[node]:
+            best = int64(k)
+    if record["untried"] >= 0:
         reduction = numbers.root_fpu_reduction if is_root else numbers.fpu_reduction
-        first_play = mean_utility(tree, node, score) - reduction * np.sqrt(visited_policy)
-        prior = np.float64(tree.edge_prior[first_edge + n_children])
-        if first_play + scale * prior > best_value:
+        first_play = mean_utility(record, score) - reduction * np.sqrt(tried_policy)
+        if first_play + scale * np.float64(record["untried_prior"]) > best_value:
             best = n_children
     return best
 
 
 @kernel
 def descend(
-    tree: Tree,
-    path: npt.NDArray[np.int32],
-    slots: npt.NDArray[np.int64],
-    moves: npt.NDArray[np.int16],
-    numbers: PuctNumbers,
-    score: ScoreUtility,
-) -> tuple[int, int]:
+    tree: Tree, path: PathRecord, root_at: int, numbers: PuctNumbers, score: ScoreUtility
+) -> int:
     """Walk from the root to a leaf, adding it if it is new, and mark the path as in flight.
 
     Args:
-        tree: Its root, node 0, is expanded.
-        path: [MAX_DEPTH + 1] receives the nodes from the root on.
-        slots: [MAX_DEPTH + 1] receives, for each node but the root, its slot among the children.
-        moves: [MAX_DEPTH + 1] receives, for each node but the root, the move that leads to it.
+        tree: Its root is expanded.
+        path: Holds the root and what lies above it; receives the nodes below.
+        root_at: Where in the path the root stands.
         numbers: PUCT's constants.
         score: How points count.
 
     Returns:
-        LEAF, AGAIN or COLLISION, and the length of the path. After COLLISION nothing is marked.
+        LEAF, AGAIN, COLLISION or FULL. After the last two nothing is marked.
     """
-    node = int64(0)
-    path[0] = 0
-    length = 1
-    while True:
-        state = tree.state[node]
-        if state in (NEW, TERMINAL) or length > MAX_DEPTH:
+    at = root_at
+    node = int64(path["nodes"][at])
+    is_new = False
+    while not is_new:
+        state = tree.nodes[node]["state"]
+        if state == NEW:
+            return COLLISION
+        if state == TERMINAL or at == MAX_DEPTH:
             break
-        k = select_child(tree, node, length == 1, numbers, score)
-        is_new = k == tree.n_children[node]
-        child = (
-            add_child(tree, node, 3 - tree.to_play[node])
-            if is_new
-            else int64(tree.child_node[tree.child_start[node] + k])
-        )
-        # The block of children may have moved: slots of this playout are edge numbers.
-        slots[length] = k
-        moves[length] = tree.edge_move[tree.edge_start[node] + k]
-        path[length] = child
-        node = child
-        length += 1
+        k = select_child(tree, node, at == root_at, numbers, score)
+        is_new = k == tree.nodes[node]["n_children"]
         if is_new:
-            for i in range(length):
-                tree.pending[path[i]] += 1
-            return LEAF, length
-    if state == NEW:
-        return COLLISION, length
-    for i in range(length):
-        tree.pending[path[i]] += 1
-    return AGAIN, length
+            if not has_room(tree):
+                return FULL
+            add_child(tree, node)
+        edge = tree.children[int64(tree.nodes[node]["first_child"]) + k]
+        at += 1
+        node = int64(edge["node"])
+        path["nodes"][at] = node
+        path["slots"][at] = k
+        path["moves"][at] = edge["move"]
+    path["length"] = at + 1
+    mark(tree, path)
+    return LEAF if is_new else AGAIN
+
+
+@inline_kernel
+def mark(tree: Tree, path: PathRecord) -> None:
+    """Mark a path as in flight."""
+    for i in range(path["length"]):
+        tree.nodes[path["nodes"][i]]["pending"] += 1
+        if i > 0:
+            _edge_at(tree, path, i)["pending"] += 1
+
+
+@inline_kernel
+def _edge_at(tree: Tree, path: PathRecord, i: int) -> ChildRecord:
+    """Return what the parent of a path's node has seen of it."""
+    node = path["nodes"][i]
+    parent = tree.nodes[path["nodes"][i - 1]]
+    first = int64(parent["first_child"])
+    # Where siblings were pruned meanwhile, those behind them have moved up.
+    slot = min(int64(path["slots"][i]), int64(parent["n_children"]) - 1)
+    while tree.children[first + slot]["node"] != node:
+        slot -= 1
+    path["slots"][i] = slot
+    return tree.children[first + slot]
 
 
 @kernel
-def backup(
-    tree: Tree,
-    path: npt.NDArray[np.int32],
-    slots: npt.NDArray[np.int64],
-    length: int,
-    value: float,
-    lead: float,
-    stdev: float,
-) -> None:
+def backup(tree: Tree, path: PathRecord, value: float, lead: float, stdev: float) -> None:
     """Add one evaluation to every node of a path and take the path out of flight.
 
     Args:
         tree: The tree.
-        path: The nodes, root first.
-        slots: The edges taken, as `descend` wrote them.
-        length: How many nodes.
+        path: From the top down, as `descend` left it.
         value: Win-loss value, for the player to move at the last node of the path.
         lead: Points ahead, likewise.
         stdev: Standard deviation of the score, points.
     """
-    for i in range(length - 1, -1, -1):
-        node = path[i]
-        tree.pending[node] -= 1
-        tree.visits[node] += 1
-        tree.value_sum[node] += value
-        tree.value_sq_sum[node] += value * value
-        tree.lead_sum[node] += lead
-        tree.stdev_sum[node] += stdev
+    for i in range(int64(path["length"]) - 1, -1, -1):
+        record = tree.nodes[path["nodes"][i]]
+        record["pending"] -= 1
+        record["visits"] += 1
+        record["value_sum"] += value
+        record["value_sq_sum"] += value * value
+        record["lead_sum"] += lead
+        record["stdev_sum"] += stdev
         if i > 0:
-            tree.child_visits[tree.child_start[path[i - 1]] + slots[i]] += 1
+            edge = _edge_at(tree, path, i)
+            edge["pending"] -= 1
+            edge["visits"] += 1
+            edge["value_sum"] += value
+            edge["lead_sum"] += lead
         value = -value
         lead = -lead

@@ -12,7 +12,7 @@ from gtp_engine.search.leaf import mean_ownership
 from gtp_engine.search.limits import ReportRequest
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import score_utility
-from gtp_engine.search.tree import Tree
+from gtp_engine.search.tree import N_NODES, Tree, moves_by_prior
 
 
 def winrate_of(value: float) -> float:
@@ -22,6 +22,7 @@ def winrate_of(value: float) -> float:
 
 def analyze_tree(
     tree: Tree,
+    root: int,
     position: Position,
     score: ScoreUtility,
     params: SearchParams,
@@ -31,34 +32,35 @@ def analyze_tree(
     elapsed: float,
     is_final: bool,
 ) -> Analysis:
-    """Return what a tree with an evaluated root says about the position at its root."""
-    children = ranked(visited_children(tree, 0, score, params), params)
+    """Return what a tree with an evaluated root says about the position at its root node."""
+    children = ranked(visited_children(tree, root, score, params), params)
     shown = children[: report.max_moves] if report.max_moves is not None else children
-    visits = int(tree.visits[0])
-    value = float(tree.value_sum[0]) / visits
-    lead = float(tree.lead_sum[0]) / visits
+    record = tree.nodes[root]
+    visits = int(record["visits"])
+    value = float(record["value_sum"]) / visits
+    lead = float(record["lead_sum"]) / visits
     center = score.center_white if position.to_play == 2 else -score.center_white
     moves = [
         _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
     ]
     if len(moves) < report.min_moves:
-        moves += _unvisited_moves(tree, moves, report.min_moves)
+        moves += _unvisited_moves(tree, root, moves, report.min_moves)
     wants_stdev = report.ownership_stdev
-    owned = _ownership(tree, 0, position, report.ownership or wants_stdev, wants_stdev)
+    owned = _ownership(tree, root, position, report.ownership or wants_stdev, wants_stdev)
     return Analysis(
         to_play=position.to_play,
         width=position.width,
         height=position.height,
         visits=visits,
         playouts=playouts,
-        nodes=int(tree.used[0]),
+        nodes=int(tree.counts[N_NODES]),
         elapsed=elapsed,
         winrate=winrate_of(value),
         score_lead=lead,
-        score_stdev=float(tree.stdev_sum[0]) / visits,
+        score_stdev=float(record["stdev_sum"]) / visits,
         utility=value + float(score_utility(lead, center, score)),
-        raw_winrate=winrate_of(float(tree.raw_value[0])),
-        raw_score_lead=float(tree.raw_lead[0]),
+        raw_winrate=winrate_of(float(record["raw_value"])),
+        raw_score_lead=float(record["raw_lead"]),
         is_final=is_final,
         moves=tuple(moves),
         ownership=owned.mean if report.ownership else None,
@@ -88,7 +90,7 @@ def _move_report(
         utility_lcb=child.lcb,
         order=order,
         pv=(child.move, *variation.moves),
-        pv_visits=(int(tree.visits[child.node]), *variation.visits),
+        pv_visits=(int(tree.nodes[child.node]["visits"]), *variation.visits),
         pv_edge_visits=(child.visits, *variation.edge_visits),
         # The child's ownership speaks for the other player.
         ownership=-owned.mean if report.moves_ownership and owned.mean is not None else None,
@@ -96,39 +98,34 @@ def _move_report(
     )
 
 
-def _unvisited_moves(tree: Tree, visited: list[MoveReport], wanted: int) -> list[MoveReport]:
+def _unvisited_moves(
+    tree: Tree, root: int, visited: list[MoveReport], wanted: int
+) -> list[MoveReport]:
     """Return further moves by their prior, so that there are as many as wanted if possible.
 
     Nothing is known about them but the prior; they are given the root's own evaluation.
     """
-    start = int(tree.edge_start[0])
+    record = tree.nodes[root]
+    value = float(record["raw_value"])
     seen = {move.point for move in visited}
-    found: list[MoveReport] = []
-    for edge in range(start, start + int(tree.n_edges[0])):  # in the order of their priors
-        point = int(tree.edge_move[edge])
-        if len(seen) >= wanted:
-            break
-        if point in seen:
-            continue
-        seen.add(point)
-        value = float(tree.raw_value[0])
-        found.append(
-            MoveReport(
-                point=point,
-                visits=0,
-                winrate=winrate_of(value),
-                score_lead=float(tree.raw_lead[0]),
-                score_stdev=float(tree.raw_stdev[0]),
-                utility=value,
-                prior=float(tree.edge_prior[edge]),
-                lcb=0.0,
-                order=len(visited) + len(found),
-                pv=(point,),
-                pv_visits=(0,),
-                pv_edge_visits=(0,),
-            )
+    unseen = [each for each in moves_by_prior(tree, root) if each[0] not in seen]
+    return [
+        MoveReport(
+            point=point,
+            visits=0,
+            winrate=winrate_of(value),
+            score_lead=float(record["raw_lead"]),
+            score_stdev=float(record["raw_stdev"]),
+            utility=value,
+            prior=prior,
+            lcb=0.0,
+            order=order,
+            pv=(point,),
+            pv_visits=(0,),
+            pv_edge_visits=(0,),
         )
-    return found
+        for order, (point, prior) in enumerate(unseen[: wanted - len(visited)], len(visited))
+    ]
 
 
 class _Owned(NamedTuple):

@@ -2,9 +2,9 @@
 
 One playout:
     descend     follow PUCT from the root to a new leaf           (puct.descend)
-    replay      play the path's moves on the worker's line         (leaf.replay)
+    prepare     play the path's moves on the worker's line         (leaf.prepare)
     evaluate    encode the position and ask the net                (evaluators)
-    expand      give the leaf its edges, sorted by prior           (tree.set_edges)
+    expand      give the leaf its moves and their priors           (tree.expand)
     backup      add the evaluation to every node of the path       (puct.backup)
 """
 
@@ -24,28 +24,33 @@ from gtp_engine.search.choice import Child, visited_children
 from gtp_engine.search.clarity import is_clear, is_settled
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import ScoreUtility, SearchParams
+from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
 from gtp_engine.search.reporting import analyze_tree, ownership_below
 from gtp_engine.search.tree import (
     EXPANDED,
+    N_NODES,
     Tree,
     add_node,
-    copy_subtree,
-    drop_edges,
+    capacity_within,
+    children_of,
+    clear_tree,
     find_child,
     grown,
-    largest_block,
+    moves_by_prior,
     new_tree,
-    node_bytes,
 )
 from gtp_engine.search.worker import Worker
 
 FIRST_NODES = 2048
-FIRST_EDGES = 64 * FIRST_NODES
-FIRST_CHILDREN = 16 * FIRST_NODES
-GROWTH = (2.0, 1.25)
-"""By which factor a full array grows; the next one is tried where memory is short."""
-EDGE_BYTES = 6
-CHILD_BYTES = 8
+"""Room of a new tree."""
+FEWEST_NODES = 64
+"""Room of a tree that is given no memory at all."""
+PRUNED_SHARE = 0.25
+"""At least this share of the nodes goes when a tree is pruned."""
+UNDO_PLIES = 8
+"""How many moves may be taken back without losing the tree."""
+NEVER = 1 << 31
+"""More visits than any node has."""
 CHECK_SECONDS = 0.05
 """How often a search looks whether its choice is still in doubt."""
 
@@ -75,7 +80,7 @@ class Search:
             params: The defaults when None.
             threads: Workers on the tree.
             batch: Leaves that each worker evaluates at once.
-            memory_mb: Room for the tree, in MiB; a full tree ends the search.
+            memory_mb: Room for the tree, in MiB; a full one loses what was visited least.
             seed: Fixes the symmetries drawn, and with one thread the whole search.
         """
         self.evaluator = evaluator
@@ -94,6 +99,7 @@ class Search:
         self._position: Position | None
         self._avoid: tuple[AvoidRule, ...]
         self._forbidden: frozenset[int]
+        self._planted_for: tuple[int, int, bool] | None
         self._error: Exception | None
         self.clear()
 
@@ -114,68 +120,70 @@ class Search:
         """
         restricted = frozenset(forbidden)
         fresh = avoid or self._avoid or self.params.root_noise_weight > 0
-        root = -1 if fresh else self._find_root(position, restricted)
+        trail = [] if fresh else self._find_trail(position, restricted)
         self._position = position.copy()
         self._avoid = avoid
         self._forbidden = restricted
         self._forbidden_mask = _point_mask(restricted)
-        if root < 0:
-            self._plant()
-        elif root > 0:
-            self._keep_subtree(root)
-        if self.tree.state[0] == EXPANDED and restricted:
-            drop_edges(self.tree, 0, self._forbidden_mask)
+        self._trail = trail[-1 - UNDO_PLIES :] or self._plant()
+        if restricted and self.tree.nodes[self.root]["state"] == EXPANDED:
+            drop_moves_at(self.tree, self.root, self._forbidden_mask)
+            self._trail = [self.root]  # what it has lost, those above have not
 
-    def _find_root(self, position: Position, forbidden: frozenset[int]) -> int:
-        """Return the node of a position that continues the present one; -1 if there is none."""
+    def _find_trail(self, position: Position, forbidden: frozenset[int]) -> list[int]:
+        """Return the nodes from the oldest one kept down to a position's; none if it has none."""
         old = self._position
         if old is None or not _same_game(old, position):
-            return -1
-        old_moves, moves = old.moves, position.moves
-        if moves[: len(old_moves)] != old_moves:
-            return -1
-        if len(moves) == len(old_moves):
-            # Moves left out before would be missing from the tree now.
-            is_same = old.to_play == position.to_play and self._forbidden <= forbidden
-            return 0 if is_same else -1
-        node = 0
-        color = old.to_play
-        for move in moves[len(old_moves) :]:
-            if move.color != color or self.tree.state[node] != EXPANDED:
-                return -1
-            node = int(find_child(self.tree, node, move.point))
-            if node < 0:
-                return -1
-            color = 3 - color
-        is_same = color == position.to_play and self.tree.state[node] == EXPANDED
-        return node if is_same else -1
+            return []
+        moves = position.moves
+        n_before = len(old.moves) - len(self._trail) + 1
+        if moves[:n_before] != old.moves[:n_before]:
+            return []
+        tree = self.tree
+        trail = self._trail[:1]
+        for move in moves[n_before:]:
+            record = tree.nodes[trail[-1]]
+            if move.color != record["to_play"] or record["state"] != EXPANDED:
+                return []
+            k = int(find_child(tree, trail[-1], move.point))
+            if k < 0:
+                return []
+            trail.append(int(tree.children[record["first_child"] + k]["node"]))
+        record = tree.nodes[trail[-1]]
+        if record["state"] != EXPANDED or record["to_play"] != position.to_play:
+            return []
+        if self._forbidden and trail[-1] != self.root:
+            return [trail[-1]] if self.root in trail else []
+        # Moves left out before would be missing from the tree now.
+        return trail if self._forbidden <= forbidden else []
 
-    def _keep_subtree(self, root: int) -> None:
-        area = self.tree.ownership.shape[1]
-        sizes = (len(self.tree.state), len(self.tree.edge_move), len(self.tree.child_node))
-        kept = new_tree(*sizes, area)
-        copy_subtree(kept, self.tree, root)
-        self.tree = kept
-
-    def _plant(self) -> None:
-        """Begin a new tree at the present position."""
+    def _plant(self) -> list[int]:
+        """Begin a new tree at the present position; return its root."""
         assert self._position is not None
-        area = self._position.area
-        nodes, edges, children = self._room_in_flight(area)
-        self.tree = new_tree(
-            FIRST_NODES + nodes,
-            FIRST_EDGES + edges,
-            FIRST_CHILDREN + children,
-            area if self.evaluator.has_ownership else 0,
-        )
-        add_node(self.tree, self._position.to_play)
+        width, height = self._position.width, self._position.height
+        has_ownership = self.evaluator.has_ownership
+        most = capacity_within(self.memory_bytes, width * height, has_ownership)
+        self._most_nodes = max(most, FEWEST_NODES)
+        if self._planted_for != (width, height, has_ownership):
+            self._planted_for = (width, height, has_ownership)
+            first = min(FIRST_NODES, self._most_nodes)
+            self.tree = new_tree(first, width, height, has_ownership)
+        clear_tree(self.tree)
+        return [int(add_node(self.tree, self._position.to_play))]
 
     def clear(self) -> None:
         """Forget the tree and the position."""
         self._position = None
         self._avoid = ()
         self._forbidden = frozenset()
-        self.tree = new_tree(1, 1, 1, 0)
+        self._trail = [0]
+        self._planted_for = None
+        self.tree = new_tree(1, 1, 1, False)
+
+    @property
+    def root(self) -> int:
+        """The node of the position."""
+        return self._trail[-1]
 
     # Running ------------------------------------------------------------------------------------
 
@@ -195,7 +203,7 @@ class Search:
         assert self._position is not None, "set_position comes first"
         try:
             self._begin(limits, report or ReportRequest())
-            if self.tree.state[0] != EXPANDED:
+            if self.tree.nodes[self.root]["state"] != EXPANDED:
                 self._workers[0].evaluate_root()
                 self._playouts = 1
             self.score = self._centered_score_utility()
@@ -231,7 +239,7 @@ class Search:
         self._error = None
         self.numbers = self.params.numbers
         for worker in self._workers:
-            worker.begin(self._position)
+            worker.begin(self._position, self._trail)
 
     def _run_workers(self) -> None:
         """Search with all workers, the first one in this thread."""
@@ -279,7 +287,7 @@ class Search:
     def _is_enough(self, elapsed: float, soft_seconds: float) -> bool:
         """Whether a search may end before its hard limits."""
         children = self.children()
-        if int(self.tree.n_edges[0]) == 1:
+        if len(self.root_moves()) == 1:
             return True
         if not children or self._playouts == 0:
             return elapsed >= soft_seconds
@@ -299,56 +307,61 @@ class Search:
         limits = self._limits
         if limits.playouts is not None and self._playouts >= limits.playouts:
             return False
-        if limits.visits is not None:
-            in_flight = int(self.tree.visits[0] + self.tree.pending[0])
-            if in_flight >= limits.visits:
-                return False
+        if limits.visits is not None and self._visits_in_flight() >= limits.visits:
+            return False
         seconds = limits.seconds
         return seconds is None or time.monotonic() < self._started + seconds
 
-    def claim_playout(self) -> bool:
-        """Count a playout that is about to start; False if none may. The lock is held."""
+    def allowed_playouts(self) -> int:
+        """Return how many playouts may start now. The lock is held."""
         if not self.goes_on():
-            return False
-        self._playouts += 1
-        return True
+            return 0
+        limits = self._limits
+        left = 1 << 30
+        if limits.playouts is not None:
+            left = limits.playouts - self._playouts
+        if limits.visits is not None:
+            left = min(left, limits.visits - self._visits_in_flight())
+        return left
 
-    def return_playout(self) -> None:
-        """Take back a playout that found its leaf in flight. The lock is held."""
-        self._playouts -= 1
-        self.collisions += 1
+    def count_playouts(self, n: int, *, collided: bool) -> None:
+        """Count playouts that have begun, and a descent that found its leaf in flight.
 
-    def make_room(self) -> None:
-        """Make sure that all leaves that may be in flight fit, or end the search.
-
-        The lock is held. The workers' slots together are provided for whenever one of them sets
-        out, so that no back-up has to grow the tree.
+        The lock is held.
         """
+        self._playouts += n
+        self.collisions += collided
+
+    def _visits_in_flight(self) -> int:
+        """Return the root's visits, those in flight counted."""
+        record = self.tree.nodes[self.root]
+        return int(record["visits"]) + int(record["pending"])
+
+    def make_room(self) -> bool:
+        """Make room in a full tree; False if all of it is in flight. The lock is held.
+
+        What lies aside from the moves played goes first. If that does not help much, the tree
+        grows; where it must not, the nodes that were visited least go.
+        """
+        trail = np.array(self._trail, np.int32)
         tree = self.tree
-        assert self._position is not None
-        room = self._room_in_flight(self._position.area)
-        need = [int(used) + more for used, more in zip(tree.used, room, strict=True)]
-        have = [len(tree.state), len(tree.edge_move), len(tree.child_node)]
-        if all(n <= h for n, h in zip(need, have, strict=True)):
-            return
-        for factor in GROWTH:
-            larger = [
-                h if n <= h else max(int(factor * h), n) for n, h in zip(need, have, strict=True)
-            ]
-            if self._tree_bytes(*larger) <= self.memory_bytes:
-                self.tree = grown(tree, *larger)
-                return
-        self._over = True
+        capacity = len(tree.nodes)
+        prune(tree, trail, NEVER, 0)
+        if tree.counts[N_NODES] <= (1.0 - PRUNED_SHARE) * capacity:
+            return True
+        if capacity < self._most_nodes:
+            self.tree = grown(tree, self._next_capacity(capacity))
+            return True
+        prune(tree, trail, NEVER, visits_to_stay(tree, PRUNED_SHARE))
+        return bool(tree.counts[N_NODES] < capacity)
 
-    def _room_in_flight(self, area: int) -> tuple[int, int, int]:
-        """Return the nodes, edges and children that all workers' leaves may take up."""
-        leaves = len(self._workers) * self._batch
-        # A new child may need a larger block for its parent.
-        return leaves, leaves * (area + 1), leaves * largest_block(area)
+    def _next_capacity(self, capacity: int) -> int:
+        """Return twice the capacity, or the most if that would be too near to it.
 
-    def _tree_bytes(self, nodes: int, edges: int, children: int) -> int:
-        area = self.tree.ownership.shape[1]
-        return nodes * node_bytes(area) + edges * EDGE_BYTES + children * CHILD_BYTES
+        Old and new nodes are in memory together while a tree grows, so the last step must begin
+        at no more than half the most. Room that was never used takes no memory.
+        """
+        return self._most_nodes if 4 * capacity > self._most_nodes else 2 * capacity
 
     @property
     def is_restricted(self) -> bool:
@@ -389,7 +402,7 @@ class Search:
 
     def children(self) -> list[Child]:
         """Return the root's visited children."""
-        return visited_children(self.tree, 0, self.score, self.params)
+        return visited_children(self.tree, self.root, self.score, self.params)
 
     def analysis(self, report: ReportRequest, *, is_final: bool = False) -> Analysis:
         """Return the present state of the search."""
@@ -397,6 +410,7 @@ class Search:
         with self.lock:
             return analyze_tree(
                 self.tree,
+                self.root,
                 self._position,
                 self.score,
                 self.params,
@@ -409,39 +423,35 @@ class Search:
     @property
     def to_play(self) -> int:
         """Who is to move at the root."""
-        return int(self.tree.to_play[0])
+        return int(self.tree.nodes[self.root]["to_play"])
 
     def root_moves(self) -> list[int]:
         """Return the moves considered at the root, by descending prior."""
-        start = int(self.tree.edge_start[0])
-        return [int(move) for move in self.tree.edge_move[start : start + self.tree.n_edges[0]]]
+        return [move for move, _ in moves_by_prior(self.tree, self.root)]
 
     def favourites(self) -> list[int]:
         """Return the moves that the tree already knows at the root, most visited first."""
-        tree = self.tree
-        if tree.state[0] != EXPANDED:
+        if self.tree.nodes[self.root]["state"] != EXPANDED:
             return []
-        n_edges, first_child = int(tree.n_children[0]), int(tree.child_start[0])
-        visits = [int(tree.child_visits[first_child + k]) for k in range(n_edges)]
-        moves = self.root_moves()
-        by_visits = sorted(range(len(visits)), key=lambda k: -visits[k])
-        return [moves[k] for k in by_visits] + moves[len(visits) :]
+        tried = sorted(children_of(self.tree, self.root), key=lambda each: -int(each["visits"]))
+        found = [int(each["move"]) for each in tried]
+        return found + [move for move in self.root_moves() if move not in found]
 
     def ownership(self) -> npt.NDArray[np.float32] | None:
         """Return the ownership expected at the root, for the player to move; None without."""
         assert self._position is not None
-        return ownership_below(self.tree, 0, self._position)
+        return ownership_below(self.tree, self.root, self._position)
 
     def _centered_score_utility(self) -> ScoreUtility:
         assert self._position is not None
-        tree = self.tree
-        lead = float(tree.lead_sum[0]) / max(1, int(tree.visits[0]))
+        record = self.tree.nodes[self.root]
+        lead = float(record["lead_sum"]) / max(1, int(record["visits"]))
         params = self.params
         return ScoreUtility(
             float(params.score_utility),
             float(params.dynamic_score_utility),
             float(params.score_scale * 2.0 * self._position.area**0.5),
-            lead if tree.to_play[0] == 2 else -lead,
+            lead if record["to_play"] == 2 else -lead,
         )
 
 

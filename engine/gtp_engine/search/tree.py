@@ -1,19 +1,24 @@
-"""The search tree as parallel arrays, and the kernels that grow it.
+"""The search tree as arrays of records, and the kernels that grow it.
 
-    node i                      edges of node i                children of node i
-    +---------------+           (pool, sorted by prior)        (pool, grows by doubling)
-    | visits, sums  |           +------+------+------+         +-----+-----+
-    | edge_start  --+---------->| move | move | move | ...     |node |node | ...
-    | n_edges       |           | prior| prior| prior|         |visit|visit|
-    | child_start --+---------------------------------------->+-----+-----+
-    +---------------+
+    nodes[i]                   children of node i (a block that grows by doubling)
+    +----------------+         +------------------+------------------+----
+    | visits, sums   |         | node, move       | node, move       | ...
+    | first_child  --+-------->| prior, visits    | prior, visits    |
+    | untried, ...   |         | sums             | sums             |
+    +----------------+         +------------------+------------------+----
+    priors[i]      [A + 1] codes of the moves that are not children, by action; 0 elsewhere
+    ownership[i]   [A] of the board
 
-Edges stand in descending order of their prior. All unvisited children of a node are rated alike
-but for the prior, so the best unvisited one is always the first: the visited children are a
-prefix of the edges, child k belongs to edge k, and selection never looks beyond the first
-unvisited edge. Nodes hold no pointer to a parent; a playout keeps its own path.
+All untried moves of a node are rated alike but for the prior, so selection needs to know only the
+best of them: the node names it, and when it becomes a child the row of priors is looked through
+for the next one. Nothing is sorted, and every node takes the same room, so that a node which is
+dropped makes place for any other.
 
-Sums at a node speak for the player to move at that node.
+What a parent has seen of a child stands in the parent's block too, side by side with what it has
+seen of the others: selection reads one block and no other node. Nodes hold no pointer to a
+parent; a playout keeps its own path.
+
+Sums at a node, and at the record of a child, speak for the player to move at that (child) node.
 """
 
 from typing import Any, NamedTuple
@@ -21,109 +26,139 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.go.coords import PASS, action_to_point, point_to_action
+from gtp_engine.go.jit import inline_kernel, int64, kernel
 
-NEW, EXPANDED, TERMINAL = 0, 1, 2
-"""States of a node: in flight, with edges, and the end of a game."""
+NEW, EXPANDED, TERMINAL, FREE = 0, 1, 2, 3
+"""States of a node: in flight, with moves, the end of a game, and room for another."""
 
-N_FREE_CLASSES = 12
-"""Children blocks hold 1, 2, 4 ... 2048 children."""
+NODE = np.dtype(
+    [
+        ("value_sum", np.float64),
+        ("value_sq_sum", np.float64),
+        ("lead_sum", np.float64),
+        ("stdev_sum", np.float64),
+        ("visits", np.int32),
+        ("pending", np.int32),  # descents in flight through the node
+        ("first_child", np.int32),  # where its block begins; of a free node, the next free one
+        ("raw_value", np.float32),  # the evaluation of the node itself
+        ("raw_lead", np.float32),
+        ("raw_stdev", np.float32),
+        ("untried_prior", np.float32),
+        ("untried", np.int16),  # action of the best move that is no child; -1 for none
+        ("n_children", np.int16),
+        ("block_class", np.int8),  # the block holds 2 ** class children; -1 is no block
+        ("state", np.uint8),
+        ("to_play", np.uint8),
+    ],
+    align=True,
+)
+
+CHILD = np.dtype(
+    [
+        ("value_sum", np.float64),
+        ("lead_sum", np.float64),
+        ("node", np.int32),  # the child; of a free block, the next free one
+        ("visits", np.int32),  # playouts that took this way
+        ("prior", np.float32),
+        ("move", np.int16),  # as a point; PASS is 0
+        ("pending", np.int16),  # descents in flight
+    ],
+    align=True,
+)
+
+NodeRecord = Any
+"""A numpy record of dtype NODE."""
+ChildRecord = Any
+"""A numpy record of dtype CHILD."""
+
+# What the entries of `Tree.counts` mean.
+N_NODES = 0
+"""Nodes in use."""
+REACHED = 1
+"""Nodes that were ever used."""
+FREE_NODE = 2
+"""First free one among these; -1 for none."""
+N_CHILDREN = 3
+"""Records of children taken up by blocks, free blocks among them."""
+_WIDTH = 4
+FREE_BLOCKS = 5
+"""First free block of each class; -1 for none."""
+_N_CLASSES = 12
+"""Blocks hold 1, 2, 4 ... 2048 children."""
+
+CHILDREN_PER_NODE = 2
+"""Records of children for each node. A block is at least half full, and each node has one parent;
+smaller blocks that were outgrown are used again."""
 
 
 class Tree(NamedTuple):
-    """Parallel arrays of nodes, edges and children, and their fill."""
+    """Nodes, their children and their rows, for boards with A points."""
 
-    # Nodes, [node_capacity]
-    state: npt.NDArray[np.uint8]
-    to_play: npt.NDArray[np.uint8]
-    visits: npt.NDArray[np.int32]
-    pending: npt.NDArray[np.int32]
-    """Descents in flight through the node."""
-    value_sum: npt.NDArray[np.float64]
-    value_sq_sum: npt.NDArray[np.float64]
-    lead_sum: npt.NDArray[np.float64]
-    stdev_sum: npt.NDArray[np.float64]
-    raw_value: npt.NDArray[np.float32]
-    """The evaluation of the node itself."""
-    raw_lead: npt.NDArray[np.float32]
-    raw_stdev: npt.NDArray[np.float32]
-    edge_start: npt.NDArray[np.int64]
-    n_edges: npt.NDArray[np.int16]
-    child_start: npt.NDArray[np.int64]
-    n_children: npt.NDArray[np.int16]
-    child_class: npt.NDArray[np.int8]
-    """The block of children holds 2 ** class of them; -1 is no block."""
+    nodes: npt.NDArray[Any]
+    """[capacity] of NODE."""
+    children: npt.NDArray[Any]
+    """[CHILDREN_PER_NODE * capacity + a block] of CHILD."""
+    priors: npt.NDArray[np.uint16]
+    """[capacity, A + 1] codes of the priors of untried moves, by action; see `prior_codes`."""
     ownership: npt.NDArray[np.int8]
-    """[node_capacity, area], 127 is certainly the mover's; [node_capacity, 0] when not kept."""
-    # Edges, [edge_capacity]
-    edge_move: npt.NDArray[np.int16]
-    """The move as a point; PASS is 0."""
-    edge_prior: npt.NDArray[np.float32]
-    # Children, [child_capacity]
-    child_node: npt.NDArray[np.int32]
-    child_visits: npt.NDArray[np.int32]
-    free_blocks: npt.NDArray[np.int64]
-    """[N_FREE_CLASSES] first free block of a class, -1 for none; linked through child_node."""
-    # Fill, [3]: nodes, edges, children in use
-    used: npt.NDArray[np.int64]
+    """[capacity, A], 127 is certainly the mover's; [capacity, 0] when not kept."""
+    counts: npt.NDArray[np.int64]
+    """How much is in use, and the width of the board."""
 
 
-def new_tree(nodes: int, edges: int, children: int, area: int) -> Tree:
-    """Return an empty tree with this much room; area 0 keeps no ownership."""
+def new_tree(capacity: int, width: int, height: int, has_ownership: bool) -> Tree:
+    """Return an empty tree with room for this many nodes."""
+    area = width * height
+    tree = Tree(
+        nodes=np.zeros(capacity, NODE),
+        children=np.zeros(CHILDREN_PER_NODE * capacity + 2 * largest_block(area), CHILD),
+        priors=np.zeros((capacity, area + 1), np.uint16),
+        ownership=np.zeros((capacity, area if has_ownership else 0), np.int8),
+        counts=np.zeros(FREE_BLOCKS + _N_CLASSES, np.int64),
+    )
+    tree.counts[_WIDTH] = width
+    clear_tree(tree)
+    return tree
+
+
+def clear_tree(tree: Tree) -> None:
+    """Forget all nodes."""
+    tree.counts[[N_NODES, REACHED, N_CHILDREN]] = 0
+    tree.counts[FREE_NODE] = -1
+    tree.counts[FREE_BLOCKS:] = -1
+
+
+def capacity_within(memory: int, area: int, has_ownership: bool) -> int:
+    """Return for how many nodes a tree has room within so many bytes; 0 at least.
+
+    What `pruning.prune` needs while it works is part of the bill.
+    """
+    scratch = CHILDREN_PER_NODE * CHILD.itemsize + 3 * 4
+    a_node = NODE.itemsize + CHILDREN_PER_NODE * CHILD.itemsize + 2 * (area + 1) + scratch
+    blocks = 2 * largest_block(area) * CHILD.itemsize
+    return max(0, memory - blocks) // (a_node + (area if has_ownership else 0))
+
+
+def grown(tree: Tree, capacity: int) -> Tree:
+    """Return a tree with room for this many nodes and the same content.
+
+    It takes the place of the old one.
+    """
+    more = capacity - len(tree.nodes)
     return Tree(
-        state=np.zeros(nodes, np.uint8),
-        to_play=np.zeros(nodes, np.uint8),
-        visits=np.zeros(nodes, np.int32),
-        pending=np.zeros(nodes, np.int32),
-        value_sum=np.zeros(nodes),
-        value_sq_sum=np.zeros(nodes),
-        lead_sum=np.zeros(nodes),
-        stdev_sum=np.zeros(nodes),
-        raw_value=np.zeros(nodes, np.float32),
-        raw_lead=np.zeros(nodes, np.float32),
-        raw_stdev=np.zeros(nodes, np.float32),
-        edge_start=np.zeros(nodes, np.int64),
-        n_edges=np.zeros(nodes, np.int16),
-        child_start=np.zeros(nodes, np.int64),
-        n_children=np.zeros(nodes, np.int16),
-        child_class=np.full(nodes, -1, np.int8),
-        ownership=np.zeros((nodes, area), np.int8),
-        edge_move=np.zeros(edges, np.int16),
-        edge_prior=np.zeros(edges, np.float32),
-        child_node=np.zeros(children, np.int32),
-        child_visits=np.zeros(children, np.int32),
-        free_blocks=np.full(N_FREE_CLASSES, -1, np.int64),
-        used=np.zeros(3, np.int64),
+        _longer(tree.nodes, more),
+        _longer(tree.children, CHILDREN_PER_NODE * more),
+        _longer(tree.priors, more),
+        _longer(tree.ownership, more),
+        tree.counts,
     )
 
 
-def node_bytes(area: int) -> int:
-    """Return the bytes of one node's own arrays."""
-    return 2 * 1 + 2 * 4 + 4 * 8 + 3 * 4 + 2 * 8 + 2 * 2 + 1 + area
-
-
-_NODE_ARRAYS = Tree._fields[: Tree._fields.index("edge_move")]
-_EDGE_ARRAYS = ("edge_move", "edge_prior")
-_CHILD_ARRAYS = ("child_node", "child_visits")
-
-
-def grown(tree: Tree, nodes: int, edges: int, children: int) -> Tree:
-    """Return a tree with this much room and the same content; it takes the place of the old one.
-
-    Arrays that are long enough already are shared, not copied.
-    """
-    lengths = dict.fromkeys(_NODE_ARRAYS, nodes)
-    lengths |= dict.fromkeys(_EDGE_ARRAYS, edges) | dict.fromkeys(_CHILD_ARRAYS, children)
-    arrays = tree._asdict()
-    return Tree(**arrays | {name: _longer(arrays[name], lengths[name]) for name in lengths})
-
-
-def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
-    """Return an array with room for this many rows, the old ones first."""
-    if length <= len(array):
-        return array
-    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+def _longer(array: npt.NDArray[Any], more: int) -> npt.NDArray[Any]:
+    """Return an array with room for so many more rows, the old ones first."""
+    longer = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
 
@@ -133,190 +168,168 @@ def largest_block(area: int) -> int:
     return 1 << area.bit_length()
 
 
+@inline_kernel
+def has_room(tree: Tree) -> bool:
+    """Whether one more child fits in, wherever it may be."""
+    block = int64(1)
+    while block < tree.priors.shape[1]:
+        block *= 2
+    return bool(
+        tree.counts[N_NODES] < tree.nodes.shape[0]
+        and tree.counts[N_CHILDREN] + block <= tree.children.shape[0]
+    )
+
+
+@inline_kernel
+def action_of(tree: Tree, move: int) -> int:
+    """Return the action of a move on the tree's board."""
+    if move == PASS:
+        return int64(tree.priors.shape[1] - 1)
+    width = tree.counts[_WIDTH]
+    row = int64(np.uint32(move) // np.uint32(width + 1))  # half the time of a signed division
+    return move - row - width - 1
+
+
+@inline_kernel
+def move_of(tree: Tree, action: int) -> int:
+    """Return the move of an action on the tree's board."""
+    if action == tree.priors.shape[1] - 1:
+        return int64(PASS)
+    width = tree.counts[_WIDTH]
+    return action + action // width + width + 2
+
+
 @kernel
 def add_node(tree: Tree, to_play: int) -> int:
-    """Append a node in state NEW; return its index. The caller has made sure of the room."""
-    node = tree.used[0]
-    tree.used[0] = node + 1
-    tree.state[node] = NEW
-    tree.to_play[node] = to_play
-    tree.visits[node] = 0
-    tree.pending[node] = 0
-    tree.value_sum[node] = 0.0
-    tree.value_sq_sum[node] = 0.0
-    tree.lead_sum[node] = 0.0
-    tree.stdev_sum[node] = 0.0
-    tree.n_edges[node] = 0
-    tree.n_children[node] = 0
-    tree.child_class[node] = -1
+    """Add a node in state NEW; return its index. The caller has made sure of the room."""
+    node = tree.counts[FREE_NODE]
+    if node >= 0:
+        tree.counts[FREE_NODE] = tree.nodes[node]["first_child"]
+    else:
+        node = tree.counts[REACHED]
+        tree.counts[REACHED] = node + 1
+    tree.counts[N_NODES] += 1
+    record = tree.nodes[node]
+    record["state"] = NEW
+    record["to_play"] = to_play
+    record["visits"] = 0
+    record["pending"] = 0
+    record["value_sum"] = 0.0
+    record["value_sq_sum"] = 0.0
+    record["lead_sum"] = 0.0
+    record["stdev_sum"] = 0.0
+    record["n_children"] = 0
+    record["block_class"] = -1
+    record["untried"] = -1
     return node
 
 
 @kernel
-def _take_block(tree: Tree, size_class: int) -> int:
-    """Return the start of a free block of 2 ** size_class children."""
-    start = tree.free_blocks[size_class]
+def _take_block(tree: Tree, block_class: int) -> int:
+    """Return the start of a free block of 2 ** block_class children."""
+    start = tree.counts[FREE_BLOCKS + block_class]
     if start >= 0:
-        tree.free_blocks[size_class] = tree.child_node[start]
+        tree.counts[FREE_BLOCKS + block_class] = tree.children[start]["node"]
         return start
-    start = tree.used[2]
-    tree.used[2] = start + (1 << size_class)
+    start = tree.counts[N_CHILDREN]
+    tree.counts[N_CHILDREN] = start + (1 << block_class)
     return start
 
 
 @kernel
-def add_child(tree: Tree, node: int, to_play: int) -> int:
-    """Make the node's first unvisited edge a child; return the new node."""
-    k = int64(tree.n_children[node])
-    size_class = int64(tree.child_class[node])
-    if size_class < 0 or k == (1 << size_class):
-        start = _take_block(tree, size_class + 1)
-        old = tree.child_start[node]
-        for i in range(k):
-            tree.child_node[start + i] = tree.child_node[old + i]
-            tree.child_visits[start + i] = tree.child_visits[old + i]
-        if size_class >= 0:
-            tree.child_node[old] = tree.free_blocks[size_class]
-            tree.free_blocks[size_class] = old
-        tree.child_start[node] = start
-        tree.child_class[node] = size_class + 1
-    child = add_node(tree, to_play)
-    slot = tree.child_start[node] + k
-    tree.child_node[slot] = child
-    tree.child_visits[slot] = 0
-    tree.n_children[node] = k + 1
+def _enlarge_block(tree: Tree, record: NodeRecord) -> None:
+    """Move a node's children to a block of twice the size."""
+    block_class = int64(record["block_class"])
+    start = _take_block(tree, block_class + 1)
+    old = int64(record["first_child"])
+    if block_class >= 0:
+        for k in range(record["n_children"]):
+            tree.children[start + k] = tree.children[old + k]
+        tree.children[old]["node"] = tree.counts[FREE_BLOCKS + block_class]
+        tree.counts[FREE_BLOCKS + block_class] = old
+    record["first_child"] = start
+    record["block_class"] = block_class + 1
+
+
+@kernel
+def find_untried(tree: Tree, node: int) -> None:
+    """Look for a node's best untried move; among equals, the first action."""
+    row = tree.priors[node]
+    record = tree.nodes[node]
+    best = np.uint16(0)
+    for action in range(row.shape[0]):
+        best = max(best, row[action])
+    record["untried"] = -1
+    if best == 0:
+        return
+    for action in range(row.shape[0]):
+        if row[action] == best:
+            record["untried"] = action
+            record["untried_prior"] = coded_prior(int64(best))
+            return
+
+
+@kernel
+def add_child(tree: Tree, node: int) -> int:
+    """Make a node's best untried move a child; return the new node."""
+    record = tree.nodes[node]
+    k = int64(record["n_children"])
+    if record["block_class"] < 0 or k == (1 << int64(record["block_class"])):
+        _enlarge_block(tree, record)
+    child = add_node(tree, 3 - int64(record["to_play"]))
+    action = int64(record["untried"])
+    edge = tree.children[int64(record["first_child"]) + k]
+    edge["node"] = child
+    edge["move"] = move_of(tree, action)
+    edge["prior"] = record["untried_prior"]
+    edge["visits"] = 0
+    edge["pending"] = 0
+    edge["value_sum"] = 0.0
+    edge["lead_sum"] = 0.0
+    record["n_children"] = k + 1
+    tree.priors[node, action] = 0
+    find_untried(tree, node)
     return child
 
 
 @kernel
-def set_edges(
+def expand(
     tree: Tree, node: int, moves: npt.NDArray[np.int16], priors: npt.NDArray[np.float32], n: int
 ) -> None:
-    """Give a node its edges, sorted by descending prior; ties stay in the order given."""
-    start = tree.used[1]
-    tree.used[1] = start + n
-    tree.edge_start[node] = start
-    tree.n_edges[node] = n
-    order = np.argsort(-priors[:n], kind="mergesort")
+    """Give a node its moves, all of them untried."""
+    row = tree.priors[node]
+    row[:] = 0
     for i in range(n):
-        tree.edge_move[start + i] = moves[order[i]]
-        tree.edge_prior[start + i] = priors[order[i]]
-    tree.state[node] = EXPANDED
+        row[action_of(tree, int64(moves[i]))] = prior_code(priors[i])
+    tree.nodes[node]["state"] = EXPANDED
+    find_untried(tree, node)
 
 
 @kernel
 def find_child(tree: Tree, node: int, move: int) -> int:
-    """Return the child a move leads to; -1 if it was never visited."""
-    start = tree.edge_start[node]
-    for k in range(tree.n_children[node]):
-        if tree.edge_move[start + k] == move:
-            return int64(tree.child_node[tree.child_start[node] + k])
+    """Return the index among a node's children of the one a move leads to; -1 if untried."""
+    first = int64(tree.nodes[node]["first_child"])
+    for k in range(tree.nodes[node]["n_children"]):
+        if tree.children[first + k]["move"] == move:
+            return int64(k)
     return int64(-1)
 
 
-@kernel
-def copy_subtree(target: Tree, source: Tree, root: int) -> None:
-    """Copy the subtree below a node into an empty tree, where it becomes node 0.
-
-    Breadth first: a node's copy is appended when its parent is read, so that the target itself
-    is the queue of what is still to be read. The target has the room.
-    """
-    origin = np.empty(source.used[0], np.int64)
-    origin[0] = root
-    add_node(target, source.to_play[root])
-    read = 0
-    while read < target.used[0]:
-        old = origin[read]
-        _copy_node(target, read, source, old)
-        n_children = int64(source.n_children[old])
-        if n_children > 0:
-            size_class = int64(source.child_class[old])
-            start = _take_block(target, size_class)
-            target.child_start[read] = start
-            target.child_class[read] = size_class
-            target.n_children[read] = n_children
-            for k in range(n_children):
-                old_slot = source.child_start[old] + k
-                child = int64(source.child_node[old_slot])
-                copied = add_node(target, source.to_play[child])
-                origin[copied] = child
-                target.child_node[start + k] = copied
-                target.child_visits[start + k] = source.child_visits[old_slot]
-        read += 1
+def children_of(tree: Tree, node: int) -> npt.NDArray[Any]:
+    """Return [n] of CHILD, a node's children in the order in which they were tried."""
+    first = int(tree.nodes[node]["first_child"])
+    return tree.children[first : first + int(tree.nodes[node]["n_children"])]
 
 
-@kernel
-def _copy_node(target: Tree, new: int, source: Tree, old: int) -> None:
-    """Copy a node's own numbers and its edges."""
-    target.state[new] = source.state[old]
-    target.visits[new] = source.visits[old]
-    target.value_sum[new] = source.value_sum[old]
-    target.value_sq_sum[new] = source.value_sq_sum[old]
-    target.lead_sum[new] = source.lead_sum[old]
-    target.stdev_sum[new] = source.stdev_sum[old]
-    target.raw_value[new] = source.raw_value[old]
-    target.raw_lead[new] = source.raw_lead[old]
-    target.raw_stdev[new] = source.raw_stdev[old]
-    target.ownership[new] = source.ownership[old]
-    n = int64(source.n_edges[old])
-    start = target.used[1]
-    target.used[1] = start + n
-    target.edge_start[new] = start
-    target.n_edges[new] = n
-    first = source.edge_start[old]
-    for i in range(n):
-        target.edge_move[start + i] = source.edge_move[first + i]
-        target.edge_prior[start + i] = source.edge_prior[first + i]
-
-
-@kernel
-def _take_out(tree: Tree, node: int, child: int, visits: int) -> None:
-    """Forget what a child has added to a node's visits and sums."""
-    tree.visits[node] -= visits
-    tree.value_sum[node] += tree.value_sum[child]
-    tree.value_sq_sum[node] -= tree.value_sq_sum[child]
-    tree.lead_sum[node] += tree.lead_sum[child]
-    tree.stdev_sum[node] -= tree.stdev_sum[child]
-
-
-@kernel
-def drop_edges(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
-    """Remove a node's edges to forbidden moves, and their visits; the order stays.
-
-    A pass is what remains if nothing else does.
-
-    Args:
-        tree: The tree; nothing is in flight.
-        node: An expanded node.
-        forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
-    """
-    start = tree.edge_start[node]
-    block = tree.child_start[node]
-    n_children = int64(tree.n_children[node])
-    kept = 0
-    kept_children = 0
-    total = 0.0
-    for i in range(tree.n_edges[node]):
-        if forbidden[tree.edge_move[start + i]]:
-            if i < n_children:
-                child = int64(tree.child_node[block + i])
-                _take_out(tree, node, child, int64(tree.child_visits[block + i]))
-            continue
-        tree.edge_move[start + kept] = tree.edge_move[start + i]
-        tree.edge_prior[start + kept] = tree.edge_prior[start + i]
-        total += tree.edge_prior[start + kept]
-        if i < n_children:
-            tree.child_node[block + kept_children] = tree.child_node[block + i]
-            tree.child_visits[block + kept_children] = tree.child_visits[block + i]
-            kept_children += 1
-        kept += 1
-    if kept == 0:
-        tree.edge_move[start] = PASS
-        tree.edge_prior[start] = 1.0
-        kept = 1
-        total = 1.0
-    tree.n_edges[node] = kept
-    tree.n_children[node] = kept_children
-    if total > 0.0:
-        for i in range(kept):
-            tree.edge_prior[start + i] = np.float32(tree.edge_prior[start + i] / total)
+def moves_by_prior(tree: Tree, node: int) -> list[tuple[int, float]]:
+    """Return every move of a node with its prior, the highest first; among equals, by action."""
+    area = tree.priors.shape[1] - 1
+    width = int(tree.counts[_WIDTH])
+    codes = np.zeros(area + 1, np.uint32)
+    if tree.nodes[node]["untried"] >= 0:
+        codes[:] = tree.priors[node]
+    priors = (codes << 14).view(np.float32)
+    for child in children_of(tree, node):
+        priors[point_to_action(int(child["move"]), width, area // width)] = child["prior"]
+    order = np.argsort(-priors, kind="stable")[: np.count_nonzero(priors)].tolist()
+    return [(action_to_point(i, width, area // width), float(priors[i])) for i in order]

@@ -1,0 +1,187 @@
+"""Take nodes out of a tree: what lies outside of the part in use, what was visited least, and
+moves that are not wanted."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.go.coords import PASS
+from gtp_engine.go.jit import inline_kernel, int64, kernel
+from gtp_engine.search.tree import (
+    CHILD,
+    FREE,
+    FREE_BLOCKS,
+    FREE_NODE,
+    N_CHILDREN,
+    N_NODES,
+    REACHED,
+    ChildRecord,
+    NodeRecord,
+    Tree,
+    action_of,
+    find_untried,
+    move_of,
+)
+
+
+@inline_kernel
+def _is_on_trail(trail: npt.NDArray[np.int32], node: int) -> bool:
+    for one in trail:  # noqa: SIM110  (kernels compile no generators)
+        if one == node:
+            return True
+    return False
+
+
+@kernel
+def prune(tree: Tree, trail: npt.NDArray[np.int32], fewest_aside: int, fewest: int) -> None:
+    """Drop nodes with too few visits, and those that the trail does not lead to.
+
+    A move whose child is dropped is untried again. Visits and sums of the nodes that stay remain
+    what they are, and their indices and the order of children too.
+
+    Args:
+        tree: The tree.
+        trail: Nodes from an ancestor of the root down to the root; all of them stay.
+        fewest_aside: Visits without which children of the root's ancestors are dropped.
+        fewest: The same for nodes below the root, and for all others. Where a descent is in
+            flight, nothing is dropped.
+    """
+    # 1. Find out what stays, parents before their children, and copy the blocks of children
+    # one behind the other; in the tree there may be gaps between them.
+    kept = np.empty(tree.counts[N_NODES], np.int32)
+    blocks = np.empty(tree.counts[N_CHILDREN], CHILD)
+    kept[0] = trail[0]
+    root = trail[trail.shape[0] - 1]
+    n_kept = 1
+    n_children = 0
+    at = 0
+    while at < n_kept:
+        record = tree.nodes[kept[at]]
+        first = n_children
+        dropped = False
+        is_above = kept[at] != root and _is_on_trail(trail, int64(kept[at]))
+        enough = fewest_aside if is_above else fewest
+        for k in range(record["n_children"]):
+            edge = tree.children[int64(record["first_child"]) + k]
+            child = tree.nodes[edge["node"]]
+            stays = child["visits"] >= enough or child["pending"] != 0
+            if not stays and not (is_above and _is_on_trail(trail, int64(edge["node"]))):
+                code = prior_code(edge["prior"])
+                tree.priors[kept[at], action_of(tree, int64(edge["move"]))] = code
+                dropped = True
+            else:
+                blocks[n_children] = edge
+                kept[n_kept] = edge["node"]
+                n_children += 1
+                n_kept += 1
+        record["n_children"] = n_children - first
+        if dropped:
+            find_untried(tree, int64(kept[at]))
+        at += 1
+
+    # 2. Put the blocks back without gaps.
+    _put_back(tree, kept[:n_kept], blocks)
+
+    # 3. All other nodes are free.
+    is_kept = np.zeros(tree.counts[REACHED], np.bool_)
+    for i in range(n_kept):
+        is_kept[kept[i]] = True
+    tree.counts[FREE_NODE] = -1
+    for node in range(tree.counts[REACHED] - 1, -1, -1):
+        if not is_kept[node]:
+            tree.nodes[node]["state"] = FREE
+            tree.nodes[node]["pending"] = 0
+            tree.nodes[node]["first_child"] = tree.counts[FREE_NODE]
+            tree.counts[FREE_NODE] = node
+    tree.counts[N_NODES] = n_kept
+
+
+@kernel
+def _put_back(tree: Tree, kept: npt.NDArray[np.int32], blocks: npt.NDArray[Any]) -> None:
+    """Fill the tree's children anew from blocks in the order of the nodes they belong to."""
+    tree.counts[FREE_BLOCKS:] = -1
+    used = 0
+    read = 0
+    for node in kept:
+        record = tree.nodes[node]
+        n = int64(record["n_children"])
+        record["block_class"] = -1
+        if n > 0:
+            block_class = 0
+            while (1 << block_class) < n:
+                block_class += 1
+            record["block_class"] = block_class
+            record["first_child"] = used
+            for k in range(n):
+                tree.children[used + k] = blocks[read + k]
+            read += n
+            used += 1 << block_class
+    tree.counts[N_CHILDREN] = used
+
+
+@kernel
+def visits_to_stay(tree: Tree, share: float) -> int:
+    """Return the visits below which at least this share of the nodes lies."""
+    visits = np.empty(tree.counts[N_NODES], np.int32)
+    n = 0
+    for node in range(tree.counts[REACHED]):
+        if tree.nodes[node]["state"] != FREE:
+            visits[n] = tree.nodes[node]["visits"]
+            n += 1
+    last = min(n - 1, int64(share * n))
+    return int64(np.partition(visits, last)[last]) + 1
+
+
+@kernel
+def _take_out(tree: Tree, record: NodeRecord, edge: ChildRecord) -> None:
+    """Forget what a child has added to a node's visits and sums."""
+    child = tree.nodes[edge["node"]]
+    record["visits"] -= edge["visits"]
+    record["value_sum"] += edge["value_sum"]
+    record["lead_sum"] += edge["lead_sum"]
+    record["value_sq_sum"] -= child["value_sq_sum"]
+    record["stdev_sum"] -= child["stdev_sum"]
+
+
+@kernel
+def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
+    """Remove forbidden moves from a node, and their visits; the others' priors add up to 1.
+
+    A pass is what remains if nothing else does.
+
+    Args:
+        tree: The tree; nothing is in flight.
+        node: An expanded node.
+        forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
+    """
+    record = tree.nodes[node]
+    row = tree.priors[node]
+    first = int64(record["first_child"])
+    for action in range(row.shape[0]):
+        if forbidden[move_of(tree, int64(action))]:
+            row[action] = 0
+    kept = 0
+    total = 0.0
+    for k in range(record["n_children"]):
+        edge = tree.children[first + k]
+        if forbidden[edge["move"]]:
+            _take_out(tree, record, edge)
+        else:
+            total += edge["prior"]
+            tree.children[first + kept] = edge
+            kept += 1
+    record["n_children"] = kept
+    for action in range(row.shape[0]):
+        if row[action] > 0:
+            total += np.float64(coded_prior(int64(row[action])))
+    if total == 0.0:
+        row[action_of(tree, int64(PASS))] = prior_code(1.0)
+        total = 1.0
+    for k in range(kept):
+        tree.children[first + k]["prior"] /= total
+    for action in range(row.shape[0]):
+        if row[action] > 0:
+            row[action] = prior_code(coded_prior(int64(row[action])) / total)
+    find_untried(tree, node)
