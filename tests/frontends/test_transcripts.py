@@ -3,7 +3,8 @@
 Several lines one after the other are sent at once; `<-` stands between their replies. `! dead D4
 ...` tells the fake engine which stones to call dead, `! moves D4 ...` what to play, `! crlf` ends
 the client's lines as Windows does, `! thinking` waits until an analysis is under way. `>` alone
-sends an empty line, whose reply is that of the analysis it ends. Lines that begin with `;` say
+sends an empty line, whose reply is that of the analysis it ends. A reply of which only `= ...` is
+given may be anything that begins so. Lines that begin with `;` say
 which client speaks and what it is doing.
 """
 
@@ -56,7 +57,11 @@ def test_transcript(path: Path) -> None:
             client.send(lines.encode())
             received = [[line.rstrip() for line in client.reply().split("\n")] for _ in expected]
             engine.is_thinking.clear()
-            assert received == expected, sent
+            for whole, lines_expected in zip(received, expected, strict=True):
+                if lines_expected[0].endswith(" ..."):  # long, and tested elsewhere
+                    assert whole[0].startswith(lines_expected[0][:-4]), sent
+                else:
+                    assert whole == lines_expected, sent
 
 
 def tell(engine: FakeEngine, words: list[str]) -> None:

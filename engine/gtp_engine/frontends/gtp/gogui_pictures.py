@@ -67,10 +67,12 @@ def draw_both_players(own: "Analysis", other: "Analysis") -> str:
     new = [move for move in answers if move.point not in taken]
     wanted_by_both = [move for move in answers if move.point in taken]
     lines = [_squares(own, moves), _squares(other, new)]
-    for color, chosen in ((_OWN_BEST, moves[:1]), (_OTHER_BEST, answers[:1])):
-        lines += _line(f"COLOR {color}", [_vertex(own, move) for move in chosen])
-    if moves and answers and moves[0].point == answers[0].point:
-        lines += _line(f"COLOR {_WANTED_BY_BOTH}", [_vertex(own, moves[0])])
+    first, second = moves[:1], answers[:1]
+    if [move.point for move in first] == [move.point for move in second]:
+        lines += _line(f"COLOR {_WANTED_BY_BOTH}", [_vertex(own, move) for move in first])
+    else:
+        lines += _line(f"COLOR {_OWN_BEST}", [_vertex(own, move) for move in first])
+        lines += _line(f"COLOR {_OTHER_BEST}", [_vertex(own, move) for move in second])
     lines += _line("TRIANGLE", [_vertex(own, move) for move in wanted_by_both])
     best = [_vertex(own, each[0]) if each else "pass" for each in (moves, answers)]
     mine, theirs = COLOR_NAMES[own.to_play], COLOR_NAMES[other.to_play]
