@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.evaluators.encoding import drawn, encoded
 from tests.go.diagrams import plain, position_of
+from tests.go.random_positions import random_position
 
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
@@ -64,6 +65,55 @@ def test_gocnn8_shows_the_ko() -> None:
     position.play(BLACK, parse_vertex("C2", 4, 3))
     planes, _ = encoded("gocnn8", position)
     assert drawn(planes[6]) == "....\n.#..\n...."
+
+
+KO = """
+    . X O .
+    X O . O
+    . X O .
+    """
+
+
+def test_dlgo7_sorts_chains_by_liberties_and_shows_the_ko() -> None:
+    position = position_of(KO)
+    planes, _ = encoded("dlgo7", position)
+    assert drawn(planes[0]) == ".#..\n....\n.#..", "own, one liberty"
+    assert drawn(planes[1]) == "....\n#...\n....", "own, two"
+    assert drawn(planes[3]) == "....\n.#..\n....", "the opponent's, one"
+    assert drawn(planes[4]) == "..#.\n....\n..#."
+    assert drawn(planes[5]) == "....\n...#\n....", "the opponent's, three or more"
+    assert planes[2].sum() == planes[6].sum() == 0
+    position.play(BLACK, parse_vertex("C2", 4, 3))
+    planes, _ = encoded("dlgo7", position)
+    assert drawn(planes[6]) == "....\n.#..\n....", "White may not take back"
+    assert planes[:6].sum() == 7
+
+
+@pytest.mark.parametrize(("name", "plane"), [("dlgo7", 6), ("dlgo11", 10)])
+def test_bans_are_those_of_ko_and_superko(name: str, plane: int) -> None:
+    banned = 0
+    for seed in range(60):
+        position = random_position(seed, (2, 3))
+        if position.turn["phase"] == 0:
+            shown, _ = encoded(name, position)
+            expected, _ = encoded("katago_v7", position)
+            np.testing.assert_array_equal(shown[plane], expected[6])
+            banned += int(expected[6].sum())
+    assert banned
+
+
+def test_dlgo11_tells_black_from_white() -> None:
+    for to_play in (BLACK, WHITE):
+        planes, _ = encoded("dlgo11", position_of(KO, to_play=to_play))
+        assert drawn(planes[0]) == ".#..\n....\n.#.."
+        assert drawn(planes[1]) == "....\n#...\n...."
+        assert drawn(planes[4]) == "....\n.#..\n...."
+        assert drawn(planes[5]) == "..#.\n....\n..#."
+        assert drawn(planes[6]) == "....\n...#\n...."
+        assert planes[[2, 3, 7, 10]].sum() == 0
+        assert (planes[8] == (to_play == BLACK)).all() and (planes[9] == (to_play == WHITE)).all()
+    open_board, _ = encoded("dlgo11", played("B2"))
+    assert open_board[3].sum() == 1, "four liberties"
 
 
 def history(name: str, position: Position) -> tuple[np.ndarray, np.ndarray]:

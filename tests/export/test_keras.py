@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import katago_writer
 import numpy as np
 import onnxruntime
 import pytest
@@ -22,10 +23,12 @@ def normal(*shape: int) -> np.ndarray:
     return RANDOM.standard_normal(shape).astype(np.float32) * 0.3
 
 
-def book_net(last: bool, outputs: int, activation: str) -> tuple[list[Any], dict[str, Any]]:
+def book_net(
+    last: bool, outputs: int, activation: str, planes: int = 1
+) -> tuple[list[Any], dict[str, Any]]:
     """Return a net like the book's: padded convolutions, pooling, norm, two dense layers."""
     order = "channels_last" if last else "channels_first"
-    shape = [None, SIZE, SIZE, 1] if last else [None, 1, SIZE, SIZE]
+    shape = [None, SIZE, SIZE, planes] if last else [None, planes, SIZE, SIZE]
     write = keras_writer
     layers = [
         write.layer_config(
@@ -46,7 +49,7 @@ def book_net(last: bool, outputs: int, activation: str) -> tuple[list[Any], dict
         write.layer_config("Dense", "dense2", units=outputs, activation=activation),
     ]
     weights = {
-        "conv1": [normal(3, 3, 1, 4), normal(4)],
+        "conv1": [normal(3, 3, planes, 4), normal(4)],
         "conv2": [normal(2, 2, 4, 3), normal(3)],
         "norm": [1 + normal(3), normal(3), normal(3), 1 + normal(3) ** 2],
         "dense1": [normal(12, 6), normal(6)],
@@ -56,8 +59,12 @@ def book_net(last: bool, outputs: int, activation: str) -> tuple[list[Any], dict
 
 
 def compute(weights: dict[str, Any], last: bool, board: np.ndarray) -> np.ndarray:
-    """Evaluate `book_net` up to its last activation; the board's rows count from the bottom."""
-    x = np.pad(board[:, :, None].astype(float), ((1, 1), (1, 1), (0, 0)))
+    """Evaluate `book_net` up to its last activation.
+
+    Args:
+        board: [H, W, C], rows from the bottom.
+    """
+    x = np.pad(board.astype(float), ((1, 1), (1, 1), (0, 0)))
     x = np.maximum(keras_writer.slow_conv(x, *weights["conv1"]), 0)
     # Keras pads a 2x2 window of `same` on the far sides.
     x = keras_writer.slow_conv(np.pad(x, ((0, 1), (0, 1), (0, 0))), *weights["conv2"])
@@ -69,9 +76,11 @@ def compute(weights: dict[str, Any], last: bool, board: np.ndarray) -> np.ndarra
     return hidden @ weights["dense2"][0] + weights["dense2"][1]
 
 
-def convert(content: bytes, folder: Path) -> tuple[onnxruntime.InferenceSession, NetInfo]:
+def convert(
+    content: bytes, folder: Path, encoder: str | None = None
+) -> tuple[onnxruntime.InferenceSession, NetInfo]:
     (folder / "net.h5").write_bytes(content)
-    convert_file(folder / "net.h5", folder / "net.onnx")
+    convert_file(folder / "net.h5", folder / "net.onnx", encoder=encoder)
     session = onnxruntime.InferenceSession(
         str(folder / "net.onnx"), providers=["CPUExecutionProvider"]
     )
@@ -82,7 +91,7 @@ def random_board() -> tuple[np.ndarray, np.ndarray]:
     """Return planes [1, 2, H, W] with rows from the top, and the book's board from the bottom."""
     board = np.random.default_rng(5).integers(-1, 2, (SIZE, SIZE))
     planes = np.stack([board == 1, board == -1])[None].astype(np.uint8)
-    return planes, board[::-1]
+    return planes, board[::-1, :, None]
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -99,6 +108,51 @@ def test_policy_nets(last: bool, has_pass: bool, encoder: str | None, tmp_path: 
     np.testing.assert_allclose(policy[0, : SIZE * SIZE], points, atol=1e-5)
     if has_pass:
         assert policy[0, -1] == pytest.approx(expected[-1], abs=1e-5)
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize(
+    ("encoder", "ours", "planes"),
+    [("sevenplane", "dlgo7", 7), ("betago", "dlgo7", 7), ("simple", "dlgo11", 11)],
+)
+def test_nets_of_many_planes(
+    last: bool, is_named: bool, encoder: str, ours: str, planes: int, tmp_path: Path
+) -> None:
+    layers, weights = book_net(last, SIZE * SIZE, "softmax", planes)
+    content = keras_writer.write_keras(layers, weights, encoder if is_named else None)
+    session, info = convert(content, tmp_path, None if is_named else encoder)
+    assert (info.encoder, info.spatial_planes, info.has_pass) == (ours, planes, False)
+    shown = np.random.default_rng(5).integers(0, 2, (planes, SIZE, SIZE), np.uint8)
+    (policy,) = session.run(["policy"], {"spatial_in": shown[None]})
+    expected = compute(weights, last, shown.transpose(1, 2, 0)[::-1])
+    points = expected.reshape(SIZE, SIZE)[::-1].ravel()
+    np.testing.assert_allclose(policy[0], points, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("named", "given", "planes", "reason"),
+    [
+        (None, None, 7, "takes 7 planes and does not say whose; --encoder does"),
+        (None, "simple", 7, "takes 7 planes, but the encoder 'simple' makes 11"),
+        (None, "oneplane", 7, "takes 7 planes, but the encoder 'oneplane' makes 1"),
+        ("sevenplane", "simple", 7, "says that its encoder is 'sevenplane'"),
+        ("alphago", None, 49, "was trained with the encoder 'alphago'; known are oneplane,"),
+    ],
+)
+def test_encoders_that_do_not_fit(
+    named: str | None, given: str | None, planes: int, reason: str, tmp_path: Path
+) -> None:
+    layers, weights = book_net(False, SIZE * SIZE, "softmax", planes)
+    with pytest.raises(NetFileError) as caught:
+        convert(keras_writer.write_keras(layers, weights, named), tmp_path, given)
+    assert reason in str(caught.value)
+
+
+def test_other_formats_need_no_encoder(tmp_path: Path) -> None:
+    (tmp_path / "net").write_bytes(katago_writer.write_net(katago_writer.NetPlan()))
+    with pytest.raises(NetFileError, match="is a KataGo net, which needs no --encoder"):
+        convert_file(tmp_path / "net", tmp_path / "net.onnx", encoder="simple")
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
@@ -173,7 +227,7 @@ BROKEN = {
     ),
     "other encoder": (
         lambda: keras_writer.write_keras(*book_net(False, 25, "softmax"), "sevenplane"),
-        "'sevenplane'",
+        "takes 1 planes, but the encoder 'sevenplane' makes 7",
     ),
     "encoder of another size": (
         lambda: keras_writer.write_keras(*book_net(False, 25, "softmax"), "oneplane", 9),

@@ -75,6 +75,8 @@ ENCODERS = {
     "katago_v7": (7, 22, 19),
     # Own and opponent's stones; the one plane of the book is their difference.
     "dlgo1": (1, 2, 0),
+    "dlgo7": (1, 7, 0),
+    "dlgo11": (1, 11, 0),
     "gocnn8": (1, 8, 0),
     "alphago48": (1, 48, 0),
     "agz17": (1, 17, 0),

@@ -26,9 +26,9 @@ from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.composition import Net
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
-    from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication import FinalStatus
     from gtp_engine.search.analysis import Analysis
@@ -433,7 +433,7 @@ class Engine:
         net.human_profile = profile
         self.search.clear()
 
-    def net(self) -> "OnnxNet | None":
+    def net(self) -> "Net | None":
         """Return the net in use, None if positions are judged by something else.
 
         Raises:

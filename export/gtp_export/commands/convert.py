@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export convert` takes."""
     parser.add_argument("source", type=Path, metavar="IN", help="a KataGo, Leela Zero or Keras net")
     parser.add_argument("target", type=Path, metavar="OUT.onnx", help="the file to write")
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help="of a Keras file that does not say it: oneplane, sevenplane, betago, simple",
+    )
     for field, text in _TEXTS.items():
         option = f"--{field.replace('_', '-')}"
         parser.add_argument(option, metavar="TEXT", help=f"{text}, for the net's description")
@@ -38,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     given = {field: getattr(arguments, field) for field in _TEXTS}
     texts = {field: text for field, text in given.items() if text is not None}
     if not (arguments.int8 or arguments.fp16):
-        conversion = convert_file(arguments.source, arguments.target, texts)
+        conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
         say(summary(conversion, arguments.target))
         return 0
     from gtp_export.quantise.quantisation import quantise_file
@@ -46,7 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     plan = plan_of(arguments)
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole.onnx"
-        say(summary(convert_file(arguments.source, whole, texts), whole))
+        conversion = convert_file(arguments.source, whole, texts, arguments.encoder)
+        say(summary(conversion, whole))
         called = str(arguments.source)
         report(arguments.target, quantise_file(whole, arguments.target, plan, say, called=called))
     return 0

@@ -28,13 +28,19 @@ class Conversion:
     seconds: float
 
 
-def convert_file(source: Path, target: Path, texts: Mapping[str, str] | None = None) -> Conversion:
+def convert_file(
+    source: Path,
+    target: Path,
+    texts: Mapping[str, str] | None = None,
+    encoder: str | None = None,
+) -> Conversion:
     """Convert a foreign net and write it to `target`, all of it or nothing.
 
     Args:
         source: The foreign net.
         target: The ONNX file to write.
         texts: Fields of the description that the foreign file does not know, such as `licence`.
+        encoder: The book's name of the encoder, for a Keras file that does not say it.
 
     Raises:
         NetFileError: the source is no net that can be converted.
@@ -44,7 +50,7 @@ def convert_file(source: Path, target: Path, texts: Mapping[str, str] | None = N
     if target.exists() and source.exists() and target.samefile(source):
         raise NetFileError(f"{target}: the net cannot be written over itself")
     try:
-        net_format, graph, info = load_net(source)
+        net_format, graph, info = load_net(source, encoder)
         given: dict[str, Any] = dict(texts or {})
         info = replace(info, **given)
         model = graph.model(info.to_metadata())
@@ -56,9 +62,16 @@ def convert_file(source: Path, target: Path, texts: Mapping[str, str] | None = N
     return Conversion(net_format, info, target.stat().st_size, elapsed)
 
 
-def load_net(source: Path) -> tuple[NetFormat, Graph, NetInfo]:
-    """Read a foreign net of any format and build its graph and description."""
+def load_net(source: Path, encoder: str | None = None) -> tuple[NetFormat, Graph, NetInfo]:
+    """Read a foreign net of any format and build its graph and description.
+
+    Raises:
+        NetFileError: See `convert_file`.
+        GraphError: The net reads well but cannot be made into a graph.
+    """
     net_format, data = read_net_file(source)
+    if encoder is not None and net_format is not NetFormat.KERAS:
+        raise NetFileError(f"{source}: is a {net_format.value} net, which needs no --encoder")
     if net_format is NetFormat.KATAGO:
         net = read_katago(source, data)
         return net_format, katago_graph(net), katago_info(net, source.name)
@@ -67,6 +80,10 @@ def load_net(source: Path) -> tuple[NetFormat, Graph, NetInfo]:
         leela = read_leela_zero(source, data)
         return net_format, leela_zero_graph(leela), leela_zero_info(leela, name, source.name)
     keras = read_keras(source, data)
+    if encoder is not None:
+        if keras.encoder not in (None, encoder):
+            raise NetFileError(f"{source}: says that its encoder is {keras.encoder!r}")
+        keras = replace(keras, encoder=encoder)
     return net_format, keras_graph(keras), keras_info(keras, name, source.name)
 
 

@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_export.convert.token_stream import FloatArray
 
-BOOK_ENCODERS = {"oneplane": "dlgo1"}
+BOOK_ENCODERS = {
+    "oneplane": "dlgo1",
+    "sevenplane": "dlgo7",
+    "betago": "dlgo7",
+    "simple": "dlgo11",
+}
 """The book's names of encoders to ours."""
 ACTIVATIONS = ("linear", "relu", "tanh", "sigmoid", "softmax", "elu", "softplus")
 

@@ -24,6 +24,9 @@ from gtp_export.convert.keras_file import (
     PoolLayer,
 )
 
+ONE_PLANE = "dlgo1"
+"""The encoder whose two planes the book has as one."""
+
 _OPS = {
     "relu": "Relu",
     "tanh": "Tanh",
@@ -60,15 +63,24 @@ def keras_graph(net: KerasNet) -> Graph:
 
 
 def keras_encoder(net: KerasNet) -> str:
-    """Return our name of the encoder a net was trained with."""
-    if net.encoder is not None and net.encoder not in BOOK_ENCODERS:
-        known = ", ".join(BOOK_ENCODERS)
-        raise GraphError(f"was trained with the encoder {net.encoder!r}; known are {known}")
-    encoder = BOOK_ENCODERS[net.encoder or "oneplane"]
-    if net.planes != 1:
+    """Return our name of the encoder a net was trained with.
+
+    Raises:
+        GraphError: It is not known, or makes another number of planes.
+    """
+    name = net.encoder or ("oneplane" if net.planes == 1 else None)
+    if name is None:
         raise GraphError(
-            f"takes {net.planes} planes and does not name an encoder that makes so many"
+            f"takes {net.planes} planes and does not say whose; --encoder does, with one of "
+            f"{', '.join(BOOK_ENCODERS)}"
         )
+    if name not in BOOK_ENCODERS:
+        known = ", ".join(BOOK_ENCODERS)
+        raise GraphError(f"was trained with the encoder {name!r}; known are {known}")
+    encoder = BOOK_ENCODERS[name]
+    made = 1 if encoder == ONE_PLANE else ENCODERS[encoder][1]
+    if net.planes != made:
+        raise GraphError(f"takes {net.planes} planes, but the encoder {name!r} makes {made}")
     return encoder
 
 
@@ -104,7 +116,7 @@ def _board(graph: Graph, spatial: str, encoder: str) -> str:
     planes = graph.node("Cast", spatial, name="planes", to=TensorProto.FLOAT)
     first, last, axis, step = (graph.ints([value]) for value in (-1, -(1 << 30), 2, -1))
     planes = graph.node("Slice", planes, first, last, axis, step, name="from_the_bottom")
-    if encoder != "dlgo1":
+    if encoder != ONE_PLANE:
         return planes
     # Our planes are own and opponent's stones, 0 or 1; the book's one plane is their difference.
     own, other = graph.nodes("Split", planes, outputs=2, axis=1)

@@ -5,8 +5,7 @@
 """
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
-from gtp_engine.evaluators.encoders.katago_features import mark_chain
-from gtp_engine.go.board import count_liberties, is_head
+from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
@@ -31,11 +30,8 @@ def encode(
     to_play = int64(line.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    for point in range(board["n_points"]):
-        if is_head(board, point):
-            first = 0 if board["color"][point] == to_play else 3
-            plane = planes[first + count_liberties(board, point, 3) - 1]
-            mark_chain(board, point, targets, plane)
+    mark_by_liberties(board, to_play, 3, targets, planes, 0)
+    mark_by_liberties(board, 3 - to_play, 3, targets, planes, 3)
     if board["ko_point"] != 0:
         planes[6, targets[board["ko_point"]]] = 1
     planes[7, :] = 1

@@ -1,0 +1,43 @@
+"""The eleven planes of the book "Deep Learning and the Game of Go" (`simple`).
+
+0-3 Black's stones with one, two, three, four or more liberties     8 ones if Black is to move
+4-7 White's                                                         9 ones if White is to move
+                                                 10 where ko or superko forbids a move
+"""
+
+import numpy as np
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.katago_features import mark_bans
+from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
+from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line
+from gtp_engine.go.rules import RuleFlags
+
+N_PLANES = 11
+
+
+@kernel
+def encode(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    targets: Targets,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = line.boards[ply]
+    to_play = int64(line.turns[ply]["to_play"])
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(N_PLANES, points)
+    planes[:] = 0
+    mark_by_liberties(board, BLACK, 4, targets, planes, 0)
+    mark_by_liberties(board, WHITE, 4, targets, planes, 4)
+    planes[8 if to_play == BLACK else 9, :] = 1
+    barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
+    mark_bans(line, ply, rules, targets, planes[10], barred)
