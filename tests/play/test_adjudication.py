@@ -1,15 +1,28 @@
 """Dead stones, seki, territory and the count, on diagrams."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.go.diagrams import position_of, rows_of
+from tests.search.scripted import FlatEvaluator
 
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
+from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
-from gtp_engine.play.adjudication import Ownership, adjudicate, pass_alive
+from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive
+from gtp_engine.play.adjudication.expectation import (
+    Ownership,
+    expected_ownership,
+    without_history,
+)
+from gtp_engine.play.adjudication.explanation import explain
+from gtp_engine.play.adjudication.fights import Fight, read_fights
+from gtp_engine.play.adjudication.judge import judge
+from gtp_engine.play.adjudication.status import adjudicate
 
 AREA = replace(Rules.parse("chinese"), komi=0.5)
 TERRITORY = replace(Rules.parse("japanese"), komi=0.5)
@@ -169,3 +182,143 @@ def test_handicap_stones_give_their_bonus(bonus: HandicapBonus, points: float) -
     )
     assert position.handicap == 3
     assert adjudicate(position, None).white_score == points + 0.5 - 9
+
+
+# Explaining what a net expects --------------------------------------------------------------------
+
+
+def test_a_chain_changes_sides_where_its_surroundings_say_so() -> None:
+    position = position_of(
+        """
+        . O . O X .
+        O O . O X .
+        . . . O X .
+        X X X X X .
+        """,
+        AREA,
+    )
+    wavering = owned("\n".join(["XXXXXX"] * 4))
+    corner = vertices("B4 A3 B3", position)
+    for point in corner:
+        wavering[row_col(point, 6)] = -0.3
+    # Alive the corner keeps 3 x 0.3 and spoils the six points around it, worth 0.9 each.
+    assert explain(position, wavering).dead == set(position.stones(WHITE))
+    wavering[:, :3] = -0.9
+    assert explain(position, wavering).dead == set(position.stones(WHITE)) - set(corner)
+
+
+@pytest.mark.parametrize("life, dies", [(0.7, False), (0.5, True)])
+def test_a_sure_chain_is_not_talked_dead_by_an_open_border(life: float, dies: bool) -> None:
+    # The gap joins Black's eye with points that are expected to be White's: 27 against 6.
+    position = position_of(
+        """
+        X X . . . . . . . . . O .
+        . X . . . . . . . . . O .
+        X X . . . . . . . . . O .
+        """,
+        AREA,
+    )
+    expected = owned("\n".join(["XX" + 11 * "O"] * 3))
+    expected[:, :2] = life
+    assert explain(position, expected).dead == (set(position.stones(BLACK)) if dies else set())
+
+
+def test_groups_are_chains_that_nothing_but_empty_points_keeps_apart() -> None:
+    position = position_of(
+        """
+        X . X O . O
+        . . . O O .
+        O O O O . O
+        """,
+        AREA,
+    )
+    chains = find_chains(position)
+    groups = find_groups(position, chains, dead=())
+    # White's chain has the two eyes on the right, so it is proven and belongs to no group.
+    assert [chain.proven for chain in chains if chain.color == WHITE] == [WHITE] * len(
+        [chain for chain in chains if chain.color == WHITE]
+    )
+    assert [sorted(p for chain in group for p in chain.stones) for group in groups] == [
+        vertices("A3 C3", position)
+    ]
+
+
+# The whole judgement ------------------------------------------------------------------------------
+
+
+class Biased(FlatEvaluator):
+    """Takes everything for Black's when Black is to move, and nearly so for White's otherwise."""
+
+    has_ownership = True
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in an ownership of 0.9 for whoever is to move."""
+        super().evaluate(batch, n, use_cache=use_cache)
+        batch.ownership[:n] = 0.9
+
+
+def test_the_turn_and_the_moves_before_do_not_matter() -> None:
+    position = position_of(DEAD_STONES, AREA)
+    expected = expected_ownership(Biased(), position)
+    assert expected is not None and np.allclose(expected, 0.0)
+    before = judge(Biased(), position)
+    for _ in range(2):
+        position.play(position.to_play, PASS)
+        assert judge(Biased(), position) == before
+    bare = without_history(position, WHITE)
+    assert bare.ply == 0 and bare.to_play == WHITE
+    assert np.array_equal(bare.grid(), position.grid())
+
+
+class Oracle(FlatEvaluator):
+    """Says who wins: White, wherever the komi lets the group in the corner live or die."""
+
+    has_ownership = True
+
+    def __init__(self, winner: int) -> None:
+        """Let a player win every fight."""
+        super().__init__()
+        self.winner = winner
+        self._to_play: dict[tuple[int, int], int] = {}
+
+    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+        """Remember who is to move."""
+        super().encode(batch, slot, line, ply, *rest)
+        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in the value; of the ownership nothing is known."""
+        super().evaluate(batch, n, use_cache=use_cache)
+        for slot in range(n):
+            is_winner = self._to_play[id(batch.spatial), slot] == self.winner
+            batch.value[slot] = 0.95 if is_winner else -0.95
+            batch.ownership[slot] = 0.0
+
+
+FIGHT = """
+    . . . X . O .
+    O O O X . O .
+    X X O X . O .
+    . X O X . O .
+    . X O X . O .
+    . X O X . O .
+    . X O X . O .
+"""
+
+
+@pytest.mark.parametrize("winner", [BLACK, WHITE])
+def test_a_group_in_doubt_is_read_out(winner: int) -> None:
+    position = position_of(FIGHT, AREA)
+    fights = read_fights(Oracle(winner), position, explain(position, np.zeros((7, 7), np.float32)))
+    assert fights and all(fight.at_stake >= 8 for fight in fights)
+    for fight in fights:
+        assert fight.is_dead == (fight.group[0].color != winner)
+        assert min(fight.chances) == pytest.approx(max(fight.chances))
+
+
+def test_unclear_readings_change_nothing() -> None:
+    group = tuple(find_chains(position_of(FIGHT, AREA))[:1])
+    for was_dead in (True, False):
+        assert Fight(group, was_dead, 20.0, (0.5, 0.7)).is_dead is was_dead
+        assert Fight(group, was_dead, 20.0, (0.1, 0.6)).is_dead
+        assert not Fight(group, was_dead, 20.0, (0.8, 1.0)).is_dead

@@ -13,12 +13,15 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.adjudication import Ownership
+from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.move_choice import (
+    CAPTURE_REASON,
     SETTLED_REASON,
     decide,
     is_settled,
+    liberties_of_dead,
     mannered_move,
+    pass_forgets_stones,
     territory_to_leave,
 )
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
@@ -60,7 +63,7 @@ def test_eyes_and_safe_territory_are_not_filled() -> None:
     assert vertices(territory_to_leave(position, strict=False), position) == "G3"
 
 
-SAFE_WITH_A_DEAD_STONE = """
+SAFE_WITH_A_UNCAPTURED = """
     . X . X . . X
     X X X X . O X
     . . . X . . X
@@ -70,7 +73,7 @@ SAFE_WITH_A_DEAD_STONE = """
 
 
 def test_safe_territory_may_be_entered_only_to_capture() -> None:
-    position = position_of(SAFE_WITH_A_DEAD_STONE)
+    position = position_of(SAFE_WITH_A_UNCAPTURED)
     assert vertices(territory_to_leave(position, strict=False), position) == (
         "A5 C5 E3 E4 E5 F3 F5"
     )
@@ -195,9 +198,9 @@ def test_a_settled_board_is_not_played_on() -> None:
     for color in (BLACK, WHITE):
         position = finished(CHINESE, color)
         assert chosen(position, "A1 pass", sure) == ("pass", SETTLED_REASON)
-    # Where dead stones stay, only the winner may stop.
+    # The loser stops too where no dead stones stay; `pass_forgets_stones` looks after them.
     assert chosen(finished(TROMP_TAYLOR, BLACK), "E1 pass", sure) == ("pass", SETTLED_REASON)
-    assert chosen(finished(TROMP_TAYLOR, WHITE), "A1 pass", sure) == ("a1", "search")
+    assert chosen(finished(TROMP_TAYLOR, WHITE), "A1 pass", sure) == ("pass", SETTLED_REASON)
     unsure = owned(FINISHED_OWNED, certain=0.6)
     assert chosen(finished(CHINESE, BLACK), "E1 pass", unsure) == ("e1", "search")
     assert chosen(finished(CHINESE, BLACK), "E1 pass", None) == ("e1", "search")
@@ -228,27 +231,48 @@ def test_neutral_points_are_still_filled() -> None:
     assert chosen(position, "A1 C2 pass", sure) == ("pass", SETTLED_REASON)
 
 
-def test_dead_stones_are_captured_before_a_pass_that_would_leave_them_alive() -> None:
+UNCAPTURED = """
+    . X O . .
+    . X O . X
+    . X O . .
+    . X O . .
+    . X O . .
+"""
+
+
+def test_a_pass_that_would_leave_dead_stones_alive_is_noticed() -> None:
     # White to move: the black stone is dead, but counts where it stands, and with it Black wins.
     rules = replace(TROMP_TAYLOR, komi=-2.5)
-    position = position_of(
-        """
-        . X O . .
-        . X O . X
-        . X O . .
-        . X O . .
-        . X O . .
-        """,
-        rules,
-        to_play=WHITE,
-    )
+    position = position_of(UNCAPTURED, rules, to_play=WHITE)
     sure = owned("\n".join(["XXOOO"] * 5))
     # With the stone off White has 15 - 10 - 2.5; with it the right side is nobody's: 5 - 11 - 2.5.
-    expected = ("e3", "dead stones are still to be captured")
-    assert chosen(position, "pass E3", sure) == expected
-    assert chosen(position, "pass", sure) == ("pass", "search")
-    friendly = position_of(FINISHED, CHINESE, to_play=WHITE)
-    assert chosen(friendly, "pass E3", owned(FINISHED_OWNED)) == ("pass", "search")
+    assert pass_forgets_stones(position, sure)
+    assert vertices(liberties_of_dead(position, sure), position) == "D4 E3 E5"
+    decision = decide(Search(Judge(sure, favourite=PASS)), position, Limits(playouts=5))
+    assert decision.reason == CAPTURE_REASON
+    assert format_vertex(decision.point or PASS, 5, 5) in ("D4", "E3", "E5")
+    # Where dead stones come off, or the count is won or lost anyway, nobody has to.
+    for komi, other in ((-2.5, CHINESE), (9.5, TROMP_TAYLOR), (-9.5, TROMP_TAYLOR)):
+        position = position_of(UNCAPTURED, replace(other, komi=komi), to_play=WHITE)
+        assert not pass_forgets_stones(position, sure)
+
+
+def test_a_move_into_settled_territory_is_left_out_where_it_costs_a_point() -> None:
+    japanese = replace(Rules.parse("japanese"), komi=0.5)
+    # The middle is open, so the board is not settled; E1 is nobody's business.
+    half = owned(
+        """
+        X X . O O
+        X X . O O
+        X X . O O
+        X X . O O
+        X X . O O
+        """
+    )
+    position = position_of(WALLS, japanese, to_play=WHITE)
+    assert chosen(position, "E1 C3", half) == ("pass", SETTLED_REASON)
+    assert chosen(position, "C3 E1", half) == ("c3", "search")
+    assert chosen(position_of(WALLS, CHINESE, to_play=WHITE), "E1 C3", half) == ("e1", "search")
 
 
 # The whole decision ------------------------------------------------------------------------------
@@ -299,22 +323,13 @@ def test_decide_leaves_own_eyes_alone() -> None:
     assert decision.point in search.root_moves()
 
 
-DEAD_STONE = """
-    . X O . .
-    . X O . X
-    . X O . .
-    . X O . .
-    . X O . .
-"""
-
-
 def test_a_clean_up_captures_dead_stones_before_it_passes() -> None:
-    position = position_of(DEAD_STONE, CHINESE, to_play=WHITE)
+    position = position_of(UNCAPTURED, CHINESE, to_play=WHITE)
     search = Search(Judge(owned("\n".join(["XXOOO"] * 5)), favourite=PASS))
     decision = decide(search, position, Limits(playouts=1), cleanup=True)
-    assert decision.reason == "clean-up" and decision.point != PASS
+    assert decision.reason == CAPTURE_REASON
     # Nothing dead left: it may pass.
-    clean = position_of(DEAD_STONE.replace(". X\n", ". .\n"), CHINESE, to_play=WHITE)
+    clean = position_of(UNCAPTURED.replace(". X\n", ". .\n"), CHINESE, to_play=WHITE)
     assert decide(search, clean, Limits(playouts=1), cleanup=True).point == PASS
 
 

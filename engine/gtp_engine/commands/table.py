@@ -28,6 +28,8 @@ COMMANDS = {
     "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
     "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),
     "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
+    "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
+    "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
 

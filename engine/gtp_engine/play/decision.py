@@ -35,17 +35,22 @@ class ResignRule:
         return area // 5
 
     def counts(self, analysis: "Analysis", ply: int) -> bool:
-        """Whether a turn is a hopeless one.
-
-        Judged by the best move that has at least a tenth of the visits, or as many as any; a
-        move with few visits says little.
-        """
+        """Whether a turn is a hopeless one."""
         if not self.enabled or ply < self.earliest_ply(analysis.width * analysis.height):
             return False
-        visits = [move.visits for move in analysis.moves]
-        most = max(visits, default=0)
-        if most == 0:
-            return False
-        enough = min(0.1 * sum(visits), most)
-        seen = [move.winrate for move in analysis.moves if move.visits >= enough]
-        return 2.0 * max(seen) - 1.0 < self.threshold
+        value = best_value(analysis)
+        return value is not None and value < self.threshold
+
+
+def best_value(analysis: "Analysis") -> float | None:
+    """Return the mean win-loss value of the best move, -1..1; None where nothing was visited.
+
+    Judged by the moves that have at least a tenth of the visits, or as many as any; a move with
+    few visits says little.
+    """
+    visits = [move.visits for move in analysis.moves]
+    most = max(visits, default=0)
+    if most == 0:
+        return None
+    enough = min(0.1 * sum(visits), most)
+    return 2.0 * max(move.winrate for move in analysis.moves if move.visits >= enough) - 1.0

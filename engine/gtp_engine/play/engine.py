@@ -30,12 +30,9 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
     from gtp_engine.go.position import Position
-    from gtp_engine.play.adjudication import FinalStatus
+    from gtp_engine.play.adjudication.status import FinalStatus
     from gtp_engine.search.analysis import Analysis
     from gtp_engine.search.search import Search
-
-STATUS_PLAYOUTS = 64
-"""Playouts whose ownership decides which stones are dead."""
 
 
 def say(line: str) -> None:
@@ -546,14 +543,12 @@ class Engine:
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        from gtp_engine.play.adjudication import adjudicate
-        from gtp_engine.play.move_choice import black_ownership
+        from gtp_engine.play.adjudication.judge import judge
 
         search = self.search
         self._say_doubts()
         self._stop_pondering()
-        position = self.position
-        return adjudicate(position, black_ownership(search, position, STATUS_PLAYOUTS))
+        return judge(search.evaluator, self.position)
 
     def final_score(self) -> float:
         """Return White's points minus Black's, dead stones removed.

@@ -6,6 +6,8 @@ won, a board on which every point is settled is not played on, and a pass that w
 count is not made while there is something left to try.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +17,9 @@ from gtp_engine.go.line import AREA, pass_ends_phase
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import white_score
-from gtp_engine.play.adjudication import FinalStatus, Ownership, adjudicate, pass_alive
+from gtp_engine.play.adjudication.chains import around, pass_alive
+from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.decision import Decision
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
@@ -29,14 +33,13 @@ SETTLED_REASON = "every point is settled"
 PASS_COST_LIMIT = 0.75
 """Points of lead that a pass on a settled board may seem to cost; estimates waver by so much."""
 
-MIN_PASS_CHECK_VISITS = 24
-"""Visits that look for a punishment of such a pass, at least."""
+MIN_PASS_CHECK_VISITS, MAX_PASS_CHECK_VISITS = 64, 400
+"""Visits that look for a punishment of such a pass."""
 
 LARGEST_GAP = 4
 """Points of a neutral region between two players that may be left open."""
 
-CLEANUP_PLAYOUTS = 64
-"""Playouts whose ownership says which stones are still to be captured in a clean-up."""
+CAPTURE_REASON = "dead stones are still to be captured"
 
 
 def decide(
@@ -60,19 +63,26 @@ def decide(
         NetFileError: The net failed.
     """
     forbidden = territory_to_leave(position, strict=cleanup or not counts_dead_stones(position))
-    if cleanup and _dead_enemies(search, position):
-        forbidden.add(PASS)
-    search.set_position(position, forbidden, report.avoid if report is not None else ())
+    avoid = report.avoid if report is not None else ()
+    search.set_position(position, forbidden, avoid)
     analysis = search.run(limits, report)
     moves = [move.point for move in analysis.moves] or search.root_moves()
-    if cleanup:
-        return Decision(position.to_play, moves[0], analysis, "clean-up")
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
-    seconds = None if limits.seconds is None else max(0.0, limits.seconds - analysis.elapsed)
-    if reason == SETTLED_REASON and not pass_is_free(search, position, analysis, seconds):
+    left = None if limits.seconds is None else max(0.0, limits.seconds - analysis.elapsed)
+    if reason == SETTLED_REASON and not pass_is_free(
+        search, position, moves[0], analysis.visits, left
+    ):
         point, reason = moves[0], "a pass would lose something"
-    return Decision(position.to_play, point, analysis, reason)
+    if avoid:
+        return Decision(position.to_play, point, analysis, reason)
+    must_capture = cleanup and (point == PASS or not is_urgent(analysis))
+    if must_capture or (point == PASS and pass_forgets_stones(position, ownership)):
+        captures = liberties_of_dead(position, ownership) - forbidden
+        taking = _best_of(search, position, captures, limits, left)
+        if taking is not None:
+            return Decision(position.to_play, taking, analysis, CAPTURE_REASON)
+    return Decision(position.to_play, point, analysis, "clean-up" if cleanup else reason)
 
 
 def mannered_move(
@@ -86,55 +96,110 @@ def mannered_move(
         ownership: Expected by the search; None when the net has no such head.
     """
     best = moves[0]
-    status = adjudicate(position, ownership)
-    settled = ownership is not None and is_settled(position, ownership)
-    wins_count = score_after_passes(position, status) > 0
-    if pass_ends_phase(position.line, position.ply, position.rules.flags):
-        provable = not counts_dead_stones(position)
-        if wins_count and (settled or provable):
-            return PASS, "the count is won"
-        if best == PASS and not wins_count:
-            others = [move for move in moves if move != PASS]
-            if others and not (settled and counts_dead_stones(position)):
-                return others[0], "a pass would lose the count"
+    is_last = pass_ends_phase(position.line, position.ply, position.rules.flags)
+    is_idle = best != PASS and is_settled_point(position, best, ownership)
+    if not (is_last or is_idle):
         return best, "search"
-    if best == PASS:
-        if not wins_count and not counts_dead_stones(position):
+    settled = ownership is not None and is_settled(position, ownership)
+    wins_count = score_after_passes(position, adjudicate(position, ownership)) > 0
+    friendly = counts_dead_stones(position)
+    if is_last:
+        if wins_count and (settled or not friendly):
+            return PASS, "the count is won"
+        if best == PASS and not wins_count and not (settled and friendly):
             others = [move for move in moves if move != PASS]
-            if others and score_after_passes(position, status, friendly=True) > 0:
-                return others[0], "dead stones are still to be captured"
-        return PASS, "search"
-    if settled and wins_or_friendly(position, wins_count):
-        assert ownership is not None
-        if abs(float(ownership[row_col(best, position.width)])) >= SETTLED:
-            return PASS, SETTLED_REASON
+            return (others[0], "a pass would lose the count") if others else (best, "search")
+    costs_a_point = position.rules.flags.scoring != AREA
+    if is_idle and (settled or costs_a_point):
+        return PASS, SETTLED_REASON
     return best, "search"
 
 
+def is_settled_point(position: Position, point: int, ownership: Ownership | None) -> bool:
+    """Whether a point is somebody's beyond doubt."""
+    if ownership is None:
+        return False
+    return abs(float(ownership[row_col(point, position.width)])) >= SETTLED
+
+
+def is_urgent(analysis: Analysis) -> bool:
+    """Whether the best move gains points over a pass, as far as the pass was looked at."""
+    best = analysis.moves[0] if analysis.moves else None
+    passed = next((move for move in analysis.moves if move.point == PASS), None)
+    if best is None or best.point == PASS:
+        return False
+    return passed is None or best.score_lead - passed.score_lead >= PASS_COST_LIMIT
+
+
+def pass_forgets_stones(position: Position, ownership: Ownership | None) -> bool:
+    """Whether two passes would lose a game that is won once the dead stones are captured."""
+    if counts_dead_stones(position):
+        return False
+    status = adjudicate(position, ownership)
+    return (
+        score_after_passes(position, status)
+        <= 0
+        < score_after_passes(position, status, friendly=True)
+    )
+
+
+def liberties_of_dead(position: Position, ownership: Ownership | None) -> set[int]:
+    """Return the points on which the enemy's dead stones can be captured sooner or later."""
+    enemy = opponent(position.to_play)
+    return {
+        near
+        for point in adjudicate(position, ownership).dead
+        if position.color_at(point) == enemy
+        for near in around(point, position.width)
+        if position.color_at(near) == EMPTY and position.is_legal(position.to_play, near)
+    }
+
+
+def _best_of(
+    search: Search,
+    position: Position,
+    moves: set[int],
+    limits: Limits,
+    seconds: float | None,
+) -> int | None:
+    """Search a few moves alone; None where there are none."""
+    if not moves:
+        return None
+    search.set_position(position, {*position.points(), PASS} - moves)
+    analysis = search.run(replace(limits, seconds=seconds))
+    found = [move.point for move in analysis.moves] or search.root_moves()
+    return found[0] if found else None
+
+
 def pass_is_free(
-    search: Search, position: Position, analysis: Analysis, seconds: float | None = None
+    search: Search,
+    position: Position,
+    best: int,
+    visits: int,
+    seconds: float | None = None,
 ) -> bool:
-    """Whether a pass, answered as well as possible, costs no point.
+    """Whether a pass, answered as well as possible, leaves as many points as the best move.
 
     A settled board may still ask for a move: points count as settled that a last answer keeps.
+    Both are searched from the opponent's side, so that what a net makes of the turn cancels out.
 
     Args:
         search: Its tree is used, and afterwards holds the position after the pass.
         position: The position searched.
-        analysis: What the search said about it.
+        best: The move to compare with.
+        visits: Visits of the search that found it; as many look at each side, but at least
+            MIN_PASS_CHECK_VISITS and at most MAX_PASS_CHECK_VISITS.
         seconds: How long to look at most; None for no limit.
     """
-    after = position.copy()
-    after.play(position.to_play, PASS)
-    search.set_position(after)
-    visits = max(MIN_PASS_CHECK_VISITS, analysis.visits // 4)
-    answered = search.run(Limits(visits=visits, seconds=seconds))
-    return analysis.score_lead + answered.score_lead < PASS_COST_LIMIT
-
-
-def wins_or_friendly(position: Position, wins_count: bool) -> bool:
-    """Whether stopping now gives a fair result: dead stones come off, or are no matter."""
-    return counts_dead_stones(position) or wins_count
+    visits = min(MAX_PASS_CHECK_VISITS, max(MIN_PASS_CHECK_VISITS, visits))
+    leads = []
+    for move in (best, PASS):
+        after = position.copy()
+        after.play(position.to_play, move, strict=False)
+        search.set_position(after)
+        half = None if seconds is None else seconds / 2
+        leads.append(-search.run(Limits(visits=visits, seconds=half)).score_lead)
+    return leads[0] - leads[1] < PASS_COST_LIMIT
 
 
 def counts_dead_stones(position: Position) -> bool:
@@ -241,28 +306,6 @@ def _points_with_enemies_in_region(
                 seen.add(q)
                 frontier.append(q)
     return found
-
-
-def _dead_enemies(search: Search, position: Position) -> list[int]:
-    """Return the enemy's stones that are dead but still on the board."""
-    status = adjudicate(position, black_ownership(search, position, CLEANUP_PLAYOUTS))
-    return [p for p in status.dead if position.color_at(p) == opponent(position.to_play)]
-
-
-def black_ownership(search: Search, position: Position, playouts: int) -> Ownership | None:
-    """Search a position a little and return the ownership expected, 1 for Black.
-
-    Args:
-        search: Its tree is used, and afterwards holds this position.
-        position: May be one in which both players have passed.
-        playouts: How many; what the tree already holds counts.
-
-    Returns:
-        [height, width] or None when the net has no ownership head.
-    """
-    search.set_position(position)
-    search.run(Limits(visits=playouts))
-    return black_ownership_of(search)
 
 
 def black_ownership_of(search: Search) -> Ownership | None:

@@ -1,0 +1,130 @@
+"""`gtp-engine manners`: how the engine behaves at the end of games against itself."""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.statistics import wilson
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.play.decision import ResignRule
+from gtp_engine.play.settings import DEVICES, customary_komi
+
+if TYPE_CHECKING:
+    from gtp_engine.play.self_play import SelfPlayGame
+
+THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
+"""Values of `--resign-threshold` that are compared."""
+
+GAMES_AT_ONCE = 16
+"""By default, for each processor."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = (
+        "Let the engine play itself to the end and say how it passes: dead stones that were\n"
+        "forgotten, moves after everything was decided, moves in own territory; and how often\n"
+        "a resignation would have been wrong. Nobody resigns in these games."
+    )
+    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
+    parser.add_argument("--rules", default="tromp-taylor", metavar="NAME")
+    parser.add_argument("--komi", type=float, metavar="POINTS", help="default: customary")
+    parser.add_argument("--games", type=parse_count, default=100, metavar="N")
+    parser.add_argument("--playouts", type=parse_count, default=16, metavar="N", help="a move")
+    parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
+    parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
+    parser.add_argument("--keep", type=Path, metavar="FILE", help="write the games, one a line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play and print the figures; return the exit status."""
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
+    from gtp_engine.search.limits import Limits
+
+    try:
+        rules = Rules.parse(args.rules)
+        komi = customary_komi(rules, *args.size) if args.komi is None else args.komi
+        rules = Rules.parse(args.rules, komi)
+    except InvalidRulesError as error:
+        raise UsageError(f"--rules: {error}") from None
+    width, height = args.size
+    limits = Limits(playouts=args.playouts)
+    terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
+    at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
+    try:
+        net = open_net(args.net, args.device, say=_say)
+        games = play_self_games(net, terms, args.games, at_once, _note)
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
+    print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
+    for line in (*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))):
+        print(line)
+    if args.keep is not None:
+        args.keep.write_text("".join(f"{_describe(game)}\n" for game in games))
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"gtp-engine manners: {line}", file=sys.stderr, flush=True)
+
+
+def _note(game: "SelfPlayGame") -> None:
+    if (game.number + 1) % 100 == 0:
+        _say(f"{game.number + 1} games")
+
+
+def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
+    """Return what is to be said about the ends of games."""
+    over = [game for game in games if game.is_over]
+    forgot = sum(game.forgot_dead_stones for game in over)
+    clean = sum(game.needless_moves == 0 for game in over)
+    share = wilson(clean, len(over))
+    extra = [game.extra_moves for game in over] or [0]
+    return [
+        f"ended by two passes: {len(over)}",
+        f"lost only because dead stones stayed on the board: {forgot}",
+        f"no needless move on own points once all was decided: {clean} games, "
+        f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})",
+        f"moves after all was decided: median {statistics.median(extra):g}, "
+        f"mean {statistics.mean(extra):.2f}, most {max(extra)}",
+    ]
+
+
+def _resigning(games: "Sequence[SelfPlayGame]", earliest: int) -> list[str]:
+    """Return a line for each threshold: resignations, and those who would have won."""
+    turns = ResignRule().turns
+    lines = [f"resigning after {turns} turns, from move {earliest + 1} on:"]
+    for threshold in THRESHOLDS:
+        resigned = [(game, game.resigned(threshold, turns, earliest)) for game in games]
+        givers = [(game, color) for game, color in resigned if color is not None]
+        wrong = sum(game.won_by(color) for game, color in givers)
+        share = wilson(wrong, len(givers))
+        lines.append(
+            f"  below {threshold:5.2f}: {len(givers)} games, {wrong} of them would have been won, "
+            f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
+        )
+    return lines
+
+
+def _describe(game: "SelfPlayGame") -> str:
+    return json.dumps(
+        {
+            "number": game.number,
+            "moves": [list(move) for move in game.moves],
+            "values": [round(value, 3) for value in game.values],
+            "white_margin": game.white_margin,
+            "white_score": game.status.white_score,
+            "extra_moves": game.extra_moves,
+            "needless_moves": game.needless_moves,
+        }
+    )

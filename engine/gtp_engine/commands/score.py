@@ -1,0 +1,113 @@
+"""`gtp-engine score`: how well finished boards are judged whose dead stones are known."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gtp_engine.commands.arguments import UsageError, parse_count
+from gtp_engine.commands.statistics import wilson
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.play.settings import DEVICES
+
+if TYPE_CHECKING:
+    from gtp_engine.play.adjudication.marked_boards import MarkedBoard
+    from gtp_engine.play.adjudication.status import FinalStatus
+
+MOST_NAMED = 12
+"""Stones of a board that are named; further ones are counted."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = (
+        "Judge finished boards whose dead stones are known, and say where the two differ.\n"
+        "Only the stones are looked at: no moves, no passes, nobody to move."
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="games with TB and TW or dead stones (SGF, packs, folders), or boards in JSON",
+    )
+    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    parser.add_argument("--no-reading", action="store_true", help="do not read out groups in doubt")
+    parser.add_argument("--limit", type=parse_count, metavar="N", help="boards of a file at most")
+    parser.add_argument("--misses", action="store_true", help="name the boards judged wrongly")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line for each file; return the exit status."""
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.play.adjudication.judge import judge
+    from gtp_engine.play.adjudication.marked_boards import read_marked
+
+    for file in args.files:
+        if not file.exists():
+            raise UsageError(f"there is no {str(file)!r}")
+    try:
+        net = open_net(args.net, args.device, say=_say)
+        for file in args.files:
+            tally = _Tally()
+            for board in read_marked(file, _say, args.limit):
+                status = judge(net, board.position, read=not args.no_reading)
+                wrong = tally.add(board, status)
+                if wrong and args.misses:
+                    print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
+            print(f"{file}: {tally}", flush=True)
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"gtp-engine score: {line}", file=sys.stderr, flush=True)
+
+
+class _Tally:
+    """Boards and points judged, and those judged as marked."""
+
+    def __init__(self) -> None:
+        self.boards = self.exact = 0
+        self.points = self.agreed = 0
+
+    def add(self, board: "MarkedBoard", status: "FinalStatus") -> set[int]:
+        """Count a board; return the stones whose status is wrong."""
+        from gtp_engine.go.coords import EMPTY
+        from gtp_engine.go.scoring import agreed_owners
+
+        wrong = set(status.dead) ^ board.dead
+        found = agreed_owners(board.position, status.dead)
+        known = [p for p, owner in board.owners.items() if owner != EMPTY]
+        self.boards += 1
+        self.exact += not wrong
+        self.points += len(known)
+        self.agreed += sum(int(found[p]) == board.owners[p] for p in known)
+        return wrong
+
+    def __str__(self) -> str:
+        if not self.boards:
+            return "nothing is marked"
+        share = wilson(self.exact, self.boards)
+        return (
+            f"dead stones as marked on {self.exact} of {self.boards} boards, "
+            f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}); "
+            f"the owner of {self.agreed / max(1, self.points):.2%} of the {self.points} points "
+            "that are somebody's"
+        )
+
+
+def _name_stones(board: "MarkedBoard", wrong: set[int]) -> str:
+    """Return which stones were called dead and alive wrongly."""
+    from gtp_engine.go.coords import format_vertex
+
+    width, height = board.position.width, board.position.height
+    parts = []
+    for said, stones in (("alive", wrong & board.dead), ("dead", wrong - board.dead)):
+        if stones:
+            names = [format_vertex(p, width, height) for p in sorted(stones)[:MOST_NAMED]]
+            more = f" and {len(stones) - MOST_NAMED} more" if len(stones) > MOST_NAMED else ""
+            parts.append(f"taken for {said}: {' '.join(names)}{more}")
+    return "; ".join(parts)

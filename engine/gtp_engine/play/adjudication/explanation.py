@@ -1,0 +1,124 @@
+"""The set of dead stones that explains an expected ownership best.
+
+A net's ownership wavers from point to point, but at the end of a game a chain is dead as a whole,
+its captors live, and what they surround is theirs. So of all sets of dead chains the one is taken
+whose board, once they are off, agrees most with what is expected of every point, empty ones
+included. The best set is sought by steepest ascent: from what each chain's own points say, chains
+and groups change sides as long as the agreement grows.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.coords import BLACK, EMPTY, WHITE, row_col
+from gtp_engine.go.position import Position
+from gtp_engine.go.scoring import mark_agreed
+from gtp_engine.play.adjudication.chains import Chain, find_chains, find_groups
+from gtp_engine.play.adjudication.expectation import Ownership
+
+SURE = 0.6
+"""Mean ownership, 0 to 1, beyond which what surrounds a group does not change its side."""
+
+LONGEST_ASCENT = 60
+"""Steps after which the ascent ends in any case; a board has a handful of doubtful groups."""
+
+LEAST_GAIN = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A set of dead stones and what speaks for it."""
+
+    chains: tuple[Chain, ...]
+    """All chains of the board."""
+    dead: frozenset[int]
+    expected: npt.NDArray[np.float64]
+    """[points] the ownership explained, 1 for Black; zeros where there was none."""
+
+    def life(self, chains: Iterable[Chain]) -> float:
+        """Return the mean ownership expected of chains' points for their own colour, -1..1."""
+        stones = [p for one in chains for p in one.stones]
+        signs = [1.0 if one.color == BLACK else -1.0 for one in chains for _ in one.stones]
+        return float(np.dot(self.expected[stones], signs)) / len(stones)
+
+    def groups(self, position: Position) -> list[list[Chain]]:
+        """Return the groups of chains that are not proven; see `find_groups`."""
+        return find_groups(position, self.chains, self.dead)
+
+    def is_dead(self, chains: Iterable[Chain]) -> bool:
+        """Whether chains of one status are dead."""
+        return next(iter(chains)).head in self.dead
+
+
+def explain(position: Position, ownership: Ownership | None) -> Explanation:
+    """Return the dead stones that an expected ownership is best explained by.
+
+    Args:
+        position: The end of a game.
+        ownership: What is expected; without it only what Benson proves is dead.
+    """
+    chains = tuple(find_chains(position))
+    dead = {p for one in chains if one.proven not in (EMPTY, one.color) for p in one.stones}
+    expected = np.zeros(MAX_POINTS)
+    if ownership is None:
+        return Explanation(chains, frozenset(dead), expected)
+    for point in position.points():
+        expected[point] = ownership[row_col(point, position.width)]
+    unproven = Explanation(chains, frozenset(dead), expected)
+    for one in chains:
+        if one.proven == EMPTY and unproven.life([one]) < 0.0:
+            dead.update(one.stones)
+    return _ascend(position, Explanation(chains, frozenset(dead), expected))
+
+
+def _ascend(position: Position, now: Explanation) -> Explanation:
+    """Let chains and groups change sides while the agreement grows."""
+    height = agreement(position, now.dead, now.expected)
+    for _ in range(LONGEST_ASCENT):
+        steps = [
+            now.dead ^ {p for one in chains for p in one.stones}
+            for chains in _doubtful(position, now)
+        ]
+        heights = [agreement(position, dead, now.expected) for dead in steps]
+        if not steps or max(heights) <= height + LEAST_GAIN:
+            break
+        height = max(heights)
+        now = Explanation(now.chains, steps[heights.index(height)], now.expected)
+    return now
+
+
+def _doubtful(position: Position, now: Explanation) -> list[list[Chain]]:
+    """Return the chains and groups that may change sides."""
+    single = [[one] for one in now.chains if one.proven == EMPTY]
+    several = [group for group in now.groups(position) if len(group) > 1]
+    return [
+        chains
+        for chains in single + several
+        if (-1.0 if now.is_dead(chains) else 1.0) * now.life(chains) <= SURE
+    ]
+
+
+def agreement(position: Position, dead: Iterable[int], expected: npt.NDArray[np.float64]) -> float:
+    """Return how well a board without its dead stones fits what is expected of its points.
+
+    A point counts its expected ownership for the owner it gets; one that is nobody's counts 0. A
+    dead stone whose point nobody gets counts for the enemy.
+
+    Args:
+        position: The board.
+        dead: Points of dead stones.
+        expected: [points] ownership, 1 for Black.
+    """
+    marks = np.zeros(MAX_POINTS, np.uint8)
+    marks[list(dead)] = 1
+    owners = np.zeros(MAX_POINTS, np.uint8)
+    mark_agreed(position.board, marks, owners)
+    colors = position.board["color"]
+    nobodys = (owners == EMPTY) & (marks > 0)
+    owners[nobodys & (colors == BLACK)] = WHITE
+    owners[nobodys & (colors == WHITE)] = BLACK
+    return float(expected[owners == BLACK].sum() - expected[owners == WHITE].sum())

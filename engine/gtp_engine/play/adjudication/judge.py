@@ -1,0 +1,28 @@
+"""From a position to the status of every stone: the net's expectation, explained and read out."""
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.go.position import Position
+from gtp_engine.play.adjudication.expectation import expected_ownership
+from gtp_engine.play.adjudication.explanation import explain
+from gtp_engine.play.adjudication.fights import read_fights
+from gtp_engine.play.adjudication.status import FinalStatus, status_of
+
+
+def judge(evaluator: Evaluator, position: Position, *, read: bool = True) -> FinalStatus:
+    """Judge a position as finished; the same stones are always judged alike.
+
+    Args:
+        evaluator: What it expects of the board decides what Benson's theorem leaves open.
+        position: As it stands; moves, passes and who is to move do not matter.
+        read: Whether groups in doubt are read out, which takes up to a few seconds.
+
+    Raises:
+        NetFileError: The net does not take this board, or failed.
+    """
+    ownership = expected_ownership(evaluator, position)
+    found = explain(position, ownership)
+    dead = set(found.dead)
+    if read and ownership is not None:
+        for fight in read_fights(evaluator, position, found):
+            dead = dead | fight.stones if fight.is_dead else dead - fight.stones
+    return status_of(position, found.chains, dead)

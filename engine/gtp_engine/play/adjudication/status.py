@@ -1,0 +1,84 @@
+"""What a set of dead stones makes of a board.
+
+Dead stones are taken off, and empty regions that touch one colour only are that colour's.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.go.position import Position
+from gtp_engine.go.scoring import agreed_owners, agreed_score
+from gtp_engine.play.adjudication.chains import Chain, around
+from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.explanation import explain
+
+
+@dataclass(frozen=True, slots=True)
+class FinalStatus:
+    """The state of every point; lists of points, row by row from the top."""
+
+    dead: list[int]
+    """Stones that are to be taken off."""
+    alive: list[int]
+    """Stones that stay, those in seki left out."""
+    seki: list[int]
+    """Stones that stay without any territory of their own."""
+    black_territory: list[int]
+    """Empty points of Black's and dead white stones."""
+    white_territory: list[int]
+    dame: list[int]
+    """Empty points that are nobody's."""
+    white_score: float
+    """White's points minus Black's, komi and bonuses counted."""
+
+
+def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
+    """Judge a position as finished.
+
+    Args:
+        position: As it stands.
+        ownership: What is expected; without it only what Benson proves is dead.
+    """
+    found = explain(position, ownership)
+    return status_of(position, found.chains, found.dead)
+
+
+def status_of(position: Position, chains: Iterable[Chain], dead: Collection[int]) -> FinalStatus:
+    """Return what a set of dead stones makes of the board.
+
+    Args:
+        position: As it stands.
+        chains: All its chains.
+        dead: Points of the dead ones.
+    """
+    owners = agreed_owners(position, dead)
+    living = [one for one in chains if one.head not in dead]
+    seki = {p for one in living if _is_seki(position, one, owners) for p in one.stones}
+    standing = {p for one in living for p in one.stones}
+    open_points = [p for p in position.points() if p not in standing]
+    return FinalStatus(
+        dead=sorted(dead),
+        alive=sorted(standing - seki),
+        seki=sorted(seki),
+        black_territory=[p for p in open_points if owners[p] == BLACK],
+        white_territory=[p for p in open_points if owners[p] == WHITE],
+        dame=[p for p in open_points if owners[p] == EMPTY],
+        white_score=agreed_score(position, dead),
+    )
+
+
+def _is_seki(position: Position, chain: Chain, owners: npt.NDArray[np.uint8]) -> bool:
+    """Whether a living chain touches no territory of its own colour."""
+    if chain.proven != EMPTY:
+        return False
+    free = {
+        near
+        for point in chain.stones
+        for near in around(point, position.width)
+        if position.color_at(near) not in (chain.color, WALL)
+    }
+    return bool(free) and all(owners[near] != chain.color for near in free)

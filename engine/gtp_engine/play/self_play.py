@@ -1,0 +1,173 @@
+"""Games of a player against itself with all its manners, and what they say about the end of it.
+
+Nobody resigns: a game is played out, and where the player would have given up is noted.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.policy_play import draw_opening
+from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
+from gtp_engine.go.position import Move, Position
+from gtp_engine.go.rules import Rules
+from gtp_engine.go.scoring import Owners, agreed_owners, white_score
+from gtp_engine.play.adjudication.expectation import Ownership, expected_ownership
+from gtp_engine.play.adjudication.judge import judge
+from gtp_engine.play.adjudication.status import FinalStatus
+from gtp_engine.play.decision import best_value
+from gtp_engine.play.move_choice import counts_dead_stones, decide
+from gtp_engine.search.limits import Limits
+from gtp_engine.search.params import SearchParams
+from gtp_engine.search.search import Search
+
+LONGEST_GAME = 3.0
+"""Moves a point of the board after which a game is broken off and counted."""
+
+EXPECTED = 0.5
+"""Ownership, 0 to 1, with which a net expects a point's owner where it is decided."""
+
+
+@dataclass(frozen=True)
+class SelfPlayTerms:
+    """What the games are played under."""
+
+    width: int
+    height: int
+    rules: Rules
+    limits: Limits
+    """When each search ends."""
+    opening_moves: int = 6
+    """Moves drawn from the policy before the game proper."""
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class SelfPlayGame:
+    """A game played to the end."""
+
+    number: int
+    moves: tuple[Move, ...]
+    values: tuple[float, ...]
+    """By ply, the mean win-loss value of the best move for whoever moved there, -1..1; 0 in the
+    opening."""
+    is_over: bool
+    """False where the game was broken off."""
+    status: FinalStatus
+    """The last board as judged by the net, dead stones removed."""
+    white_margin: float
+    """White's points minus Black's under the rules; where they take no dead stones off, all stones
+    count where they stand."""
+    extra_moves: int
+    """Moves, passes left out, after everything was decided."""
+    needless_moves: int
+    """Those of them that were made on points of their player's without being provoked."""
+
+    @property
+    def forgot_dead_stones(self) -> bool:
+        """Whether the loser would have won, had the dead stones been captured."""
+        return self.white_margin * self.status.white_score < 0
+
+    def resigned(self, threshold: float, turns: int, earliest: int) -> int | None:
+        """Return who would have resigned first under a rule; None if nobody."""
+        hopeless = {BLACK: 0, WHITE: 0}
+        for ply, (move, value) in enumerate(zip(self.moves, self.values, strict=True)):
+            is_hopeless = ply >= earliest and value < threshold
+            hopeless[move.color] = hopeless[move.color] + 1 if is_hopeless else 0
+            if hopeless[move.color] >= turns:
+                return move.color
+        return None
+
+    def won_by(self, color: int) -> bool:
+        """Whether a player won, by the count."""
+        return (self.white_margin > 0) if color == WHITE else (self.white_margin < 0)
+
+
+def play_self_games(
+    evaluator: Evaluator,
+    terms: SelfPlayTerms,
+    games: int,
+    at_once: int,
+    on_game: Callable[[SelfPlayGame], None] = lambda game: None,
+) -> list[SelfPlayGame]:
+    """Play games, many at once, and return them by number.
+
+    Raises:
+        NetFileError: The net failed.
+    """
+    with ThreadPoolExecutor(at_once) as pool:
+        finished = []
+        for game in pool.map(lambda number: _play(evaluator, terms, number), range(games)):
+            finished.append(game)
+            on_game(game)
+    return finished
+
+
+def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:
+    seed = terms.seed + number
+    position = draw_opening(
+        evaluator, terms.width, terms.height, terms.rules, terms.opening_moves, seed
+    )
+    values = [0.0] * position.ply
+    search = Search(evaluator, SearchParams(), seed=seed)
+    while not position.is_over and position.ply < LONGEST_GAME * position.area:
+        decision = decide(search, position, terms.limits)
+        assert decision.point is not None and decision.analysis is not None
+        values.append(best_value(decision.analysis) or 0.0)
+        position.play(position.to_play, decision.point)
+    status = judge(evaluator, position, read=False)
+    margin = status.white_score
+    if not counts_dead_stones(position):
+        margin = float(white_score(position.line, position.ply, position.rules.flags))
+    extra, needless = _count_extra(evaluator, position, status)
+    return SelfPlayGame(
+        number,
+        tuple(position.moves),
+        tuple(values),
+        position.is_over,
+        status,
+        margin,
+        extra,
+        needless,
+    )
+
+
+def _count_extra(evaluator: Evaluator, position: Position, status: FinalStatus) -> tuple[int, int]:
+    """Return how many moves came when all was decided, and how many of them were needless.
+
+    Decided is a board on which every point has its final owner and the net, who knows nothing of
+    the end, expects just that. Stones on points that become the enemy's count as dead there.
+    Needless is a move on an own point that answers no move into own area.
+    """
+    final = agreed_owners(position, status.dead)
+    past = position.copy()
+    extra = needless = 0
+    while past.ply > 0:
+        move = past.moves[-1]
+        past.undo()
+        dead = [p for p in past.points() if final[p] == opponent(past.color_at(p)) != EMPTY]
+        owners = agreed_owners(past, dead)
+        if any(owners[p] != final[p] for p in past.points()):
+            break
+        if move.point == PASS:
+            continue
+        if not _expects(expected_ownership(evaluator, past), past, final):
+            break
+        extra += 1
+        before = past.moves[-1] if past.ply else Move(EMPTY, PASS)
+        provoked = before.point != PASS and final[before.point] == move.color
+        needless += bool(final[move.point] == move.color and not provoked)
+    return extra, needless
+
+
+def _expects(ownership: Ownership | None, position: Position, final: Owners) -> bool:
+    """Whether every point is expected to become its final owner's."""
+    if ownership is None:
+        return True
+    signs = {BLACK: 1.0, WHITE: -1.0}
+    return all(
+        signs[int(final[p])] * float(ownership[row_col(p, position.width)]) >= EXPECTED
+        for p in position.points()
+        if final[p] != EMPTY
+    )
