@@ -148,7 +148,7 @@ def list_chains(session: Session, arguments: Arguments) -> str:
 def show_safe(session: Session, arguments: Arguments) -> str:
     """Give the owner of every point that nobody can contest any more, from the top."""
     position = session.position
-    from gtp_engine.play.adjudication import pass_alive
+    from gtp_engine.play.adjudication.chains import pass_alive
 
     owners = pass_alive(position)
     rows = [[""] * position.width for _ in range(position.height)]
