@@ -56,6 +56,7 @@ def generate(
     seconds: float,
     seed: int,
     say: Callable[[str], None],
+    played_weight: float = 0.0,
 ) -> int:
     """Add shards for a while and return how many positions were made.
 
@@ -66,6 +67,7 @@ def generate(
         seconds: No job but the first is begun after that time.
         seed: Together with a job's number, makes its games.
         say: Told in a line about every shard.
+        played_weight: As for `label_records`.
 
     Raises:
         OSError: A shard cannot be written.
@@ -79,7 +81,7 @@ def generate(
     while kinds and (positions == 0 or time.monotonic() - start < seconds):
         kind = min(kinds, key=lambda kind: (done.get(kind.name, 0) + 1) / kind.share)
         number = done.get(kind.name, 0)
-        samples = _make(teacher, kind, records, _job_seed(seed, kind, number))
+        samples = _make(teacher, kind, records, _job_seed(seed, kind, number), played_weight)
         if samples is None:
             kinds.remove(kind)
             continue
@@ -108,9 +110,11 @@ def _job_seed(seed: int, kind: Kind, number: int) -> int:
     return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
 
 
-def _make(teacher: Teacher, kind: Kind, records: Iterator[GameRecord], seed: int) -> Samples | None:
+def _make(
+    teacher: Teacher, kind: Kind, records: Iterator[GameRecord], seed: int, played_weight: float
+) -> Samples | None:
     if kind.name == RECORDS:
-        return label_records(teacher, records, seed, kind.games)
+        return label_records(teacher, records, seed, kind.games, played_weight)
     generator = np.random.Generator(np.random.PCG64(seed))
     if kind.name == OTHER:
         width, height = draw_size(generator)

@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
@@ -24,11 +25,23 @@ GAMES_AT_ONCE = 8
 
 
 def label_records(
-    teacher: Teacher, records: Iterator[GameRecord], seed: int, games: int
+    teacher: Teacher,
+    records: Iterator[GameRecord],
+    seed: int,
+    games: int,
+    played_weight: float = 0.0,
 ) -> Samples | None:
     """Label a few random positions of each of the next games, which share one board size.
 
     Games that do not fit the rules they are to be shown under are left out.
+
+    Args:
+        teacher: Gives the labels.
+        records: The games.
+        seed: Picks positions and rules.
+        games: How many games to take.
+        played_weight: Share of the recorded move in the policy, the rest being the teacher's,
+            where it was played in just this position.
 
     Returns:
         The samples; None when the records are used up.
@@ -37,14 +50,24 @@ def label_records(
     parts = []
     chosen = islice(records, games)
     while group := list(islice(chosen, GAMES_AT_ONCE)):
-        positions = [found for record in group for found in _pick_positions(record, generator)]
-        if positions:
-            parts.append(teacher.label(positions).samples())
+        picked = [found for record in group for found in _pick_positions(record, generator)]
+        if picked:
+            labels = teacher.label([position for position, _ in picked])
+            for policy, (_, played) in zip(labels.policy, picked, strict=True):
+                if played is not None and policy[played] > 0:
+                    policy *= 1.0 - played_weight
+                    policy[played] += played_weight
+            parts.append(labels.samples())
     return join_samples(parts) if parts else None
 
 
-def _pick_positions(record: GameRecord, generator: np.random.Generator) -> Sequence[Position]:
-    """Return a few positions of a game, some of them some random moves off it."""
+def _pick_positions(
+    record: GameRecord, generator: np.random.Generator
+) -> Sequence[tuple[Position, int | None]]:
+    """Return a few positions of a game, some of them some random moves off it.
+
+    With each goes the action that was played there; None off the game.
+    """
     rules = record.rules or Rules.parse("chinese")
     komi = rules.komi if record.komi is None else record.komi
     if generator.random() < OTHER_RULES_RATE:
@@ -62,8 +85,15 @@ def _pick_positions(record: GameRecord, generator: np.random.Generator) -> Seque
             picked.append(position)
     except (IllegalMoveError, SgfError):
         return []
-    astray = [_lead_astray(position, generator) for position in picked]
-    return [position for position in astray if not position.is_over]
+    found = []
+    for position, ply in zip(picked, plies, strict=True):
+        color, point = record.moves[int(ply)]
+        played = point_to_action(point, position.width, position.height)
+        is_turn = color == position.to_play
+        off = _lead_astray(position, generator)
+        if not off.is_over:
+            found.append((off, played if is_turn and off.ply == ply else None))
+    return found
 
 
 def _lead_astray(position: Position, generator: np.random.Generator) -> Position:

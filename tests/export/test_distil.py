@@ -10,6 +10,7 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_export.architectures.net_file import TINY_SHAPE
 from gtp_export.generation import KINDS, draw_size, generate
 from gtp_export.labels import Teacher
 from gtp_export.samples import (
@@ -23,7 +24,6 @@ from gtp_export.samples import (
     write_shard,
 )
 from gtp_export.selfplay import draw_plan, play_games
-from gtp_export.tower_file import TINY_SHAPE
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 

@@ -9,9 +9,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
-from gtp_export.networks import RunningNorm, Tower, size_offset  # noqa: E402
-from gtp_export.tower import PRESETS, TowerShape, random_weights  # noqa: E402
-from gtp_export.tower_file import describe_tower, write_tiny_net, write_tower  # noqa: E402
+from gtp_export.architectures.net_file import (  # noqa: E402
+    describe_net,
+    write_net,
+    write_tiny_net,
+)
+from gtp_export.architectures.shape import count_parameters  # noqa: E402
+from gtp_export.architectures.tower import TOWERS, TowerShape, random_weights  # noqa: E402
+from gtp_export.learning.outputs import weights_of  # noqa: E402
+from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
+from gtp_export.learning.tower_net import Tower, size_offset  # noqa: E402
 
 SHAPE = TowerShape(blocks=3, channels=8, head_channels=8, value_hidden=8)
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
@@ -41,7 +48,7 @@ def trained_tower() -> Tower:
 def test_onnx_computes_what_torch_computes(tmp_path: Path, size: tuple[int, int]) -> None:
     net = trained_tower()
     path = tmp_path / "net.onnx"
-    write_tower(path, SHAPE, net.weights(), describe_tower(SHAPE, "test"))
+    write_net(path, SHAPE, weights_of(net), describe_net(SHAPE, "test"))
     spatial, features = example(*size)
     got = OnnxNet(path, "cpu").run(spatial, features)
     with torch.no_grad():
@@ -55,7 +62,7 @@ def test_onnx_computes_what_torch_computes(tmp_path: Path, size: tuple[int, int]
 
 def test_batch_size_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
-    write_tower(path, SHAPE, trained_tower().weights(), describe_tower(SHAPE, "test"))
+    write_net(path, SHAPE, trained_tower().weights(), describe_net(SHAPE, "test"))
     net = OnnxNet(path, "cpu")
     spatial, features = example(9, 9, boards=4)
     together = net.run(spatial, features)
@@ -64,19 +71,19 @@ def test_batch_size_changes_nothing(tmp_path: Path) -> None:
         np.testing.assert_allclose(alone.policy[0], together.policy[i], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", TOWERS)
 def test_torch_and_the_writer_agree_on_names_and_shapes(name: str) -> None:
-    shape = PRESETS[name]
+    shape = TOWERS[name]
     arrays = {name: array.shape for name, array in Tower(shape).weights().items()}
     assert arrays == shape.arrays()
-    assert shape.parameters() == sum(p.numel() for p in Tower(shape).parameters())
+    assert count_parameters(shape) == sum(p.numel() for p in Tower(shape).parameters())
 
 
 def test_missing_weights_are_an_error(tmp_path: Path) -> None:
     weights = random_weights(SHAPE, 1)
     del weights["value.out.bias"]
     with pytest.raises(ValueError, match=r"value\.out\.bias"):
-        write_tower(tmp_path / "net.onnx", SHAPE, weights, describe_tower(SHAPE, "test"))
+        write_net(tmp_path / "net.onnx", SHAPE, weights, describe_net(SHAPE, "test"))
     assert not list(tmp_path.iterdir())
 
 
@@ -84,7 +91,7 @@ def test_weights_that_are_not_finite_are_an_error(tmp_path: Path) -> None:
     weights = random_weights(SHAPE, 1)
     weights["value.out.bias"][0] = np.nan
     with pytest.raises(ValueError, match=r"value\.out\.bias"):
-        write_tower(tmp_path / "net.onnx", SHAPE, weights, describe_tower(SHAPE, "test"))
+        write_net(tmp_path / "net.onnx", SHAPE, weights, describe_net(SHAPE, "test"))
     assert not list(tmp_path.iterdir())
 
 

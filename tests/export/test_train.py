@@ -9,14 +9,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
-from gtp_export.losses import losses  # noqa: E402
-from gtp_export.measures import measure  # noqa: E402
-from gtp_export.networks import Tower, TowerOutputs  # noqa: E402
-from gtp_export.sample_source import SampleSource, make_batch  # noqa: E402
+from gtp_export.learning.distillation import DistilTask  # noqa: E402
+from gtp_export.learning.losses import losses  # noqa: E402
+from gtp_export.learning.measures import measure  # noqa: E402
+from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
+from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
+from gtp_export.learning.tower_net import Tower  # noqa: E402
+from gtp_export.learning.training import Trainer, TrainError, TrainPlan, train  # noqa: E402
 from gtp_export.samples import Samples, pack_samples, write_shard  # noqa: E402
-from gtp_export.tower import PRESETS  # noqa: E402
-from gtp_export.training import Trainer, TrainPlan, train  # noqa: E402
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 
@@ -52,14 +54,18 @@ def data(tmp_path: Path) -> Path:
 
 def plan_for(data: Path, minutes: float) -> TrainPlan:
     return TrainPlan(
-        PRESETS["tiny"], data, data.parent / "run", minutes, batch_points=800, warm_up_steps=10
+        DistilTask(TOWERS["tiny"], data),
+        data.parent / "run",
+        minutes,
+        batch_points=800,
+        warm_up_steps=10,
     )
 
 
 def test_perfect_outputs_cost_nothing() -> None:
     batch = make_batch(easy_samples(5, 5, 4), np.arange(4), 0)
     targets = batch.targets
-    outputs = TowerOutputs(
+    outputs = NetOutputs(
         policy=(targets.policy + 1e-9).log(),
         value=(targets.value + 1e-9).log(),
         score=targets.score,
@@ -77,7 +83,7 @@ def test_stones_are_no_moves_unless_the_teacher_plays_there() -> None:
     occupied = torch.zeros(1, 25, dtype=torch.bool)
     occupied[0, [played, other]] = True
     logits = torch.zeros(1, 26)
-    outputs = TowerOutputs(logits, torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(1, 5, 5))
+    outputs = NetOutputs(logits, torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(1, 5, 5))
     found = losses(outputs, targets._replace(occupied=occupied))
     assert float(found["policy"]) == pytest.approx(np.log(25))
 
@@ -128,8 +134,8 @@ def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
     assert resumed.restore()
     assert (resumed.steps, resumed.samples) == (trainer.steps, trainer.samples)
     assert resumed.seconds > 0
-    for name, array in trainer.average.weights().items():
-        np.testing.assert_array_equal(resumed.average.weights()[name], array)
+    for name, array in weights_of(trainer.average).items():
+        np.testing.assert_array_equal(weights_of(resumed.average)[name], array)
     assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
 
 
@@ -137,8 +143,8 @@ def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
     plan = plan_for(data, minutes=10.0)
     plan.out.mkdir()
     Trainer(0, plan).save()
-    other = TrainPlan(PRESETS["b4c48"], data, plan.out, 10.0)
-    with pytest.raises(ValueError, match="another shape"):
+    other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, 10.0)
+    with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
 
 
@@ -151,7 +157,7 @@ def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
 
 
 def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
-    net = Tower(PRESETS["tiny"])
+    net = Tower(TOWERS["tiny"])
     net.eval()
     found = measure(net, data / "valid")["other"]
     assert found["positions"] == 120

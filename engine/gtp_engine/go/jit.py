@@ -122,3 +122,14 @@ def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
         cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
     )(function)
     return compiled
+
+
+def local_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a function made at run time around a kernel it was handed.
+
+    Each process compiles it anew: the cache tells functions apart by their place in a file.
+    """
+    if not JIT_ENABLED:
+        return _interpreted(function)
+    compiled: Callable[..., Result] = numba.njit(nogil=True)(function)
+    return compiled

@@ -35,9 +35,10 @@ class GraphError(ValueError):
 class Graph:
     """Collect nodes, constants, inputs and outputs; tensors are named by strings."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, opset: int = OPSET) -> None:
         """Start an empty graph."""
         self._name = name
+        self._opset = opset
         self._nodes: list[onnx.NodeProto] = []
         self._initializers: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -85,6 +86,10 @@ class Graph:
         """Return an int64 constant; equal ones are stored once."""
         return self._constant(np.ascontiguousarray(values, np.int64), name)
 
+    def signed_bytes(self, values: Any, name: str = "const") -> str:
+        """Return an int8 constant; equal ones are stored once."""
+        return self._constant(np.ascontiguousarray(values, np.int8), name)
+
     def fresh(self, name: str) -> str:
         """Return `name`, numbered if it is taken."""
         count = self._names.get(name, 0)
@@ -103,7 +108,7 @@ class Graph:
         graph = helper.make_graph(
             self._nodes, self._name, self._inputs, self._outputs, self._initializers
         )
-        opset = helper.make_opsetid("", OPSET)
+        opset = helper.make_opsetid("", self._opset)
         model = helper.make_model(
             graph, opset_imports=[opset], producer_name="gtp-export", ir_version=IR_VERSION
         )

@@ -5,36 +5,49 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from torch import Tensor, nn
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.shape import count_parameters
+from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards import write_card
 from gtp_export.generation import generate
 from gtp_export.labels import Teacher
-from gtp_export.networks import Tower
-from gtp_export.tower_file import describe_tower, write_tower
-from gtp_export.training import TrainPlan, train
+from gtp_export.learning.losses import Targets, losses
+from gtp_export.learning.measures import measure
+from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.sample_source import SampleSource
+from gtp_export.learning.training import CHECKPOINT, TrainPlan, train
 
 GENERATION_SHARE = 0.3
 """Share of the span that goes into labelling positions before training begins."""
 
 
 @dataclass(frozen=True)
-class TowerExport:
-    """Writes a net in training as a finished net file; can be sent to another process."""
+class DistilTask:
+    """One tower on a folder of labelled positions."""
 
-    folder: Path
-    info: NetInfo
+    shape: TowerShape
+    data: Path
+    """Folder with `train` and `valid`, which may grow meanwhile."""
 
-    def __call__(self, net: Tower, stem: str) -> None:
-        """Write `stem`.onnx.
+    def source(self, batch_points: int, seed: int) -> SampleSource:
+        """Begin to draw."""
+        return SampleSource(self.data / "train", batch_points)
 
-        Raises:
-            OSError: The file cannot be written.
-        """
-        write_tower(self.folder / f"{stem}.onnx", net.shape, net.weights(), self.info)
+    def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
+        """Return how far the net is from its teacher."""
+        return losses(outputs, targets)
+
+    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+        """Return how far it is from it on positions it does not learn from."""
+        return measure(net, self.data / "valid")
 
 
 def say(line: str) -> None:
@@ -46,7 +59,9 @@ def distil(
     teacher_path: Path,
     packs: Sequence[Path],
     plan: TrainPlan,
+    task: DistilTask,
     info: NetInfo,
+    played_weight: float = 0.0,
 ) -> Path:
     """Make a net that judges positions as the teacher does.
 
@@ -55,9 +70,12 @@ def distil(
     Args:
         teacher_path: A net that reads the same inputs.
         packs: Game records whose positions are labelled besides those of self-play.
-        plan: How to train; its `minutes` hold for labelling and training together, `data` and
-            `out` are folders to use.
+        plan: How to train; its `minutes` hold for labelling and training together, and its task
+            is the next.
+        task: The architecture, and the folder for labelled positions.
         info: The description to put into the net, of `describe_student`.
+        played_weight: Share of the played move in the policy that is learned where a position
+            comes from a record.
 
     Returns:
         The finished net's file.
@@ -68,20 +86,20 @@ def distil(
     """
     teacher = Teacher(teacher_path)
     seconds = 60.0 * GENERATION_SHARE * plan.minutes
-    if not (plan.out / "checkpoint.pt").exists():
-        generate(teacher, plan.data, packs, seconds, plan.seed, say)
+    if not (plan.out / CHECKPOINT).exists():
+        generate(teacher, task.data, packs, seconds, plan.seed, say, played_weight)
     plan = replace(plan, minutes=(1.0 - GENERATION_SHARE) * plan.minutes)
-    train(plan, TowerExport(plan.out, info), say)
-    write_facts(plan)
+    train(plan, NetExport(plan.out, info), say)
+    write_facts(plan, task)
     write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
 
 
-def describe_student(plan: TrainPlan, name: str, teacher_path: Path, licence: str) -> NetInfo:
-    """Return the description of a net distilled by a plan."""
+def describe_student(shape: TowerShape, name: str, teacher_path: Path, licence: str) -> NetInfo:
+    """Return the description of a distilled net."""
     teacher = OnnxNet(teacher_path, "cpu").info
     return replace(
-        describe_tower(plan.shape, name),
+        describe_net(shape, name),
         trained_sizes=(2, 25),
         source=f"distilled from {teacher.name}",
         trained_on="positions of quick self-play on all sizes, rules and komi, and of game "
@@ -91,12 +109,12 @@ def describe_student(plan: TrainPlan, name: str, teacher_path: Path, licence: st
     )
 
 
-def write_facts(plan: TrainPlan) -> None:
+def write_facts(plan: TrainPlan, task: DistilTask) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
-    shards = {side: sorted((plan.data / side).glob("*.npz")) for side in ("train", "valid")}
+    shards = {side: sorted((task.data / side).glob("*.npz")) for side in ("train", "valid")}
     facts = {
-        "shape": asdict(plan.shape),
-        "parameters": plan.shape.parameters(),
+        "shape": asdict(task.shape),
+        "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,
         "processes": plan.processes,
         "positions": {side: _count_positions(paths) for side, paths in shards.items()},

@@ -1,4 +1,4 @@
-"""Train a tower on shards of labelled positions, within a span of time.
+"""Train a net at a task, within a span of time.
 
 Each step, every process draws a batch of one board size, of about the same number of points
 whatever the size; gradients are averaged over the processes. The learning rate follows one
@@ -12,31 +12,64 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import distributed, multiprocessing
+from torch import Tensor, distributed, multiprocessing, nn
 
-from gtp_export.losses import losses
-from gtp_export.measures import measure
-from gtp_export.networks import RunningNorm, Tower
-from gtp_export.sample_source import SampleSource
-from gtp_export.tower import TowerShape
+from gtp_export.architectures.shape import Shape
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.nets import build_net
+from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.running_norm import RunningNorm
+from gtp_export.learning.starting_weights import freeze, load_weights
 
 CHECKPOINT_SECONDS = 60.0
 BUFFER_SYNC_STEPS = 50
 LOG_STEPS = 50
 ALL_REDUCE_TIMEOUT_MINUTES = 10
+CHECKPOINT = "checkpoint.pt"
+METRICS = "metrics.jsonl"
+
+
+class TrainError(RuntimeError):
+    """A run that cannot go on; the message says why and what is kept."""
+
+
+class Source(Protocol):
+    """Where batches come from."""
+
+    @property
+    def waited(self) -> float:
+        """Seconds the trainer has waited for batches."""
+
+    def draw(self, generator: np.random.Generator) -> Batch:
+        """Return the next batch, of boards of one size."""
+
+
+class Task(Protocol):
+    """What is to be learned; can be sent to another process."""
+
+    @property
+    def shape(self) -> Shape:
+        """The architecture."""
+
+    def source(self, batch_points: int, seed: int) -> Source:
+        """Begin to draw batches of boards with so many points together."""
+
+    def losses(self, outputs: NetOutputs, targets: Any) -> dict[str, Tensor]:
+        """Return the mean losses of a batch by name; those without a weight are only told."""
+
+    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+        """Return how good a net is, on what is not learned from."""
 
 
 @dataclass(frozen=True)
 class TrainPlan:
     """How a net is to be trained."""
 
-    shape: TowerShape
-    data: Path
-    """Folder with `train` and `valid`, which may grow meanwhile."""
+    task: Task
     out: Path
     """Folder for checkpoint, metrics and nets."""
     minutes: float
@@ -55,12 +88,21 @@ class TrainPlan:
     seed: int = 1
     export_minutes: float = 10.0
     """A net is written that often."""
+    measure_minutes: float = 10.0
+    """The net is measured that often."""
+    stem: str = "student"
+    """What the names of written nets begin with."""
+    device: str = "cpu"
+    start: Path | None = None
+    """A net or checkpoint of the same architecture to begin with."""
+    frozen: tuple[str, ...] = ()
+    """Beginnings of the names of arrays that stay as they are."""
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 0.5, "ownership": 1.0}
     )
 
 
-Export = Callable[[Tower, str], None]
+Export = Callable[[nn.Module, str], None]
 """Writes an averaged net under a file name's stem."""
 
 
@@ -106,7 +148,15 @@ def _run(rank: int, plan: TrainPlan, export: Export, say: Callable[[str], None])
     trainer.restore()
     reporter = _Reporter(trainer, plan, export, say) if rank == 0 else None
     while trainer.progress < 1.0:
-        found = trainer.step()
+        try:
+            found = trainer.step()
+        except (MemoryError, RuntimeError) as error:
+            if "memory" not in str(error) and not isinstance(error, MemoryError):
+                raise
+            raise TrainError(
+                f"memory is exhausted at batches of {plan.batch_points} points; the checkpoint in "
+                f"{plan.out} is kept, smaller batches go on from it (--batch-points)"
+            ) from None
         if reporter is not None:
             reporter.after_step(found)
     if reporter is not None:
@@ -121,10 +171,12 @@ class Trainer:
         torch.manual_seed(plan.seed)
         self._plan = plan
         self._rank = rank
-        self.net = Tower(plan.shape)
-        self.average = Tower(plan.shape)
-        self.average.load_state_dict(self.net.state_dict())
-        self.average.eval()
+        shape = plan.task.shape
+        self.net = build_net(shape).to(plan.device)
+        self.average = build_net(shape).to(plan.device)
+        self._autocast = torch.autocast(
+            plan.device, torch.bfloat16, enabled=has_bfloat16(plan.device)
+        )
         self.steps = 0
         self.samples = 0
         """Samples drawn by this process."""
@@ -132,7 +184,12 @@ class Trainer:
         """Share of the span that has passed."""
         self._spent = 0.0
         self._clock = time.monotonic()
-        self._source = SampleSource(plan.data / "train", plan.batch_points)
+        self._source: Source | None = None
+        if plan.start is not None:
+            load_weights(self.net, plan.start, self._draw())
+        self._frozen_norms = freeze(self.net, plan.frozen)
+        self.average.load_state_dict(self.net.state_dict())
+        self.average.eval()
         self._optimizer = torch.optim.SGD(
             _parameter_groups(self.net, plan.weight_decay),
             lr=plan.learning_rate,
@@ -145,15 +202,22 @@ class Trainer:
         """Time spent so far, in earlier parts of the run too."""
         return self._spent + time.monotonic() - self._clock
 
+    @property
+    def waited(self) -> float:
+        """Seconds this process has waited for batches since it began."""
+        return 0.0 if self._source is None else self._source.waited
+
     def step(self) -> dict[str, float]:
         """Draw a batch and move the weights; return the losses by name."""
-        generator = np.random.default_rng([self._plan.seed, self._rank, self.steps])
-        batch = self._source.draw(generator)
+        batch = self._draw()
         self.net.train()
-        with torch.autocast("cpu", torch.bfloat16):
+        for norm in self._frozen_norms:
+            norm.eval()
+        with self._autocast:
             outputs = self.net(batch.spatial, batch.features)
-        found = losses(outputs, batch.targets)
-        total = sum(self._plan.loss_weights[name] * loss for name, loss in found.items())
+        found = self._plan.task.losses(outputs, batch.targets)
+        weights = self._plan.loss_weights
+        total = sum(weights[name] * loss for name, loss in found.items() if name in weights)
         self._optimizer.zero_grad(set_to_none=False)
         total.backward()
         self._share_gradients()
@@ -169,6 +233,17 @@ class Trainer:
         self._update_average()
         return {name: float(loss.detach()) for name, loss in found.items()}
 
+    def _draw(self) -> Batch:
+        plan = self._plan
+        if self._source is None:
+            # Another seed after a restart, so that it does not draw the same again.
+            seed = [plan.seed, self._rank, self.steps]
+            self._source = plan.task.source(
+                plan.batch_points, int(np.random.SeedSequence(seed).generate_state(1)[0])
+            )
+        generator = np.random.default_rng([plan.seed, self._rank, self.steps])
+        return self._source.draw(generator).to(plan.device)
+
     def _learning_rate(self) -> float:
         warm = min(1.0, (self.steps + 1) / self._plan.warm_up_steps)
         cosine = 0.5 * (1.0 + np.cos(np.pi * min(1.0, self.progress)))
@@ -180,7 +255,7 @@ class Trainer:
         if self._plan.processes == 1:
             self.progress = progress
             return
-        gradients = [p.grad for p in self.net.parameters()]
+        gradients = [p.grad for p in self.net.parameters() if p.grad is not None]
         clock = torch.tensor([progress if self._rank == 0 else 0.0])
         flat = torch.cat([*(gradient.flatten() for gradient in gradients), clock])
         distributed.all_reduce(flat)
@@ -214,7 +289,7 @@ class Trainer:
     def save(self) -> None:
         """Write a checkpoint, all of it or nothing."""
         state = {
-            "shape": asdict(self._plan.shape),
+            "shape": asdict(self._plan.task.shape),
             "net": self.net.state_dict(),
             "average": self.average.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -223,19 +298,25 @@ class Trainer:
             "samples": self.samples,
             "seconds": self.seconds,
         }
-        path = self._plan.out / "checkpoint.pt"
+        path = self._plan.out / CHECKPOINT
         partial = path.with_suffix(".part")
-        torch.save(state, partial)
-        os.replace(partial, path)
+        try:
+            torch.save(state, partial)
+            os.replace(partial, path)
+        except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
+            partial.unlink(missing_ok=True)
+            raise TrainError(
+                f"{path}: cannot be written: {str(error).splitlines()[0]}; the one before is kept"
+            ) from None
 
     def restore(self) -> bool:
         """Go on from the checkpoint, if there is one; return whether there was."""
-        path = self._plan.out / "checkpoint.pt"
+        path = self._plan.out / CHECKPOINT
         if not path.exists():
             return False
-        state = torch.load(path, weights_only=True)
-        if state["shape"] != asdict(self._plan.shape):
-            raise ValueError(f"{path}: holds a net of another shape")
+        state = torch.load(path, weights_only=True, map_location=self._plan.device)
+        if state["shape"] != asdict(self._plan.task.shape):
+            raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
         self._optimizer.load_state_dict(state["optimizer"])
@@ -246,15 +327,22 @@ class Trainer:
         return True
 
 
-def _norms(net: Tower) -> list[RunningNorm]:
+def has_bfloat16(device: str) -> bool:
+    """Whether a device computes faster in bfloat16 than in float32."""
+    if device == "cpu":
+        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+    return bool(torch.cuda.is_bf16_supported())
+
+
+def _norms(net: nn.Module) -> list[RunningNorm]:
     return [module for module in net.modules() if isinstance(module, RunningNorm)]
 
 
-def _norm_steps(net: Tower) -> float:
+def _norm_steps(net: nn.Module) -> float:
     return float(_norms(net)[0].steps)
 
 
-def _parameter_groups(net: Tower, decay: float) -> list[dict[str, Any]]:
+def _parameter_groups(net: nn.Module, decay: float) -> list[dict[str, Any]]:
     weights = [p for p in net.parameters() if p.dim() > 1]
     others = [p for p in net.parameters() if p.dim() <= 1]
     return [
@@ -274,12 +362,11 @@ class _Reporter:
         self._export = export
         self._say = say
         self._means: dict[str, float] = {}
-        self._saved = trainer.seconds
-        self._exported = trainer.seconds
+        self._saved = self._measured = self._exported = trainer.seconds
         self._began, self._first_samples = trainer.seconds, trainer.samples
 
     def after_step(self, found: Mapping[str, float]) -> None:
-        trainer = self._trainer
+        trainer, plan = self._trainer, self._plan
         for name, loss in found.items():
             self._means[name] = 0.98 * self._means.get(name, loss) + 0.02 * loss
         if trainer.steps % LOG_STEPS == 0:
@@ -287,13 +374,19 @@ class _Reporter:
         if trainer.seconds - self._saved > CHECKPOINT_SECONDS:
             trainer.save()
             self._saved = trainer.seconds
-        if trainer.seconds - self._exported > 60.0 * self._plan.export_minutes:
+        stem = f"{plan.stem}-{trainer.seconds / 60:03.0f}min"
+        if trainer.seconds - self._measured > 60.0 * plan.measure_minutes:
+            self._measured = trainer.seconds
+            self._measure(stem)
+        if trainer.seconds - self._exported > 60.0 * plan.export_minutes:
             self._exported = trainer.seconds
-            self._publish(f"student-{trainer.seconds / 60:03.0f}min")
+            self._export(trainer.average, stem)
 
     def finish(self) -> None:
         self._trainer.save()
-        self._publish("student-final")
+        stem = f"{self._plan.stem}-final"
+        self._measure(stem)
+        self._export(self._trainer.average, stem)
 
     def _log(self) -> None:
         trainer = self._trainer
@@ -301,19 +394,24 @@ class _Reporter:
         rate = self._plan.processes * (trainer.samples - self._first_samples) / passed
         left = max(0.0, 60.0 * self._plan.minutes - trainer.seconds)
         means = ", ".join(f"{name} {mean:.3f}" for name, mean in self._means.items())
-        self._say(f"step {trainer.steps}, {left / 60:.1f} min left, {rate:.0f} samples/s: {means}")
+        waited = f", {trainer.waited / passed:.1%} waiting" if trainer.waited else ""
+        self._say(
+            f"step {trainer.steps}, {left / 60:.1f} min left, {rate:.0f} samples/s{waited}: {means}"
+        )
 
-    def _publish(self, stem: str) -> None:
+    def _measure(self, stem: str) -> None:
+        """Append an entry to the metrics."""
         trainer = self._trainer
+        passed = max(1e-9, trainer.seconds - self._began)
         entry = {
             "net": stem,
             "steps": trainer.steps,
             "samples": trainer.samples * self._plan.processes,
             "seconds": round(trainer.seconds, 1),
+            "waited": round(trainer.waited / passed, 4),
             "losses": {name: round(mean, 4) for name, mean in self._means.items()},
-            "valid": measure(trainer.average, self._plan.data / "valid"),
+            "valid": self._plan.task.measure(trainer.average, self._plan.device),
         }
-        with (self._plan.out / "metrics.jsonl").open("a") as file:
+        with (self._plan.out / METRICS).open("a") as file:
             file.write(json.dumps(entry) + "\n")
         self._say(json.dumps(entry["valid"]))
-        self._export(trainer.average, stem)

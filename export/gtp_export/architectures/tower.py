@@ -21,10 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Weights = Mapping[str, NDArray[np.float32]]
-"""Arrays by the names that `TowerShape.arrays` lists; convolutions are [out, in, 3, 3]."""
+from gtp_engine.evaluators.contract import VALUE_WIN_LOSS_NORESULT
+from gtp_export.architectures.shape import norm_arrays
 
-NORM_EPSILON = 1e-5
 POOLS = 3
 """Pooled features a channel."""
 SCORE_COLUMNS = ("score_mean", "score_stdev", "lead")
@@ -42,6 +41,14 @@ _OUTPUT_GAINS = {
 }
 
 
+HEADS = {
+    "policy": "logits by action, pass last",
+    "value": "logits of win, loss and no result, for the side to move",
+    "score": "points for the side to move, before the chance of no result",
+    "ownership": "-1..1 per point, 1 is the side to move's",
+}
+
+
 @dataclass(frozen=True)
 class TowerShape:
     """The numbers that define a tower."""
@@ -54,6 +61,31 @@ class TowerShape:
     planes: int = 22
     features: int = 19
     """Globals."""
+
+    @property
+    def encoder(self) -> str:
+        """The encoder of this project's own nets."""
+        return "katago_v7"
+
+    @property
+    def board_size(self) -> int | None:
+        """All sizes."""
+        return None
+
+    @property
+    def heads(self) -> Mapping[str, str]:
+        """All four."""
+        return HEADS
+
+    @property
+    def has_pass(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def value_kind(self) -> str:
+        """Win, loss and no result."""
+        return VALUE_WIN_LOSS_NORESULT
 
     def is_pooled(self, block: int) -> bool:
         """Whether a block adds a bias computed from the whole board."""
@@ -72,31 +104,31 @@ class TowerShape:
         shapes: dict[str, tuple[int, ...]] = {
             "stem.conv.weight": (c, self.planes, 3, 3),
             "stem.globals.weight": (c, self.features),
-            **_norm("stem.norm", c),
+            **norm_arrays("stem.norm", c),
         }
         for block in range(self.blocks):
             name = f"blocks.{block}"
             shapes[f"{name}.conv1.weight"] = (c, c, 3, 3)
-            shapes |= _norm(f"{name}.norm1", c)
+            shapes |= norm_arrays(f"{name}.norm1", c)
             shapes[f"{name}.conv2.weight"] = (c, c, 3, 3)
             if self.is_pooled(block):
                 shapes[f"{name}.pool.weight"] = (c, POOLS * c)
-            shapes |= _norm(f"{name}.norm2", c)
+            shapes |= norm_arrays(f"{name}.norm2", c)
         return shapes | {
             "policy.gather.weight": (h, c, 1, 1),
-            **_norm("policy.gather_norm", h),
+            **norm_arrays("policy.gather_norm", h),
             "policy.conv.weight": (h, c, 1, 1),
             "policy.pool.weight": (h, POOLS * h),
-            **_norm("policy.norm", h),
+            **norm_arrays("policy.norm", h),
             "policy.out.weight": (1, h, 1, 1),
             "policy.pass_hidden.weight": (h, POOLS * h),
-            **_norm("policy.pass_norm", h),
+            **norm_arrays("policy.pass_norm", h),
             "policy.pass_out.weight": (1, h),
             "policy.pass_out.bias": (1,),
             "value.conv.weight": (h, c, 1, 1),
-            **_norm("value.norm", h),
+            **norm_arrays("value.norm", h),
             "value.hidden.weight": (v, POOLS * h),
-            **_norm("value.hidden_norm", v),
+            **norm_arrays("value.hidden_norm", v),
             "value.out.weight": (3, v),
             "value.out.bias": (3,),
             "value.score.weight": (len(SCORE_COLUMNS), v),
@@ -104,25 +136,17 @@ class TowerShape:
             "value.ownership.weight": (1, h, 1, 1),
         }
 
-    def parameters(self) -> int:
-        """Return the number of trained weights."""
-        sizes = self.arrays().items()
-        return sum(int(np.prod(shape)) for name, shape in sizes if ".running_" not in name)
 
-
-PRESETS = {
+TOWERS = {
     "tiny": TowerShape(blocks=2, channels=16, head_channels=16, value_hidden=16),
+    "b4c32": TowerShape(blocks=4, channels=32),
     "b4c48": TowerShape(blocks=4, channels=48),
     "b6c64": TowerShape(blocks=6, channels=64),
     "b6c96": TowerShape(blocks=6, channels=96),
     "b10c128": TowerShape(blocks=10, channels=128),
+    "b14c160": TowerShape(blocks=14, channels=160),
 }
-"""Named architectures; `tiny` is for trying things out."""
-
-
-def _norm(name: str, channels: int) -> dict[str, tuple[int, ...]]:
-    parts = ("weight", "bias", "running_mean", "running_var")
-    return {f"{name}.{part}": (channels,) for part in parts}
+"""Named sizes; `tiny` is for trying things out, and the largest has 6.9 million weights."""
 
 
 def random_weights(shape: TowerShape, seed: int) -> dict[str, NDArray[np.float32]]:

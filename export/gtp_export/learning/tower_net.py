@@ -4,16 +4,11 @@ Every hidden layer, dense ones included, is followed by a norm; without it the v
 the learning rates the convolutions like.
 """
 
-from typing import NamedTuple
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gtp_export.tower import (
-    NORM_EPSILON,
+from gtp_export.architectures.tower import (
     POOLS,
     SCORE_COLUMNS,
     SCORE_UNIT,
@@ -23,87 +18,8 @@ from gtp_export.tower import (
     VALUE_POOL_OFFSET,
     TowerShape,
 )
-
-
-class TowerOutputs(NamedTuple):
-    """What the tower says about a batch, in the net contract's units unless noted."""
-
-    policy: Tensor
-    """[B, H * W + 1] logits, pass last."""
-    value: Tensor
-    """[B, 3] logits of win, loss and no result."""
-    score: Tensor
-    """[B, 3] the columns of SCORE_COLUMNS, in points."""
-    ownership_logit: Tensor
-    """[B, H, W] before tanh."""
-
-
-class RunningNorm(nn.Module):
-    """Batch renormalisation: forward by running statistics, backward through the batch's own.
-
-    A training batch holds boards of one size, whose statistics differ from the mixture that
-    inference uses. Normalising by the running mixture from the start keeps training and inference
-    the same function (Ioffe 2017, "Batch Renormalization"). The corrections are let in over the
-    first steps, while the running statistics settle.
-    """
-
-    MOMENTUM = 0.02
-    WARM_UP_STEPS = 200
-    MAX_SCALE, MAX_SHIFT = 4.0, 6.0
-
-    running_mean: Tensor
-    running_var: Tensor
-    steps: Tensor
-
-    def __init__(self, channels: int) -> None:
-        """Start as the identity on inputs of mean 0 and variance 1."""
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(channels))
-        self.bias = nn.Parameter(torch.zeros(channels))
-        self.register_buffer("running_mean", torch.zeros(channels))
-        self.register_buffer("running_var", torch.ones(channels))
-        self.register_buffer("steps", torch.zeros(1), persistent=False)
-
-    def forward(self, tensor: Tensor) -> Tensor:
-        """Normalise [B, C] or [B, C, H, W]."""
-        if not self.training:
-            return functional.batch_norm(
-                tensor,
-                self.running_mean,
-                self.running_var,
-                self.weight,
-                self.bias,
-                eps=NORM_EPSILON,
-            )
-        with torch.no_grad():
-            scale, shift = self._corrections(tensor)
-        return functional.batch_norm(
-            tensor,
-            None,
-            None,
-            self.weight * scale,
-            self.bias + self.weight * shift,
-            training=True,
-            eps=NORM_EPSILON,
-        )
-
-    def _corrections(self, tensor: Tensor) -> tuple[Tensor, Tensor]:
-        """Update the statistics; return what turns batch-normed values into running-normed ones."""
-        # Momentum 0 leaves the buffers alone: this is the one fast kernel for both moments.
-        mean, variance = torch.batch_norm_update_stats(
-            tensor, self.running_mean, self.running_var, 0.0
-        )
-        warm = min(1.0, self.steps.item() / self.WARM_UP_STEPS)
-        deviation = (self.running_var + NORM_EPSILON).sqrt()
-        max_scale = 1.0 + warm * (self.MAX_SCALE - 1.0)
-        max_shift = warm * self.MAX_SHIFT
-        scale = ((variance + NORM_EPSILON).sqrt() / deviation).clamp(1 / max_scale, max_scale)
-        shift = ((mean - self.running_mean) / deviation).clamp(-max_shift, max_shift)
-        momentum = max(self.MOMENTUM, 1.0 / (1.0 + self.steps.item()))
-        self.running_mean.lerp_(mean, momentum)
-        self.running_var.lerp_(variance, momentum)
-        self.steps += 1
-        return scale, shift
+from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.running_norm import RunningNorm
 
 
 def size_offset(tensor: Tensor) -> float:
@@ -231,14 +147,10 @@ class Tower(nn.Module):
             if name.endswith("norm2.weight"):
                 nn.init.constant_(parameter, 0.5)  # blocks start close to the identity
 
-    def forward(self, spatial: Tensor, features: Tensor) -> TowerOutputs:
+    def forward(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate [B, P, H, W] planes (any number type) and [B, G] globals."""
         trunk = self.stem(spatial.float(), features)
         for block in self.blocks:
             trunk = block(trunk)
         value, score, owner = self.value(trunk)
-        return TowerOutputs(self.policy(trunk).float(), value.float(), score, owner.float())
-
-    def weights(self) -> dict[str, NDArray[np.float32]]:
-        """Return all arrays by the names of `TowerShape.arrays`."""
-        return {name: tensor.detach().numpy().copy() for name, tensor in self.state_dict().items()}
+        return NetOutputs(self.policy(trunk).float(), value.float(), score, owner.float())

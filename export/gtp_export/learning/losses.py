@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gtp_export.networks import TowerOutputs
-from gtp_export.tower import SCORE_UNIT
+from gtp_export.architectures.tower import SCORE_UNIT
+from gtp_export.learning.outputs import NetOutputs
 
 MASKED_LOGIT = -1e4
 SCORE_TRANSITION = 0.5
@@ -40,7 +40,7 @@ def mask_occupied(logits: Tensor, targets: Targets) -> Tensor:
     return logits.masked_fill(masked, MASKED_LOGIT)
 
 
-def losses(outputs: TowerOutputs, targets: Targets) -> dict[str, Tensor]:
+def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
     """Return the mean losses of a batch by name, each in its natural size.
 
     Policy and value are cross-entropies less the target's own entropy, ownership is the same per

@@ -1,15 +1,14 @@
 """Batches for training, drawn from a folder of shards that may grow meanwhile."""
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from gtp_export.losses import Targets
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.losses import Targets
 from gtp_export.samples import (
     Samples,
     ShardError,
@@ -24,17 +23,6 @@ MAX_BATCH = 256
 SYMMETRIES_PER_BATCH = 4
 COMMON_SIZES = {(9, 9): 0.45, (13, 13): 0.18, (19, 19): 0.22}
 """Share of the batches, and so of the time, by board size; the rest is for all other sizes."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Boards of one size with what a teacher says about them."""
-
-    spatial: Tensor
-    """[B, C, H, W] uint8."""
-    features: Tensor
-    """[B, G]."""
-    targets: Targets
 
 
 def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
@@ -105,6 +93,11 @@ class SampleSource:
         self._scan()
         if not self._pools:
             raise FileNotFoundError(f"{folder}: there are no shards of samples")
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for positions: all are in memory."""
+        return 0.0
 
     def draw(self, generator: np.random.Generator) -> Batch:
         """Draw a batch of one board size, in several symmetries."""

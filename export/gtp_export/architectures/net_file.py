@@ -1,0 +1,101 @@
+"""Finished net files of every architecture here."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import onnx
+
+from gtp_engine.evaluators.contract import (
+    ENCODERS,
+    NO_RESULT_BY_RULES,
+    NO_RESULT_NEVER,
+    VALUE_WIN_LOSS_NORESULT,
+    NetInfo,
+)
+from gtp_export.architectures.dual import DualShape
+from gtp_export.architectures.dual_graph import dual_model
+from gtp_export.architectures.plain import PlainShape
+from gtp_export.architectures.plain_graph import plain_model
+from gtp_export.architectures.shape import Shape, Weights, count_parameters
+from gtp_export.architectures.tower import SCORE_COLUMNS, TowerShape, random_weights
+from gtp_export.architectures.tower_graph import tower_model
+from gtp_export.convert.golden import add_golden
+from gtp_export.convert.graph import write_model
+
+TINY_SHAPE = TowerShape(blocks=2, channels=8, head_channels=8, value_hidden=8)
+"""A net for tests: all parts of the architecture, a few thousand weights."""
+TINY_SEED = 20161
+
+
+def describe_net(shape: Shape, name: str) -> NetInfo:
+    """Return the description of a net; where it comes from is left for the caller to add."""
+    version, planes, features = ENCODERS[shape.encoder]
+    size = shape.board_size
+    knows_no_result = shape.value_kind == VALUE_WIN_LOSS_NORESULT
+    return NetInfo(
+        name=name,
+        encoder=shape.encoder,
+        encoder_version=version,
+        spatial_planes=planes,
+        global_features=features,
+        heads=dict(shape.heads),
+        has_pass=shape.has_pass,
+        value_kind=shape.value_kind,
+        no_result=NO_RESULT_BY_RULES if knows_no_result else NO_RESULT_NEVER,
+        score_columns=SCORE_COLUMNS if "score" in shape.heads else (),
+        board_min=size or 2,
+        board_max=size or 25,
+        square_only=size is not None,
+        architecture=shape.describe(),
+        parameters=count_parameters(shape),
+    )
+
+
+def build_model(shape: Shape, weights: Weights, metadata: dict[str, str]) -> onnx.ModelProto:
+    """Return a net as an ONNX model.
+
+    Args:
+        shape: The architecture.
+        weights: All of `shape.arrays()`.
+        metadata: The metadata entries to store.
+
+    Raises:
+        ValueError: An array is missing or has another shape.
+        TypeError: There is no writer for this kind of shape.
+    """
+    for name, size in shape.arrays().items():
+        if name not in weights or weights[name].shape != size:
+            raise ValueError(f"the weights lack {name} of shape {size}")
+    match shape:
+        case TowerShape():
+            return tower_model(shape, weights, metadata)
+        case PlainShape():
+            return plain_model(shape, weights, metadata)
+        case DualShape():
+            return dual_model(shape, weights, metadata)
+    raise TypeError(f"there is no graph for {type(shape).__name__}")
+
+
+def write_net(path: Path, shape: Shape, weights: Weights, info: NetInfo) -> None:
+    """Write a net with its description and golden outputs, all of it or nothing.
+
+    Raises:
+        ValueError: The weights do not fit the shape, or are no longer finite.
+        OSError: The file cannot be written.
+    """
+    model = build_model(shape, weights, info.to_metadata())
+    add_golden(model, info)
+    write_model(model, path)
+
+
+def write_tiny_net(path: Path) -> None:
+    """Write the seeded net that the tests use: mild random opinions, every head, every size."""
+    info = replace(
+        describe_net(TINY_SHAPE, "tiny"),
+        source=f"random weights, seed {TINY_SEED}",
+        trained_on="nothing",
+        licence="MIT",
+        strength="none: it plays at random",
+        created_by="gtp_export.architectures.net_file.write_tiny_net",
+    )
+    write_net(path, TINY_SHAPE, random_weights(TINY_SHAPE, TINY_SEED), info)

@@ -1,0 +1,109 @@
+"""Architectures by name, and how each is trained."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_export.architectures.dual import DualShape
+from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape
+from gtp_export.architectures.shape import Shape
+from gtp_export.architectures.tower import TOWERS, TowerShape
+
+_GOCNN = ((5, 64), (5, 64), (5, 64), (5, 48), (5, 48))
+
+_TOWER_WEIGHTS = {"policy": 1.0, "value": 1.0, "score": 0.1, "ownership": 2.0}
+"""Final boards are known of few games, so their share of the gradient is raised."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An architecture and how it learns from game records."""
+
+    shape: Shape
+    summary: str
+    learning_rate: float = 0.06
+    """Peak, for SGD with Nesterov momentum."""
+    loss_weights: Mapping[str, float] = field(default_factory=lambda: dict(_TOWER_WEIGHTS))
+    squared_ownership: bool = False
+    """Whether ownership is learned by squared errors of the chance instead of cross-entropy."""
+
+    def for_size(self, size: int) -> "Preset":
+        """Return the preset for square boards of a size, where it takes one only."""
+        shape = self.shape
+        if isinstance(shape, PlainShape | DualShape) and shape.board_size is not None:
+            return replace(self, shape=replace(shape, board_size=size))
+        return self
+
+
+PRESETS = {
+    **{
+        name: Preset(shape, "residual tower with global pooling, every head, all board sizes")
+        for name, shape in TOWERS.items()
+    },
+    "dlgo-small": Preset(
+        PlainShape(
+            encoder="dlgo1",
+            convolutions=((7, 48), (5, 32), (5, 32), (5, 32)),
+            head=POLICY,
+            dense=(512,),
+            board_size=19,
+            has_pass=True,
+            is_difference=True,
+        ),
+        "the small net of Deep Learning and the Game of Go, which sees stones alone",
+    ),
+    "alphago-sl": Preset(
+        PlainShape("alphago48", ((5, 48), *((3, 48),) * 11), POLICY),
+        "AlphaGo's supervised policy net, 48 filters instead of 192",
+    ),
+    "alphago-sl-192": Preset(
+        PlainShape("alphago48", ((5, 192), *((3, 192),) * 11), POLICY),
+        "the same in full size",
+    ),
+    "gocnn": Preset(
+        PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5),
+        "GoCNN's estimate of the final owner of each point",
+        loss_weights={"ownership": 8.0},
+        squared_ownership=True,
+    ),
+    "gocnn-chain": Preset(
+        PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
+        "the same with maxima over chains",
+        loss_weights={"ownership": 8.0},
+        squared_ownership=True,
+    ),
+    "gocnn-chain21": Preset(
+        PlainShape("gocnn21", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
+        "the same with recent moves and the age of stones",
+        loss_weights={"ownership": 8.0},
+        squared_ownership=True,
+    ),
+    "agz-dual": Preset(
+        DualShape(blocks=4, channels=48),
+        "AlphaGo Zero's policy and value net in the size of tutorials",
+        loss_weights={"policy": 1.0, "value": 1.0},
+    ),
+}
+"""`tiny` is for trying things out."""
+
+
+def find_preset(name: str) -> Preset:
+    """Return a preset.
+
+    Raises:
+        NetFileError: There is none of that name.
+    """
+    if name not in PRESETS:
+        raise NetFileError(f"unknown preset {name!r}; known are {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def find_tower(name: str) -> TowerShape:
+    """Return the shape of a tower, which every teacher's answers fit.
+
+    Raises:
+        NetFileError: There is none of that name.
+    """
+    if name not in TOWERS:
+        raise NetFileError(f"unknown preset {name!r}; known are {', '.join(TOWERS)}")
+    return TOWERS[name]

@@ -1,0 +1,1 @@
+"""Everything that needs torch: nets that learn, what they learn from, and the loop."""

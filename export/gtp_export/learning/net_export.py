@@ -1,0 +1,28 @@
+"""Write a net in training as a finished net file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from gtp_engine.evaluators.contract import NetInfo
+from gtp_export.architectures.net_file import write_net
+from gtp_export.learning.outputs import weights_of
+
+
+@dataclass(frozen=True)
+class NetExport:
+    """Writes nets to a folder; can be sent to another process."""
+
+    folder: Path
+    info: NetInfo
+
+    def __call__(self, net: nn.Module, stem: str) -> None:
+        """Write `stem`.onnx, all of it or nothing.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        shape: Any = net.shape
+        write_net(self.folder / f"{stem}.onnx", shape, weights_of(net), self.info)

@@ -1,0 +1,101 @@
+"""Learning from game records: what is drawn, what it costs, how it is measured."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gtp_export.architectures.presets import Preset
+from gtp_export.architectures.shape import Shape
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
+from gtp_export.records.games import Games
+from gtp_export.records.stream import PositionStream, RecordSamples
+
+MEASURED_POINTS = 1024 * 361
+"""Points of the boards that a measurement in mid-run looks at."""
+MEASURE_SEED = 11
+
+
+class RecordSource:
+    """Batches for one process."""
+
+    def __init__(self, stream: PositionStream) -> None:
+        """Draw from a stream."""
+        self._stream = stream
+
+    @property
+    def waited(self) -> float:
+        """Seconds spent waiting for positions."""
+        return self._stream.waited
+
+    def draw(self, generator: np.random.Generator) -> Batch:
+        """Return the next batch; the stream has a seed of its own."""
+        return batch_of(self._stream.draw())
+
+
+def batch_of(samples: RecordSamples) -> Batch:
+    """Return positions as tensors."""
+    return Batch(
+        spatial=torch.from_numpy(samples.spatial),
+        features=torch.from_numpy(samples.features),
+        targets=targets_of(samples),
+    )
+
+
+@dataclass(frozen=True)
+class RecordTask:
+    """One preset on one collection of games."""
+
+    preset: Preset
+    train: Games
+    valid: Games
+    """Other games, to measure on."""
+    threads: int = 1
+    """Threads a process that encode positions."""
+
+    @property
+    def shape(self) -> Shape:
+        """The architecture."""
+        return self.preset.shape
+
+    def source(self, batch_points: int, seed: int) -> RecordSource:
+        """Begin to draw."""
+        return RecordSource(self._stream(self.train, batch_points, seed, self.threads))
+
+    def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:
+        """Return the losses by name; those without a weight are only told."""
+        return record_losses(outputs, targets, self.preset.squared_ownership)
+
+    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+        """Return the mean losses and accuracies on games that were not learned from."""
+        stream = self._stream(self.valid, 64 * 361, MEASURE_SEED, 1)
+        sums: dict[str, float] = {}
+        points = positions = 0
+        while points < MEASURED_POINTS:
+            batch = batch_of(stream.draw()).to(device)
+            with torch.no_grad():
+                found = self.losses(net(batch.spatial, batch.features), batch.targets)
+            n = len(batch.spatial)
+            positions += n
+            points += n * batch.spatial.shape[2] * batch.spatial.shape[3]
+            for name, value in found.items():
+                sums[name] = sums.get(name, 0.0) + n * float(value)
+        stream.close()
+        means = {name: round(value / positions, 4) for name, value in sums.items()}
+        return {"positions": positions, **means}
+
+    def _stream(self, games: Games, batch_points: int, seed: int, threads: int) -> PositionStream:
+        heads = self.shape.heads
+        return PositionStream(
+            games,
+            self.shape.encoder,
+            batch_points,
+            seed,
+            threads=threads,
+            with_pass=self.shape.has_pass or "policy" not in heads,
+            only_settled="policy" not in heads and "value" not in heads,
+        )

@@ -1,0 +1,160 @@
+"""Begin with the weights of a finished net, and keep some of them as they are."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_export.architectures.shape import NORM_EPSILON
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.running_norm import RunningNorm
+
+
+def load_weights(net: nn.Module, path: Path, batch: Batch) -> None:
+    """Give a net the weights of a checkpoint or of a net file in fp32 made here.
+
+    In a net file the norms are folded into the layers before them. They are given the statistics
+    of a batch and the factors that undo them, so that the net computes what the file says, and
+    trains as if it had never been folded.
+
+    Args:
+        net: A net of the same architecture.
+        path: `checkpoint.pt` of a run, or an ONNX file.
+        batch: Boards such as it will see.
+
+    Raises:
+        NetFileError: The file cannot be read, or holds another architecture.
+    """
+    if path.suffix == ".pt":
+        _load_checkpoint(net, path)
+    else:
+        _load_folded(net, path, batch)
+    for module in net.modules():
+        if isinstance(module, RunningNorm):
+            module.steps.fill_(module.WARM_UP_STEPS)
+
+
+def _load_checkpoint(net: nn.Module, path: Path) -> None:
+    try:
+        net.load_state_dict(torch.load(path, weights_only=True)["average"])
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise NetFileError(f"{path}: is no checkpoint of this architecture: {reason}") from None
+
+
+def _load_folded(net: nn.Module, path: Path, batch: Batch) -> None:
+    from onnx import numpy_helper
+
+    from gtp_export.convert.onnx_file import load_model
+
+    graph = load_model(path).graph
+    arrays = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
+    arrays |= _shared_constants(graph, arrays)
+    state = net.state_dict()
+    norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
+    with torch.no_grad():
+        for name, tensor in state.items():
+            if name.rpartition(".")[0] in norms:
+                continue
+            array = _stored(arrays, name)
+            if array is None or array.size != tensor.numel():
+                raise NetFileError(f"{path}: is no net of this architecture in fp32: no {name!r}")
+            tensor.copy_(torch.from_numpy(array.astype(np.float32)).view_as(tensor))
+        for name, norm in norms.items():
+            bias = _stored(arrays, f"{layer_before(name)}.bias")
+            if bias is None or bias.size != norm.bias.numel():
+                raise NetFileError(f"{path}: is no net of this architecture: no bias of {name!r}")
+            norm.running_mean.zero_()
+            norm.running_var.fill_(1.0 - NORM_EPSILON)
+            norm.weight.fill_(1.0)
+            norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
+        _measure_norms(net, norms, batch)
+
+
+def layer_before(norm: str) -> str:
+    """Return the name of the layer that a norm was folded into.
+
+    >>> layer_before("blocks.0.norm2"), layer_before("norms.3"), layer_before("policy.gather_norm")
+    ('blocks.0.conv2', 'convolutions.3', 'policy.gather')
+    """
+    head, _, last = norm.rpartition(".")
+    lead = f"{head}." if head else ""
+    if head == "norms":
+        return f"convolutions.{last}"
+    if head == "dense_norms":
+        return f"dense.{last}"
+    if last in ("norm", "norm1", "norm2"):
+        return f"{lead}conv{last.removeprefix('norm')}"
+    return f"{lead}{last.removesuffix('_norm')}"
+
+
+def _stored(arrays: dict[str, Any], name: str) -> Any | None:
+    """Return an array by name, put together where it was stored as bytes."""
+    array = arrays.get(name)
+    if array is not None and array.dtype == np.int8:
+        return array.astype(np.float32) * arrays[f"{name}.step"]
+    return array
+
+
+def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return what equal arrays, which a file holds once, are called elsewhere."""
+    found = {}
+    for node in graph.node:
+        if node.op_type in ("Conv", "Gemm"):
+            for stored, kind in zip(node.input[1:], ("weight", "bias"), strict=False):
+                if stored in arrays:
+                    found[f"{node.name}.{kind}"] = arrays[stored]
+    return found
+
+
+def _measure_norms(net: nn.Module, norms: dict[str, RunningNorm], batch: Batch) -> None:
+    """Give norms that do nothing but add a bias the statistics of what they see."""
+    seen: dict[str, tuple[Tensor, Tensor]] = {}
+
+    def note(name: str) -> Any:
+        def hook(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+            axes = [axis for axis in range(inputs[0].dim()) if axis != 1]
+            seen[name] = (inputs[0].mean(axes), inputs[0].var(axes, unbiased=False))
+
+        return hook
+
+    hooks = [norm.register_forward_pre_hook(note(name)) for name, norm in norms.items()]
+    net.eval()
+    net(batch.spatial, batch.features)
+    for hook in hooks:
+        hook.remove()
+    for name, norm in norms.items():
+        mean, variance = seen[name]
+        norm.running_mean.copy_(mean)
+        norm.running_var.copy_(variance)
+        norm.weight.copy_((variance + NORM_EPSILON).sqrt())
+        norm.bias.add_(mean)
+
+
+def freeze(net: nn.Module, prefixes: tuple[str, ...]) -> list[RunningNorm]:
+    """Keep the arrays whose names begin so as they are; return the norms among them.
+
+    Raises:
+        NetFileError: No array begins so, or nothing is left to learn.
+    """
+    norms: list[RunningNorm] = []
+    for prefix in prefixes:
+        named = [(name, p) for name, p in net.named_parameters() if name.startswith(prefix)]
+        if not named:
+            groups = dict.fromkeys(".".join(name.split(".")[:2]) for name in net.state_dict())
+            raise NetFileError(
+                f"there are no layers {prefix!r} to freeze; known: {', '.join(groups)}"
+            )
+        for _, parameter in named:
+            parameter.requires_grad_(False)
+        norms += [
+            module
+            for name, module in net.named_modules()
+            if isinstance(module, RunningNorm) and f"{name}.".startswith(prefix)
+        ]
+    if not any(parameter.requires_grad for parameter in net.parameters()):
+        raise NetFileError("every layer is frozen; nothing is left to learn")
+    return norms

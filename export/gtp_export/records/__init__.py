@@ -1,0 +1,1 @@
+"""Game records as flat arrays, and training samples drawn from them; none of it needs torch."""

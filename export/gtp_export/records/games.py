@@ -1,0 +1,309 @@
+"""Many games as a few flat arrays, which kernels read and pack files hold.
+
+A *code* is how a move is stored: its action (row * width + column, width * height for the pass),
+plus `OUT_OF_TURN` where the player moved who was not to move.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.go.coords import BLACK, EMPTY, WHITE, action_to_point, point_to_action
+from gtp_engine.go.game_record import GameRecord, Setup, SgfError
+from gtp_engine.go.position import Move
+from gtp_engine.go.rules import Rules
+
+OUT_OF_TURN = 1024
+ACTION_MASK = OUT_OF_TURN - 1
+UNKNOWN_WINNER = 3
+"""In place of a colour, where nobody knows who won or the game is void."""
+DEFAULT_RULES = "chinese"
+"""For records that name no rules."""
+
+
+class GameTable(NamedTuple):
+    """N games with M moves in all; ranges of the flat arrays are [starts[i], starts[i + 1])."""
+
+    width: NDArray[np.uint8]
+    """[N]"""
+    height: NDArray[np.uint8]
+    """[N]"""
+    rules: NDArray[np.int16]
+    """[N] index into `Games.rules`."""
+    komi: NDArray[np.float32]
+    """[N] points to White."""
+    first: NDArray[np.uint8]
+    """[N] who moves first."""
+    winner: NDArray[np.uint8]
+    """[N] a colour, EMPTY for a draw, UNKNOWN_WINNER."""
+    score: NDArray[np.float32]
+    """[N] points by which Black won; NaN where the game was not counted."""
+    settled: NDArray[np.uint8]
+    """[N] whether `dead` lists the dead stones of the last board."""
+    source: NDArray[np.int16]
+    """[N] index into `Games.sources`."""
+    starts: NDArray[np.int64]
+    """[N + 1] into moves."""
+    moves: NDArray[np.int16]
+    """[M] codes."""
+    setup_starts: NDArray[np.int64]
+    """[N + 1] into setups."""
+    setups: NDArray[np.int16]
+    """Stones there before the first move: 2 * action, plus 1 for White's."""
+    dead_starts: NDArray[np.int64]
+    """[N + 1] into dead."""
+    dead: NDArray[np.int16]
+    """Actions."""
+
+
+PER_GAME = (
+    "width",
+    "height",
+    "rules",
+    "komi",
+    "first",
+    "winner",
+    "score",
+    "settled",
+    "source",
+)
+RANGES = {"starts": "moves", "setup_starts": "setups", "dead_starts": "dead"}
+"""Array of starts to the array that it divides."""
+
+
+@dataclass(frozen=True)
+class Games:
+    """A table of games with the names that its numbers stand for."""
+
+    table: GameTable
+    rules: tuple[Rules, ...]
+    """Komi left at whatever it is: every game has its own."""
+    sources: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of games."""
+        return len(self.table.width)
+
+    @property
+    def n_moves(self) -> int:
+        """Moves of all games, passes included."""
+        return len(self.table.moves)
+
+    def record(self, game: int) -> GameRecord:
+        """Return a game as a record; names, ranks and dates are not kept."""
+        table = self.table
+        width, height = int(table.width[game]), int(table.height[game])
+        komi = float(table.komi[game])
+        score = float(table.score[game])
+        setups: dict[int, Setup] = {}
+        stones = self._range("setup_starts", game)
+        if len(stones):
+            setups[0] = Setup(
+                {
+                    action_to_point(int(stone) >> 1, width, height): BLACK + (int(stone) & 1)
+                    for stone in stones
+                }
+            )
+        dead = [action_to_point(int(action), width, height) for action in self._dead(game)]
+        return GameRecord(
+            width=width,
+            height=height,
+            komi=komi,
+            rules=replace(self.rules[table.rules[game]], komi=komi),
+            setups=setups,
+            moves=list(self._moves(game, width, height)),
+            result=_format_result(int(table.winner[game]), score),
+            source=self.sources[table.source[game]],
+            dead=tuple(dead) if table.settled[game] else None,
+        )
+
+    def take(self, chosen: NDArray[np.int64]) -> "Games":
+        """Return some of the games, in that order."""
+        table = self.table
+        arrays = {name: getattr(table, name)[chosen] for name in PER_GAME}
+        for starts_name, flat_name in RANGES.items():
+            starts, flat = getattr(table, starts_name), getattr(table, flat_name)
+            lengths = (starts[1:] - starts[:-1])[chosen]
+            new_starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            shift = np.repeat(starts[chosen] - new_starts[:-1], lengths)
+            arrays[starts_name] = new_starts
+            arrays[flat_name] = flat[np.arange(new_starts[-1]) + shift]
+        return replace(self, table=GameTable(**arrays))
+
+    def split(self, valid_share: float) -> tuple["Games", "Games"]:
+        """Divide the games into those to learn from and those to measure on.
+
+        A game's side depends on its moves alone, so it never changes sides, and a game that
+        stands twice is on one side only.
+        """
+        table = self.table
+        moves = [
+            zlib.crc32(table.moves[start:stop].tobytes())
+            for start, stop in zip(table.starts[:-1], table.starts[1:], strict=True)
+        ]
+        is_valid = np.array(moves, np.uint32) < valid_share * 2.0**32
+        return self.take(np.flatnonzero(~is_valid)), self.take(np.flatnonzero(is_valid))
+
+    def _range(self, starts: str, game: int) -> NDArray[np.int16]:
+        bounds = getattr(self.table, starts)
+        flat: NDArray[np.int16] = getattr(self.table, RANGES[starts])
+        return flat[bounds[game] : bounds[game + 1]]
+
+    def _dead(self, game: int) -> NDArray[np.int16]:
+        return self._range("dead_starts", game)
+
+    def _moves(self, game: int, width: int, height: int) -> Iterator[Move]:
+        color = int(self.table.first[game])
+        for code in self._range("starts", game):
+            if code & OUT_OF_TURN:
+                color = 3 - color
+            yield Move(color, action_to_point(int(code) & ACTION_MASK, width, height))
+            color = 3 - color
+
+
+def _format_result(winner: int, score: float) -> str:
+    if winner == EMPTY:
+        return "0"
+    if winner == UNKNOWN_WINNER:
+        return ""
+    letter = "B" if winner == BLACK else "W"
+    return f"{letter}+{'R' if np.isnan(score) else f'{abs(score):g}'}"
+
+
+class GameCollector:
+    """Gathers games one by one and makes a table of them."""
+
+    def __init__(self) -> None:
+        """Start with no game."""
+        self._rows: list[tuple[float, ...]] = []
+        self._flat: dict[str, list[NDArray[np.int16]]] = {name: [] for name in RANGES}
+        self._rules: dict[Rules, int] = {}
+        self._sources: dict[str, int] = {}
+
+    def add(self, record: GameRecord, codes: NDArray[np.int16] | None = None) -> None:
+        """Add a game.
+
+        Args:
+            record: The game; its moves are not looked at if codes are given.
+            codes: Its moves as codes, made by `first_of(record)` and then in turn.
+
+        Raises:
+            SgfError: It has stones set up in the middle, which a table cannot hold.
+        """
+        if any(number > 0 for number in record.setups):
+            raise SgfError("stones are set up in the middle of the game")
+        first = first_of(record)
+        if codes is None:
+            codes = _encode_moves(record, first)
+        rules = record.rules or Rules.parse(DEFAULT_RULES)
+        komi = rules.komi if record.komi is None else record.komi
+        score = record.score_black
+        winner = UNKNOWN_WINNER if record.winner is None else record.winner
+        dead = record.dead if record.dead is not None else _dead_by_territory(record)
+        actions = self._actions(record, dead or ())
+        self._rows.append(
+            (
+                record.width,
+                record.height,
+                self._rules.setdefault(replace(rules, komi=0.0), len(self._rules)),
+                komi,
+                first,
+                winner,
+                np.nan if score is None else score,
+                dead is not None,
+                self._sources.setdefault(record.source, len(self._sources)),
+            )
+        )
+        self._flat["starts"].append(codes)
+        self._flat["setup_starts"].append(_encode_stones(record))
+        self._flat["dead_starts"].append(np.array(actions, np.int16))
+
+    def games(self) -> Games:
+        """Return all games added so far."""
+        rows = np.array(self._rows, np.float64).reshape(-1, len(PER_GAME))
+        hints = GameTable.__annotations__
+        arrays = {
+            name: rows[:, i].astype(hints[name].__args__[1].__args__[0])
+            for i, name in enumerate(PER_GAME)
+        }
+        for starts_name, flat_name in RANGES.items():
+            parts = self._flat[starts_name]
+            lengths = [len(part) for part in parts]
+            arrays[starts_name] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            arrays[flat_name] = np.concatenate([np.zeros(0, np.int16), *parts])
+        return Games(GameTable(**arrays), tuple(self._rules), tuple(self._sources))
+
+    @staticmethod
+    def _actions(record: GameRecord, points: Iterable[int]) -> list[int]:
+        return [point_to_action(point, record.width, record.height) for point in points]
+
+
+def first_of(record: GameRecord) -> int:
+    """Return who moves first in a record."""
+    return record.to_play_at(0) or (WHITE if record.handicap > 1 else BLACK)
+
+
+def join_games(parts: Sequence[Games]) -> Games:
+    """Return the games of all parts, one after another."""
+    rules = {one: 0 for part in parts for one in part.rules}
+    sources = {name: 0 for part in parts for name in part.sources}
+    rules = {one: i for i, one in enumerate(rules)}
+    sources = {name: i for i, name in enumerate(sources)}
+    arrays = {}
+    for name in PER_GAME:
+        columns = [getattr(part.table, name) for part in parts]
+        if name == "rules":
+            columns = [_renumber(c, p.rules, rules) for c, p in zip(columns, parts, strict=True)]
+        elif name == "source":
+            pairs = zip(columns, parts, strict=True)
+            columns = [_renumber(c, p.sources, sources) for c, p in pairs]
+        arrays[name] = np.concatenate(columns)
+    for starts_name, flat_name in RANGES.items():
+        lengths = [np.diff(getattr(part.table, starts_name)) for part in parts]
+        total = np.cumsum(np.concatenate(lengths))
+        arrays[starts_name] = np.concatenate([[0], total]).astype(np.int64)
+        arrays[flat_name] = np.concatenate([getattr(part.table, flat_name) for part in parts])
+    return Games(GameTable(**arrays), tuple(rules), tuple(sources))
+
+
+def _renumber(
+    column: NDArray[np.int16], names: Sequence[object], places: dict[object, int]
+) -> NDArray[np.int16]:
+    return np.array([places[name] for name in names], np.int16)[column]
+
+
+def _encode_moves(record: GameRecord, first: int) -> NDArray[np.int16]:
+    codes = np.empty(len(record.moves), np.int16)
+    expected = first
+    for i, (color, point) in enumerate(record.moves):
+        code = point_to_action(point, record.width, record.height)
+        codes[i] = code if color == expected else code | OUT_OF_TURN
+        expected = 3 - color
+    return codes
+
+
+def _encode_stones(record: GameRecord) -> NDArray[np.int16]:
+    stones = [
+        2 * point_to_action(point, record.width, record.height) + (color == WHITE)
+        for color in (BLACK, WHITE)
+        for point in record.initial_stones(color)
+    ]
+    return np.array(stones, np.int16)
+
+
+def _dead_by_territory(record: GameRecord) -> tuple[int, ...] | None:
+    """Return the stones that stand in territory marked as the other player's.
+
+    None when the record marks no territory.
+    """
+    if not record.black_territory and not record.white_territory:
+        return None
+    final = record.position()
+    owners = ((BLACK, record.black_territory), (WHITE, record.white_territory))
+    return tuple(
+        point for owner, points in owners for point in points if final.color_at(point) == 3 - owner
+    )

@@ -1,0 +1,155 @@
+"""A compact file of many games: its arrays, column by column, compressed with xz.
+
+Moves are pairs of bytes, column and row, which xz brings down to about seven bits a move:
+
+    bytes 0-7    the magic number
+    rest         xz of: 4 bytes length of the header (little endian), the header in JSON, and the
+                 columns in the header's order, each an array of numpy's little-endian type
+
+A pass is (127, 255); a move out of turn has 128 added to its column.
+"""
+
+import dataclasses
+import json
+import lzma
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.go.game_record import SgfError
+from gtp_engine.go.rules import Rules
+from gtp_export.records.games import (
+    ACTION_MASK,
+    OUT_OF_TURN,
+    PER_GAME,
+    RANGES,
+    Games,
+    GameTable,
+)
+
+PACK_SUFFIX = ".games"
+MAGIC = b"gtpgame1"
+PASS_BYTE = 255
+OUT_OF_TURN_BIT = 128
+_PRESET = 9 | lzma.PRESET_EXTREME
+_FILTERS = [
+    {"id": lzma.FILTER_LZMA2, "preset": _PRESET, "lc": 0, "lp": 1, "pb": 1, "dict_size": 1 << 26}
+]
+
+
+def write_pack(path: Path, games: Games) -> None:
+    """Write games to a file, all of it or nothing.
+
+    Raises:
+        OSError: The file cannot be written; nothing is left behind.
+    """
+    columns = _columns(games)
+    header = {
+        "games": len(games),
+        "rules": [_rules_to_json(rules) for rules in games.rules],
+        "sources": games.sources,
+        "columns": [[name, array.dtype.str, list(array.shape)] for name, array in columns.items()],
+    }
+    text = json.dumps(header).encode()
+    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            file.write(MAGIC)
+            coder = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=_FILTERS)
+            file.write(coder.compress(len(text).to_bytes(4, "little") + text))
+            for array in columns.values():
+                file.write(coder.compress(np.ascontiguousarray(array).tobytes()))
+            file.write(coder.flush())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def read_pack(path: Path) -> Games:
+    """Read what `write_pack` wrote.
+
+    Raises:
+        SgfError: The file is no pack or is damaged.
+        OSError: It cannot be read.
+    """
+    content = path.read_bytes()
+    if not content.startswith(MAGIC):
+        raise SgfError(f"{path}: is no pack of games")
+    try:
+        data = lzma.decompress(content[len(MAGIC) :])
+        length = int.from_bytes(data[:4], "little")
+        header = json.loads(data[4 : 4 + length])
+        columns: dict[str, NDArray[Any]] = {}
+        at = 4 + length
+        for name, kind, shape in header["columns"]:
+            count = int(np.prod(shape))
+            array = np.frombuffer(data, np.dtype(kind), count, at)
+            columns[name] = array.reshape(shape)
+            at += array.nbytes
+        return _games(header, columns)
+    except (lzma.LZMAError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise SgfError(f"{path}: is damaged: {error}") from None
+
+
+def _columns(games: Games) -> dict[str, NDArray[Any]]:
+    table = games.table
+    columns = {name: getattr(table, name) for name in PER_GAME}
+    for starts_name, flat_name in RANGES.items():
+        columns[f"{flat_name}_count"] = np.diff(getattr(table, starts_name)).astype(np.int16)
+    columns["setups"], columns["dead"] = table.setups, table.dead
+    columns["moves"] = _move_bytes(games)
+    return {name: array.astype(array.dtype.newbyteorder("<")) for name, array in columns.items()}
+
+
+def _move_bytes(games: Games) -> NDArray[np.uint8]:
+    """Return [M, 2]."""
+    table = games.table
+    counts = np.diff(table.starts)
+    width = np.repeat(table.width, counts).astype(np.int16)
+    area = width * np.repeat(table.height, counts)
+    action = table.moves & ACTION_MASK
+    is_pass = action == area
+    turned = np.where(table.moves & OUT_OF_TURN, OUT_OF_TURN_BIT, 0)
+    col = np.where(is_pass, PASS_BYTE - OUT_OF_TURN_BIT, action % width) + turned
+    row = np.where(is_pass, PASS_BYTE, action // width)
+    return np.stack([col, row], axis=1).astype(np.uint8)
+
+
+def _codes(pairs: NDArray[np.uint8], width: NDArray[Any], area: NDArray[Any]) -> NDArray[np.int16]:
+    """Return the codes of [M, 2] bytes."""
+    col = (pairs[:, 0] & (OUT_OF_TURN_BIT - 1)).astype(np.int16)
+    row = pairs[:, 1].astype(np.int16)
+    action = np.where(pairs[:, 1] == PASS_BYTE, area, row * width + col)
+    if (action > area).any():
+        raise ValueError("a move is off the board")
+    turned = np.where(pairs[:, 0] & OUT_OF_TURN_BIT, OUT_OF_TURN, 0)
+    codes: NDArray[np.int16] = (action + turned).astype(np.int16)
+    return codes
+
+
+def _games(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
+    arrays = {name: columns[name] for name in PER_GAME}
+    for starts_name, flat_name in RANGES.items():
+        counts = columns[f"{flat_name}_count"].astype(np.int64)
+        arrays[starts_name] = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    counts = columns["moves_count"].astype(np.int64)
+    width = np.repeat(columns["width"], counts).astype(np.int16)
+    area = width * np.repeat(columns["height"], counts)
+    arrays["moves"] = _codes(columns["moves"], width, area)
+    arrays["setups"], arrays["dead"] = columns["setups"], columns["dead"]
+    # Kernels are compiled for writable arrays of the machine's own byte order.
+    arrays = {name: np.array(a, a.dtype.newbyteorder("=")) for name, a in arrays.items()}
+    rules = tuple(_rules_from_json(one) for one in header["rules"])
+    return Games(GameTable(**arrays), rules, tuple(header["sources"]))
+
+
+def _rules_to_json(rules: Rules) -> dict[str, Any]:
+    return dict(rules.to_kata())
+
+
+def _rules_from_json(document: dict[str, Any]) -> Rules:
+    return dataclasses.replace(Rules.from_kata(document), komi=0.0)

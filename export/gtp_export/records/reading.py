@@ -1,0 +1,274 @@
+"""Read games into tables: SGF files, folders, archives, packs of one game a line, pack files.
+
+Lines of the plain kind (a root and its moves) are most of what there is: a kernel decodes their
+moves, and threads share the lines. All others are read as any SGF is.
+"""
+
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import re
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.jit import kernel
+from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_nodes
+from gtp_engine.go.sgf_files import read_games
+from gtp_export.records.games import GameCollector, Games, first_of, join_games
+from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
+from gtp_export.records.replay import count_playable
+
+Say = Callable[[str], None]
+
+_LINE_PACKS: dict[str, Callable[[Path], Any]] = {
+    ".bz2": bz2.open,
+    ".gz": gzip.open,
+    ".xz": lzma.open,
+}
+_ROOT = re.compile(rb"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)(?=;[BW]\[)")
+_PROPERTY = re.compile(r"([A-Z]+)((?:\[[^\]]*\])+)")
+_BROKEN_SHOWN = 5
+_LONGEST = 2048
+"""Moves of the longest game that the kernel decodes."""
+
+
+def read_table(paths: Sequence[Path], say: Say) -> Games:
+    """Read all games of files and folders.
+
+    Games that cannot be read are left out; games with a move that the board cannot hold end
+    before it. Both are counted in what `say` is told.
+
+    Args:
+        paths: SGF files, folders of them, tar and zip archives of them, compressed packs of one
+            game a line, pack files.
+        say: Told in a line about each file.
+
+    Raises:
+        FileNotFoundError: One of the paths does not exist; raised at once.
+        SgfError: There is no game in any of them.
+    """
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    parts = [_read_path(path, say) for path in paths]
+    games = join_games([part for part in parts if len(part)] or parts[:1])
+    if not len(games):
+        raise SgfError(f"there is no game in {', '.join(str(path) for path in paths)}")
+    return games
+
+
+def _read_path(path: Path, say: Say) -> Games:
+    if path.suffix == PACK_SUFFIX:
+        games = read_pack(path)
+        say(f"{path}: {len(games):,} games, {games.n_moves:,} moves")
+        return games
+    complaints: list[str] = []
+    collector = GameCollector()
+    if path.suffix in _LINE_PACKS and not _is_archive(path):
+        _collect_lines(path, collector, complaints)
+    else:
+        records = _archive_games(path, complaints) if _is_archive(path) else _file_games(path)
+        for record in _guarded(records, complaints):
+            _collect(collector, record, None, complaints)
+    games, shortened = _playable(collector.games())
+    text = f"{path}: {len(games):,} games, {games.n_moves:,} moves"
+    if shortened:
+        text += f"; {shortened:,} of them end before a move the board cannot hold"
+    say(text + (f"; {len(complaints):,} left out" if complaints else ""))
+    for complaint in complaints[:_BROKEN_SHOWN]:
+        say(f"  {complaint}")
+    return games
+
+
+def _is_archive(path: Path) -> bool:
+    return path.is_file() and (zipfile.is_zipfile(path) or ".tar" in path.suffixes)
+
+
+def _file_games(path: Path) -> Iterator[GameRecord | str]:
+    found: list[str] = []
+    for record in read_games(path, on_error=found.append):
+        yield from found
+        found.clear()
+        yield record
+    yield from found
+
+
+def _archive_games(path: Path, complaints: list[str]) -> Iterator[GameRecord | str]:
+    for name, content in _members(path):
+        if name.lower().endswith(".sgf"):
+            try:
+                yield from parse_games(content)
+            except SgfError as error:
+                yield f"{path}, {name}: {error}"
+
+
+def _members(path: Path) -> Iterator[tuple[str, bytes]]:
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                yield name, archive.read(name)
+        return
+    with tarfile.open(path) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None:
+                yield member.name, file.read()
+
+
+def _guarded(found: Iterable[GameRecord | str], complaints: list[str]) -> Iterator[GameRecord]:
+    """Yield the games; note the complaints."""
+    for one in found:
+        if isinstance(one, str):
+            complaints.append(one)
+        else:
+            yield one
+
+
+def _collect(
+    collector: GameCollector,
+    record: GameRecord,
+    codes: npt.NDArray[np.int16] | None,
+    complaints: list[str],
+) -> None:
+    if codes is None and not record.moves:
+        return  # a problem or a diagram
+    try:
+        collector.add(record, codes)
+    except SgfError as error:
+        complaints.append(str(error))
+
+
+def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) -> None:
+    try:
+        with _LINE_PACKS[path.suffix](path) as file:
+            data: bytes = file.read()
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise SgfError(f"cannot read {path}: {error}") from None
+    buffer = np.frombuffer(data, np.uint8)
+    codes = np.empty(_LONGEST, np.int16)
+    start = 0
+    while start < len(data):
+        stop = data.find(b"\n", start)
+        stop = len(data) if stop < 0 else stop
+        root = _ROOT.match(data, start, stop)
+        if root is not None:
+            record = _read_root(root[1].decode("ascii", "replace"))
+            n = -1
+            if record is not None:
+                first = first_of(record)
+                n = decode_line(buffer, root.end(), stop, record.width, record.height, first, codes)
+            if record is not None and n > 0:
+                _collect(collector, record, codes[:n].copy(), complaints)
+                start = stop + 1
+                continue
+        if stop > start:
+            try:
+                _collect(collector, parse_sgf(decode_sgf(data[start:stop])), None, complaints)
+            except SgfError as error:
+                complaints.append(str(error))
+        start = stop + 1
+
+
+def _read_root(text: str) -> GameRecord | None:
+    """Return a game without moves; None where the root alone does not settle it."""
+    root = {name: values[1:-1].split("][") for name, values in _PROPERTY.findall(text)}
+    try:
+        record = read_nodes([root])
+    except SgfError:
+        return None
+    if record.moves or (record.handicap > 1 and not record.setups):
+        return None
+    if 0 in record.setups and record.setups[0].to_play is None:
+        return None
+    return record
+
+
+@kernel
+def decode_line(
+    text: npt.NDArray[np.uint8],
+    start: int,
+    stop: int,
+    width: int,
+    height: int,
+    first: int,
+    codes: npt.NDArray[np.int16],
+) -> int:
+    """Write the codes of moves such as ;B[dd];W[];B[pq]) and return how many.
+
+    Args:
+        text: [n] ASCII.
+        start: Where the first semicolon stands.
+        stop: Where the line ends.
+        width: Columns.
+        height: Rows.
+        first: Who is to move first.
+        codes: [at least so many] result.
+
+    Returns:
+        -1 if there is anything else, or if there is no room.
+    """
+    at = start
+    n = 0
+    expected = first
+    while at + 3 < stop and text[at] == 59:  # ;
+        name = text[at + 1]
+        if (name != 66 and name != 87) or text[at + 2] != 91 or n == len(codes):  # B W [
+            return -1
+        color = 1 if name == 66 else 2
+        if text[at + 3] == 93:  # ]
+            code = width * height
+            at += 4
+        elif at + 5 < stop and text[at + 5] == 93:
+            col = np.int64(text[at + 3]) - 97
+            row = np.int64(text[at + 4]) - 97
+            if col == 19 and row == 19 and max(width, height) <= 19:
+                code = width * height
+            elif 0 <= col < width and 0 <= row < height:
+                code = row * width + col
+            else:
+                return -1
+            at += 6
+        else:
+            return -1
+        codes[n] = code if color == expected else code | 1024
+        expected = 3 - color
+        n += 1
+    while at < stop and (text[at] == 41 or text[at] == 13 or text[at] == 32):  # ) CR blank
+        at += 1
+    return n if at == stop else -1
+
+
+def _playable(games: Games) -> tuple[Games, int]:
+    """Cut games before moves that the board cannot hold; return how many were cut."""
+    lengths = np.diff(games.table.starts)
+    slices = np.array_split(np.arange(len(games)), max(1, (os.cpu_count() or 1) * 4))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = pool.map(lambda part: count_playable(games.table, part), slices)
+        good = np.concatenate([np.zeros(0, np.int64), *found])
+    cut = good < lengths
+    if not cut.any():
+        return games, 0
+    keep = np.repeat(good, lengths) > _ranks(lengths)
+    table = games.table
+    starts = np.concatenate([[0], np.cumsum(good)]).astype(np.int64)
+    # What came of a game that goes on otherwise is not what came of its beginning.
+    settled = np.where(cut, 0, table.settled).astype(np.uint8)
+    table = table._replace(starts=starts, moves=table.moves[keep], settled=settled)
+    shortened = Games(table, games.rules, games.sources)
+    return shortened.take(np.flatnonzero(good > 0)), int(cut.sum())
+
+
+def _ranks(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 0, 1, .. for each run of these lengths, one after another."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

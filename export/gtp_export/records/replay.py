@@ -1,0 +1,257 @@
+"""Play games of a table over, in kernels: check them, and turn their positions into samples.
+
+Kernels here call only kernels of the engine and of this file, because the cache of compiled code
+does not notice changes elsewhere.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.encoders import find_encoder
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
+from gtp_engine.go.board import (
+    BOARD,
+    MAX_POINTS,
+    BoardRecord,
+    clear_board,
+    is_playable,
+    place_stone,
+)
+from gtp_engine.go.coords import BLACK, EMPTY, PASS
+from gtp_engine.go.jit import int64, kernel, local_kernel
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.line import Line, begin, legal_points, play, start_board
+from gtp_engine.go.rules import RuleFlags, Rules
+from gtp_engine.go.scoring import mark_agreed
+from gtp_export.records.games import ACTION_MASK, OUT_OF_TURN, GameTable
+
+BUTTON = 6
+"""Column of `rule_rows` that says whether there is a button."""
+
+Ints = npt.NDArray[np.int64]
+
+
+class Filled(NamedTuple):
+    """What positions of one board size look like to a net, and what was played there."""
+
+    spatial: npt.NDArray[np.uint8]
+    """[n, C, H, W]"""
+    features: npt.NDArray[np.float32]
+    """[n, G]"""
+    legal: npt.NDArray[np.uint8]
+    """[n, A + 1] whether an action is legal, pass last."""
+    action: npt.NDArray[np.int16]
+    """[n] what was played."""
+    to_play: npt.NDArray[np.uint8]
+    """[n]"""
+    owner: npt.NDArray[np.uint8]
+    """[n, A] the final owner of each point; EMPTY where nobody knows or nobody owns it."""
+
+
+def rule_rows(rules: tuple[Rules, ...]) -> Ints:
+    """Return [R, 7]: the flags of rules for kernels, then whether there is a button."""
+    rows = [[*(int(flag) for flag in one.flags[:BUTTON]), int(one.button)] for one in rules]
+    return np.array(rows, np.int64).reshape(-1, BUTTON + 1)
+
+
+def new_filled(n: int, planes: int, features: int, width: int, height: int) -> Filled:
+    """Return room for n positions."""
+    area = width * height
+    return Filled(
+        spatial=np.zeros((n, planes, height, width), np.uint8),
+        features=np.zeros((n, features), np.float32),
+        legal=np.zeros((n, area + 1), np.uint8),
+        action=np.zeros(n, np.int16),
+        to_play=np.zeros(n, np.uint8),
+        owner=np.zeros((n, area), np.uint8),
+    )
+
+
+@kernel
+def _point(action: int, width: int, height: int) -> int:
+    if action == width * height:
+        return PASS
+    return (action // width + 1) * (width + 1) + action % width + 1
+
+
+@kernel
+def _place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
+    """Put the stones down that are there before the first move; say whether all can stand."""
+    width = int64(table.width[game])
+    height = int64(table.height[game])
+    for i in range(table.setup_starts[game], table.setup_starts[game + 1]):
+        point = _point(int64(table.setups[i]) >> 1, width, height)
+        color = BLACK + (int64(table.setups[i]) & 1)
+        if board["color"][point] != EMPTY:
+            return False
+        place_stone(board, point, color)
+    board["ko_point"] = 0
+    return True
+
+
+@kernel
+def count_playable(table: GameTable, games: Ints) -> Ints:
+    """Return [n] how many moves of each of these games a board can hold, ko rules aside."""
+    counts = np.zeros(len(games), np.int64)
+    boards = np.zeros(1, BOARD)
+    board = boards[0]
+    for i in range(len(games)):
+        game = games[i]
+        width = int64(table.width[game])
+        height = int64(table.height[game])
+        clear_board(board, width, height)
+        if not _place_setups(table, game, board):
+            continue
+        color = int64(table.first[game])
+        for at in range(table.starts[game], table.starts[game + 1]):
+            code = int64(table.moves[at])
+            if code & OUT_OF_TURN:
+                color = 3 - color
+            point = _point(code & ACTION_MASK, width, height)
+            if point != PASS:
+                if not is_playable(board, point, color, int64(1)):
+                    break
+                place_stone(board, point, color)
+            color = 3 - color
+            counts[i] += 1
+    return counts
+
+
+@kernel
+def _mark_final(
+    table: GameTable, game: int, board: BoardRecord, owners: npt.NDArray[np.uint8]
+) -> None:
+    """Write who owns each point in the end, from the dead stones of the last board."""
+    width = int64(table.width[game])
+    height = int64(table.height[game])
+    clear_board(board, width, height)
+    _place_setups(table, game, board)
+    color = int64(table.first[game])
+    for at in range(table.starts[game], table.starts[game + 1]):
+        code = int64(table.moves[at])
+        if code & OUT_OF_TURN:
+            color = 3 - color
+        point = _point(code & ACTION_MASK, width, height)
+        if point != PASS:
+            place_stone(board, point, color)
+        color = 3 - color
+    dead = np.zeros(MAX_POINTS, np.uint8)
+    for at in range(table.dead_starts[game], table.dead_starts[game + 1]):
+        dead[_point(int64(table.dead[at]), width, height)] = 1
+    mark_agreed(board, dead, owners)
+
+
+@kernel
+def _begin_game(table: GameTable, game: int, rows: Ints, line: Line) -> RuleFlags:
+    """Set a line to the start of a game; return its rules."""
+    row = rows[table.rules[game]]
+    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], np.float64(table.komi[game]))
+    start_board(line, int64(table.width[game]), int64(table.height[game]))
+    _place_setups(table, game, line.boards[0])
+    begin(line, int64(table.first[game]), rules, row[BUTTON])
+    return rules
+
+
+@kernel
+def _write_answers(
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    code: int,
+    owners: npt.NDArray[np.uint8],
+    targets: npt.NDArray[np.int16],
+    scratch: npt.NDArray[np.int16],
+    filled: Filled,
+    slot: int,
+) -> None:
+    """Write all of a slot but its planes and globals."""
+    board = line.boards[ply]
+    width = int64(board["width"])
+    height = int64(board["height"])
+    n = legal_points(line, ply, rules, scratch)
+    filled.legal[slot, :] = 0
+    for i in range(n):
+        filled.legal[slot, targets[scratch[i]]] = 1
+    filled.legal[slot, width * height] = 1
+    action = int64(targets[_point(code & ACTION_MASK, width, height)])
+    filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
+    filled.action[slot] = action
+    filled.to_play[slot] = line.turns[ply]["to_play"]
+    for row in range(height):
+        for col in range(width):
+            point = (row + 1) * (width + 1) + col + 1
+            filled.owner[slot, targets[point]] = owners[point]
+
+
+Fill = Callable[
+    [GameTable, Ints, Ints, Ints, Ints, npt.NDArray[np.int16], Line, Reader, Filled], None
+]
+"""A kernel that fills slots from positions of games, all of one board size.
+
+Its arguments: the games; `rule_rows`; [n] which game, those of one game together; [n] after how
+many moves, rising within a game; [n] the symmetry to show; `symmetry.point_table` of the size;
+this thread's line, with room for the longest game; its memory for ladders; the result. The move
+after the last of a game counts as a pass.
+"""
+
+
+@lru_cache
+def find_filler(encoder: str) -> Fill:
+    """Return the kernel that shows positions as an encoder does."""
+    encode = find_encoder(encoder)
+    options: Options = DEFAULT_OPTIONS
+
+    @local_kernel
+    def fill(
+        table: GameTable,
+        rows: Ints,
+        games: Ints,
+        plies: Ints,
+        symmetries: Ints,
+        tables: npt.NDArray[np.int16],
+        line: Line,
+        reader: Reader,
+        filled: Filled,
+    ) -> None:
+        boards = np.zeros(1, BOARD)
+        owners = np.zeros(MAX_POINTS, np.uint8)
+        scratch = np.zeros(MAX_POINTS, np.int16)
+        rules = _begin_game(table, games[0], rows, line)
+        game = -1
+        ply = 0
+        for slot in range(len(games)):
+            if games[slot] != game:
+                game = games[slot]
+                rules = _begin_game(table, game, rows, line)
+                ply = 0
+                owners[:] = EMPTY
+                if table.settled[game]:
+                    _mark_final(table, game, boards[0], owners)
+            start = table.starts[game]
+            n_moves = table.starts[game + 1] - start
+            while ply < plies[slot]:
+                code = int64(table.moves[start + ply])
+                color = int64(line.turns[ply]["to_play"])
+                if code & OUT_OF_TURN:
+                    color = 3 - color
+                action = code & ACTION_MASK
+                point = _point(action, int64(table.width[game]), int64(table.height[game]))
+                play(line, ply, point, color, rules, int64(0))
+                ply += 1
+            area = int64(table.width[game]) * int64(table.height[game])
+            code = int64(table.moves[start + ply]) if ply < n_moves else area
+            if code & OUT_OF_TURN:
+                line.turns[ply]["to_play"] = 3 - line.turns[ply]["to_play"]
+            targets = tables[symmetries[slot]]
+            features = filled.features[slot]
+            encode(line, ply, rules, options, reader, targets, filled.spatial[slot], features)
+            _write_answers(line, ply, rules, code, owners, targets, scratch, filled, slot)
+            if code & OUT_OF_TURN:
+                line.turns[ply]["to_play"] = 3 - line.turns[ply]["to_play"]
+
+    made: Fill = fill
+    return made

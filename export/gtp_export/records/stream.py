@@ -1,0 +1,237 @@
+"""Random positions of random games, encoded on other threads while a net learns.
+
+A thread fills a block from many games, a few positions of each, and shuffles it; batches are cut
+from the block. Every position is seen under a random symmetry.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.evaluators.contract import ENCODERS
+from gtp_engine.go.coords import BLACK, EMPTY, WHITE
+from gtp_engine.go.ladders import new_reader
+from gtp_engine.go.line import new_line
+from gtp_engine.go.symmetry import N_SYMMETRIES, point_table
+from gtp_export.records.games import UNKNOWN_WINNER, Games
+from gtp_export.records.replay import Filled, Ints, find_filler, new_filled, rule_rows
+
+POSITIONS_PER_GAME = 4
+BLOCK_POINTS = 512 * 361
+"""Points of the boards of a block."""
+WAITING_BLOCKS = 2
+
+
+@dataclass(frozen=True)
+class RecordSamples:
+    """B positions of one board size with A points, and what the records say about them.
+
+    Everything speaks for the player to move.
+    """
+
+    spatial: NDArray[np.uint8]
+    """[B, C, H, W]"""
+    features: NDArray[np.float32]
+    """[B, G]"""
+    legal: NDArray[np.uint8]
+    """[B, A + 1] whether an action is legal, pass last."""
+    action: NDArray[np.int64]
+    """[B] what was played."""
+    outcome: NDArray[np.float32]
+    """[B] 1 where the game was won, 0 lost, 0.5 drawn, NaN where nobody knows."""
+    score: NDArray[np.float32]
+    """[B] points by which it was won; NaN where it was not counted."""
+    ownership: NDArray[np.int8]
+    """[B, H, W] 1 and -1 for own and the opponent's points; 0 where nobody knows or owns."""
+    game: NDArray[np.int64]
+    """[B] which game of the table."""
+    ply: NDArray[np.int64]
+    """[B] after how many moves."""
+
+    def part(self, index: NDArray[np.int64]) -> "RecordSamples":
+        """Return some of the positions."""
+        return RecordSamples(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+
+
+class PositionReader:
+    """Encodes positions of games; for one thread."""
+
+    def __init__(self, games: Games, encoder: str) -> None:
+        """Set aside the memory for the longest game."""
+        _, self._planes, self._features = ENCODERS[encoder]
+        self._fill = find_filler(encoder)
+        self._games = games
+        self._rows = rule_rows(games.rules)
+        self._line = new_line(int(np.diff(games.table.starts).max(initial=0)) + 2)
+        self._reader = new_reader()
+
+    def read(self, games: Ints, plies: Ints, symmetries: Ints) -> RecordSamples:
+        """Return positions of games of one board size.
+
+        Args:
+            games: [n] which; equal ones together.
+            plies: [n] after how many moves, rising within a game.
+            symmetries: [n] how each is shown.
+        """
+        table = self._games.table
+        width, height = int(table.width[games[0]]), int(table.height[games[0]])
+        filled = new_filled(len(games), self._planes, self._features, width, height)
+        tables = point_table(width, height)
+        self._fill(
+            table, self._rows, games, plies, symmetries, tables, self._line, self._reader, filled
+        )
+        return _judge(self._games, games, plies, filled, width, height)
+
+
+def _judge(
+    games: Games, chosen: Ints, plies: Ints, filled: Filled, width: int, height: int
+) -> RecordSamples:
+    """Turn what is known in terms of colours to the player to move."""
+    table, to_play = games.table, filled.to_play
+    winner = table.winner[chosen]
+    outcome = np.where(winner == EMPTY, 0.5, winner == to_play).astype(np.float32)
+    outcome[winner == UNKNOWN_WINNER] = np.nan
+    score = np.where(to_play == BLACK, table.score[chosen], -table.score[chosen])
+    owner = filled.owner.reshape(len(chosen), height, width)
+    mine = owner == to_play[:, None, None]
+    theirs = owner == (BLACK + WHITE - to_play)[:, None, None]
+    return RecordSamples(
+        spatial=filled.spatial,
+        features=filled.features,
+        legal=filled.legal,
+        action=filled.action.astype(np.int64),
+        outcome=outcome,
+        score=score.astype(np.float32),
+        ownership=mine.astype(np.int8) - theirs.astype(np.int8),
+        game=chosen,
+        ply=plies,
+    )
+
+
+class PositionStream:
+    """An endless stream of batches, made ahead on threads of its own."""
+
+    def __init__(
+        self,
+        games: Games,
+        encoder: str,
+        batch_points: int,
+        seed: int,
+        *,
+        threads: int = 1,
+        with_pass: bool = True,
+        only_settled: bool = False,
+    ) -> None:
+        """Start the threads.
+
+        Args:
+            games: What to draw from.
+            encoder: How positions are shown.
+            batch_points: Points of the boards of a batch, about.
+            seed: Picks games, positions and symmetries.
+            threads: How many make blocks.
+            with_pass: Whether positions count in which a pass was played.
+            only_settled: Whether only games count whose final owners are known.
+
+        Raises:
+            ValueError: No game is left to draw from.
+        """
+        self._games = games
+        self._encoder = encoder
+        self._batch_points = batch_points
+        self._with_pass = with_pass
+        self._pools = _pools(games, only_settled)
+        if not self._pools:
+            raise ValueError("no game says who owns the final board")
+        self._blocks: queue.Queue[RecordSamples | BaseException] = queue.Queue(WAITING_BLOCKS)
+        self._stop = threading.Event()
+        self.waited = 0.0
+        """Seconds that the taker of batches has waited for one, the first block left out."""
+        self._took_first = False
+        self._batches: Iterator[RecordSamples] = iter(())
+        for number in range(threads):
+            generator = np.random.default_rng([seed, number])
+            threading.Thread(target=self._produce, args=(generator,), daemon=True).start()
+
+    def draw(self) -> RecordSamples:
+        """Return the next batch.
+
+        Raises:
+            MemoryError: A thread could not get the memory for a block.
+        """
+        batch = next(self._batches, None)
+        if batch is None:
+            start = time.monotonic()
+            block = self._blocks.get()
+            if isinstance(block, BaseException):
+                raise block
+            if self._took_first:
+                self.waited += time.monotonic() - start
+            self._took_first = True
+            self._batches = self._cut(block)
+            batch = next(self._batches)
+        return batch
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._stop.set()
+
+    def _cut(self, block: RecordSamples) -> Iterator[RecordSamples]:
+        area = block.legal.shape[1] - 1
+        n = min(len(block.action), max(2, self._batch_points // area))
+        for at in range(0, len(block.action) - n + 1, n):
+            yield block.part(np.arange(at, at + n))
+
+    def _produce(self, generator: np.random.Generator) -> None:
+        try:
+            reader = PositionReader(self._games, self._encoder)
+            while not self._stop.is_set():
+                self._put(self._make_block(reader, generator))
+        except BaseException as error:  # the taker raises it
+            self._put(error)
+
+    def _put(self, block: RecordSamples | BaseException) -> None:
+        while not self._stop.is_set():
+            try:
+                self._blocks.put(block, timeout=0.5)
+                return
+            except queue.Full:
+                continue
+
+    def _make_block(self, reader: PositionReader, generator: np.random.Generator) -> RecordSamples:
+        sizes = list(self._pools)
+        shares = np.array([len(pool) for pool in self._pools.values()], np.float64)
+        width, height = sizes[int(generator.choice(len(sizes), p=shares / shares.sum()))]
+        pool = self._pools[width, height]
+        count = max(1, BLOCK_POINTS // (width * height * POSITIONS_PER_GAME))
+        chosen = np.repeat(np.sort(generator.choice(pool, count)), POSITIONS_PER_GAME)
+        table = self._games.table
+        # A settled game ends with passes, whether they were recorded or not.
+        ends = np.diff(table.starts)[chosen] + table.settled[chosen] * self._with_pass
+        plies = (generator.random(len(chosen)) * ends).astype(np.int64)
+        order = np.lexsort((plies, chosen))
+        symmetries = generator.integers(N_SYMMETRIES, size=len(chosen))
+        block = reader.read(chosen[order], plies[order], symmetries)
+        kept = np.arange(len(chosen))
+        if not self._with_pass:
+            kept = kept[block.action < width * height]
+        return block.part(generator.permutation(kept))
+
+
+def _pools(games: Games, only_settled: bool) -> dict[tuple[int, int], NDArray[np.int64]]:
+    """Return the games by board size."""
+    table = games.table
+    usable = np.diff(table.starts) > 0
+    if only_settled:
+        usable &= table.settled == 1
+    pools = {}
+    for width, height in {*zip(table.width.tolist(), table.height.tolist(), strict=True)}:
+        pool = np.flatnonzero(usable & (table.width == width) & (table.height == height))
+        if len(pool):
+            pools[width, height] = pool
+    return pools
