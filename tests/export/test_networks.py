@@ -62,7 +62,7 @@ def test_onnx_computes_what_torch_computes(tmp_path: Path, size: tuple[int, int]
 
 def test_batch_size_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
-    write_net(path, SHAPE, trained_tower().weights(), describe_net(SHAPE, "test"))
+    write_net(path, SHAPE, weights_of(trained_tower()), describe_net(SHAPE, "test"))
     net = OnnxNet(path, "cpu")
     spatial, features = example(9, 9, boards=4)
     together = net.run(spatial, features)
@@ -74,7 +74,7 @@ def test_batch_size_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TOWERS)
 def test_torch_and_the_writer_agree_on_names_and_shapes(name: str) -> None:
     shape = TOWERS[name]
-    arrays = {name: array.shape for name, array in Tower(shape).weights().items()}
+    arrays = {name: array.shape for name, array in weights_of(Tower(shape)).items()}
     assert arrays == shape.arrays()
     assert count_parameters(shape) == sum(p.numel() for p in Tower(shape).parameters())
 

@@ -1,7 +1,8 @@
 """What every architecture says about itself, without torch."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import asdict
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,11 @@ def count_parameters(shape: Shape) -> int:
     """Return the number of trained weights."""
     sizes = shape.arrays().items()
     return sum(int(np.prod(size)) for name, size in sizes if ".running_" not in name)
+
+
+def numbers_of(shape: Any) -> dict[str, Any]:
+    """Return the numbers that tell this shape from others of its kind."""
+    return asdict(shape)
 
 
 def norm_arrays(name: str, channels: int) -> dict[str, tuple[int, ...]]:

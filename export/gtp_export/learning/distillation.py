@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.onnx_runtime import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape

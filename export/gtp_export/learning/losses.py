@@ -46,6 +46,8 @@ def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
     Policy and value are cross-entropies less the target's own entropy, ownership is the same per
     point, the score a smoothed absolute error in units of SCORE_UNIT points.
     """
+    # A tower has every head.
+    assert outputs.score is not None and outputs.ownership_logit is not None
     logits = mask_occupied(outputs.policy, targets)
     owner = (targets.ownership + 1.0) / 2.0
     return {

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, multiprocessing, nn
 
-from gtp_export.architectures.shape import Shape
+from gtp_export.architectures.shape import Shape, numbers_of
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.nets import build_net
 from gtp_export.learning.outputs import NetOutputs
@@ -289,7 +289,7 @@ class Trainer:
     def save(self) -> None:
         """Write a checkpoint, all of it or nothing."""
         state = {
-            "shape": asdict(self._plan.task.shape),
+            "shape": numbers_of(self._plan.task.shape),
             "net": self.net.state_dict(),
             "average": self.average.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -315,7 +315,7 @@ class Trainer:
         if not path.exists():
             return False
         state = torch.load(path, weights_only=True, map_location=self._plan.device)
-        if state["shape"] != asdict(self._plan.task.shape):
+        if state["shape"] != numbers_of(self._plan.task.shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])

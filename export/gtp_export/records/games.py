@@ -5,9 +5,9 @@ plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -271,7 +271,7 @@ def join_games(parts: Sequence[Games]) -> Games:
 
 
 def _renumber(
-    column: NDArray[np.int16], names: Sequence[object], places: dict[object, int]
+    column: NDArray[np.int16], names: Sequence[object], places: Mapping[Any, int]
 ) -> NDArray[np.int16]:
     return np.array([places[name] for name in names], np.int16)[column]
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_nodes
 from gtp_engine.go.sgf_files import read_games
 from gtp_export.records.games import GameCollector, Games, first_of, join_games
@@ -229,8 +229,8 @@ def decode_line(
             code = width * height
             at += 4
         elif at + 5 < stop and text[at + 5] == 93:
-            col = np.int64(text[at + 3]) - 97
-            row = np.int64(text[at + 4]) - 97
+            col = int64(text[at + 3]) - 97
+            row = int64(text[at + 4]) - 97
             if col == 19 and row == 19 and max(width, height) <= 19:
                 code = width * height
             elif 0 <= col < width and 0 <= row < height:
