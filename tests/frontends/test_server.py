@@ -93,6 +93,60 @@ def test_no_line_after_the_final_report() -> None:
         assert client.reply().count("info move A19") == 2
 
 
+@pytest.mark.parametrize(("arguments", "seconds"), [("b 100", 0.1), ("b 5", 0.05), ("", 0.1)])
+def test_the_first_report_of_an_analysis_does_not_wait(arguments: str, seconds: float) -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        client.send(f"kata-analyze {arguments}\n\n".encode())
+        client.reply()
+        client.ask("kata-genmove_analyze b 2147483647")
+        assert [request.first_after for request in engine.requests] == [seconds, None]
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"), [("kata-search", "A9"), ("kata-search_cancellable", "A9")]
+)
+def test_searches_that_play_nothing(command: str, answer: str) -> None:
+    with Conversation(FakeEngine()) as client:
+        client.ask("boardsize 9")
+        assert client.ask(f"{command} w") == f"= {answer}"
+        assert client.ask(f"{command} w") == f"= {answer}"
+        assert client.ask("kata-search_analyze w").endswith("\nplay A9")
+        assert client.ask("undo") == "? cannot undo"
+
+
+@pytest.mark.parametrize("line", ["", "name", "# interrupt"])
+def test_any_line_cancels_a_search_that_can_be(line: str) -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        for command, cancelled in (
+            ("kata-search_cancellable b", "= cancelled"),
+            ("kata-search_analyze_cancellable b", "play cancelled"),
+        ):
+            engine.is_thinking.clear()
+            client.send(f"{command}\n".encode())
+            assert engine.is_thinking.wait(TIMEOUT)
+            client.send(line.encode() + b"\n")
+            assert client.reply().split("\n")[-1] == cancelled
+            if line == "name":
+                assert client.reply() == "= gtp-engine"
+
+
+@pytest.mark.parametrize("command", ["kgs-game_over", "cgos-gameover B+R", "stop"])
+def test_the_end_of_a_game_ends_pondering(command: str) -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        assert client.ask(command) == "= "
+        assert engine.rests == 1
+
+
+def test_the_version_is_one_that_lizzie_takes() -> None:
+    with Conversation(FakeEngine()) as client:
+        version = client.ask("version").split()[1]
+    first, second = version.split(".")[:2]
+    assert first.isdigit() and int(second) >= 15  # of Leela Zero's versions since 0.15
+
+
 def test_genmove_is_ended_by_an_interrupt_alone() -> None:
     engine = FakeEngine(genmove_waits=True)
     with Conversation(engine) as client:

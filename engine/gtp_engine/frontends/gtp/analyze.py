@@ -27,6 +27,9 @@ DEFAULT_INTERVAL = 1.0
 CANCELLED = "cancelled"
 """Stands for the move of a search that the client has given up."""
 
+FIRST_REPORT = 0.1
+"""Seconds to an analysis's first report at most, so that there is something to see."""
+
 _SHORTEST_INTERVAL, _LONGEST_INTERVAL = 0.01, 1e6
 
 _SWITCHES = {
@@ -153,8 +156,12 @@ class Reporter:
         self._form = form
         self._is_finished = False
 
-    def report_request(self) -> "ReportRequest":
-        """Return what to ask of the search."""
+    def report_request(self, first_after: float | None = None) -> "ReportRequest":
+        """Return what to ask of the search.
+
+        Args:
+            first_after: Seconds to the first report; as between the others when None.
+        """
         from gtp_engine.search.limits import ReportRequest
 
         request = self._request
@@ -169,6 +176,7 @@ class Reporter:
             moves_ownership=request.moves_ownership,
             moves_ownership_stdev=request.moves_ownership_stdev,
             avoid=tuple(request.avoid),
+            first_after=first_after,
         )
 
     def report(self, analysis: "Analysis") -> None:
@@ -195,7 +203,8 @@ def run_analysis(session: Session, arguments: Arguments, form: Formatter) -> str
     reporter = Reporter(session, request, form)
     session.reply.begin()
     with session.searching(any_line_stops=True, stays_open=True):
-        analysis = engine.analyze(request.color, reporter.report_request())
+        first = min(request.interval, FIRST_REPORT)
+        analysis = engine.analyze(request.color, reporter.report_request(first))
     reporter.finish(analysis)
     return ""
 
