@@ -124,6 +124,21 @@ def test_closed_streams(closed: str, status: int) -> None:
         assert done.stdout == "= gtp-engine\n\n= \n\n"
 
 
+def test_a_client_that_never_reads_stderr(process: subprocess.Popen[bytes]) -> None:
+    for _ in range(4):  # 160 KB, more than a pipe holds
+        assert ask(process, "cgos-gameover " + 40_000 * "x") == "= "
+    assert ask(process, "quit") == "= "
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other pipes")
+def test_a_client_that_closes_stderr(process: subprocess.Popen[bytes]) -> None:
+    assert process.stderr is not None
+    process.stderr.close()
+    for _ in range(2):
+        assert ask(process, "cgos-gameover B+R") == "= "
+    assert ask(process, "quit") == "= "
+
+
 BAD_OPTIONS = [
     ["--bogus"],
     ["--playouts"],

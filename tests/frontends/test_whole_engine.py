@@ -132,3 +132,16 @@ def test_an_interrupted_genmove_answers_with_the_best_move() -> None:
         time.sleep(1.0)
         assert re.match(r"=1 [A-J]\d", ask(process, "# interrupt"))
         process.kill()
+
+
+def test_a_client_that_stops_listening_in_mid_analysis() -> None:
+    with start("--net", TINY, "--device", "cpu") as process:
+        ask(process, "boardsize 5")
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(b"kata-analyze b 1\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"= \n"
+        process.stdout.close()
+        # It neither searches on nor waits for more, though its input stays open.
+        assert process.wait(TIMEOUT) == 0
+        assert process.stderr is not None and b"Traceback" not in process.stderr.read()

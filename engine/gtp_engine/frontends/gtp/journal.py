@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import select
 import sys
 import threading
 import time
@@ -10,6 +11,18 @@ from typing import TextIO
 
 _CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
 """What makes the bridge to the OGS server post a line of stderr in the game's chat."""
+
+
+_PIECE = 1024
+"""Characters written at once: a pipe that takes anything takes 4096 bytes."""
+
+
+def _would_block() -> bool:
+    """Whether stderr is a full pipe; no where the system cannot tell."""
+    try:
+        return not select.select([], [sys.stderr.fileno()], [], 0)[1]
+    except (OSError, ValueError):
+        return False
 
 
 class Journal:
@@ -28,15 +41,18 @@ class Journal:
     def say(self, text: str) -> None:
         """Tell people something."""
         text = _CHAT_WORDS.sub(r"\1 :", text)
-        # Perhaps nobody listens any more.
-        with self._lock, contextlib.suppress(OSError, ValueError):
-            print(f"gtp-engine: {text}", file=sys.stderr, flush=True)
+        self.show(f"gtp-engine: {text}")
         self.note("!", text)
 
     def show(self, text: str) -> None:
         """Put lines on stderr as they are, for programs that look for them there."""
+        # Perhaps nobody listens any more, or somebody keeps the pipe and never reads it.
         with self._lock, contextlib.suppress(OSError, ValueError):
-            print(text, file=sys.stderr, flush=True)
+            for begin in range(0, len(text) + 1, _PIECE):
+                if _would_block():
+                    return
+                sys.stderr.write(f"{text}\n"[begin : begin + _PIECE])
+                sys.stderr.flush()
 
     def note(self, mark: str, text: str) -> None:
         """Write to the log alone.

@@ -58,6 +58,8 @@ class Server:
         self._inbox = inbox
         self._output = output
         self._journal = journal
+        # Who does not listen gets no more answers: a search would go on for nobody.
+        output.on_closed = inbox.abandon
         self._session = Session(engine, COMMANDS, inbox, output, journal)
 
     def run(self) -> None:

@@ -52,6 +52,8 @@ class Output:
         self._lock = threading.Lock()
         self.is_closed = False
         """Whether the client has stopped listening."""
+        self.on_closed: Callable[[], None] = lambda: None
+        """Called once that is noticed."""
 
     def write(self, text: str) -> None:
         """Send text at once. Once the client is gone, do nothing."""
@@ -60,8 +62,10 @@ class Output:
             try:
                 while data and not self.is_closed:
                     data = data[os.write(self._descriptor, data) :]
+                return
             except OSError:
                 self.is_closed = True
+        self.on_closed()
 
 
 class Line(NamedTuple):
@@ -149,6 +153,15 @@ class Inbox:
         """Whether a later line than that one, be it empty, or the end of input has come."""
         with self._changed:
             return self._arrived > number
+
+    def abandon(self) -> None:
+        """Take it that nothing more will come, and stop what is being done."""
+        with self._changed:
+            self._arrived += 1
+            self._cut = self._arrived
+            self._is_ended = True
+            self.is_client_leaving = True
+            self._changed.notify_all()
 
     # The reading thread -------------------------------------------------------------------------
 
