@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.options import add_options, read_settings
@@ -29,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Speak GTP, version 2, on stdin and stdout."
     parser.epilog = _EXAMPLES
     add_options(parser)
+    parser.add_argument(
+        "--precompile", action="store_true", help="compile the kernels, try the net, and leave"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,9 +42,29 @@ def run(args: argparse.Namespace) -> int:
         UsageError: An option's value makes no sense.
     """
     settings = read_settings(args)
+    if args.precompile:
+        return _precompile(settings)
     # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _converse(settings)
+
+
+def _precompile(settings: Settings) -> int:
+    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.play.engine import say
+    from gtp_engine.play.loading import EngineUnavailableError
+    from gtp_engine.play.warmup import precompile
+
+    started = time.monotonic()
+    try:
+        precompile(settings, say)
+    except EngineUnavailableError:
+        return 1  # the engine has said why
+    except NetFileError as error:
+        say(str(error))
+        return 1
+    say(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
+    return 0
 
 
 def _converse(settings: Settings) -> int:

@@ -79,6 +79,10 @@ JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
 
+# Nobody hands kernels to C: without that entry a kernel compiles some 5 % sooner.
+_OPTIONS = {"cache": CACHE_FOLDER is not None, "no_cfunc_wrapper": True}
+
+
 def cache_is_warm() -> bool:
     """Whether there are compiled kernels to load, left by this process or an earlier one."""
     return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
@@ -108,9 +112,7 @@ def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """
     if not JIT_ENABLED:
         return _interpreted(function)
-    compiled: Callable[..., Result] = numba.njit(cache=CACHE_FOLDER is not None, nogil=True)(
-        function
-    )
+    compiled: Callable[..., Result] = numba.njit(nogil=True, **_OPTIONS)(function)
     return compiled
 
 
@@ -118,9 +120,7 @@ def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a small function that is always inlined into the kernels that call it."""
     if not JIT_ENABLED:
         return _interpreted(function)
-    compiled: Callable[..., Result] = numba.njit(
-        cache=CACHE_FOLDER is not None, nogil=True, forceinline=True
-    )(function)
+    compiled: Callable[..., Result] = numba.njit(nogil=True, forceinline=True, **_OPTIONS)(function)
     return compiled
 
 

@@ -483,18 +483,16 @@ def _enter_encore(line: Line, ply: int) -> None:
     """Turn the end of a phase of a territory game at ply into the next phase's beginning."""
     board = line.boards[ply]
     turn = line.turns[ply]
-    n_points = board["n_points"]
     turn["phase"] += 1
     turn["recent"] = 0
     turn["passes"] = 0
     turn["phase_start"] = ply
     turn["repetition_start"] = ply
-    turn["recapture"][:n_points] = 0
     turn["recapture_hash"] = uint64(0)
-    if turn["phase"] == 1:
-        turn["encore_start"][:n_points] = EMPTY
-    else:
-        turn["encore_start"][:n_points] = board["color"][:n_points]
+    # Point by point: a copy between slices would make the compiler bring its text formatting.
+    for point in range(board["n_points"]):
+        turn["recapture"][point] = 0
+        turn["encore_start"][point] = EMPTY if turn["phase"] == 1 else board["color"][point]
 
 
 @kernel

@@ -59,7 +59,7 @@ class Loader:
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
         self._net_error: str | None = None
-        self._compiler: subprocess.Popen[bytes] | None = None
+        self._compilers: list[subprocess.Popen[bytes]] = []
         self._is_started = False
         self._guard = threading.Lock()
 
@@ -105,9 +105,10 @@ class Loader:
 
     def close(self) -> None:
         """Leave nothing running."""
-        if self._compiler is not None and self._compiler.poll() is None:
-            self._compiler.kill()
-            self._compiler.wait()
+        for compiler in self._compilers:
+            if compiler.poll() is None:
+                compiler.kill()
+                compiler.wait()
 
     def _load(self) -> None:
         try:
@@ -127,21 +128,18 @@ class Loader:
             kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
             self.progress = f"compiling the kernels ({kept}, about half a minute)"
             if jit.CACHE_FOLDER is not None and self.evaluator is None:
-                self._start_compiler()
+                self._start_compilers()
         import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
 
-    def _start_compiler(self) -> None:
-        from gtp_engine.play.warmup import start_child
+    def _start_compilers(self) -> None:
+        from gtp_engine.play.warmup import start_children
 
-        self._compiler = start_child(self._settings.net)
+        self._compilers = start_children(self._settings.net)
 
     def _load_net(self) -> None:
         try:
-            if self._compiler is not None:
-                from gtp_engine.play.warmup import compile_search
-
-                compile_search()
-                self._compiler.wait()
+            if self._compilers:
+                self._compile()
             if self.evaluator is None:
                 self.evaluator = self._open_net()
             self.search = self._new_search(self.evaluator)
@@ -169,6 +167,20 @@ class Loader:
         except NetFileError:
             return 0.0  # said when somebody asks for a move, and perhaps for another board
         return trial.step_seconds
+
+    def _compile(self) -> None:
+        """Compile this process's share, then wait for the others'.
+
+        Raises:
+            NetFileError: The net cannot be used.
+        """
+        from gtp_engine.play.warmup import compile_outputs, compile_search
+
+        compile_search()
+        self.evaluator = evaluator = self._open_net()
+        compile_outputs(evaluator)
+        for compiler in self._compilers:
+            compiler.wait()
 
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.net_evaluator import open_net

@@ -1,47 +1,82 @@
-"""Compile kernels on two cores at once, the first time that a version of the code runs.
+"""Compile kernels on several cores at once, the first time that a version of the code runs.
 
-Numba compiles one function at a time in a process, and encoders take as long as everything else
-together. So a child process runs the net's side once (encode, evaluate, remember) while this one
-runs the search's side on a fake evaluator; both leave their code in the cache folder, and what
-the child compiled is loaded from there.
+Numba compiles one function at a time in a process, so other processes compile too. Each leaves its
+code in the cache folder and loads from there what another has finished by the time it wants it.
+The order sees to it that two seldom want the same at once:
+
+    this process   areas and scores; the tree, on a fake evaluator; what becomes of outputs
+    encoder        legal moves; the net's encoder, ladders included unless a third core reads them
+    ladders        ladders alone
 """
 
+import gc
+import os
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+    from gtp_engine.play.settings import Settings
 
 WARMUP_SIZE = 5
 """Board on which the kernels are tried out; the code is the same for all sizes."""
+WARMUP_PLAYOUTS = 8
+
+ENCODER, LADDERS = "encoder", "ladders"
 
 
-def start_child(net: str | None) -> "subprocess.Popen[bytes] | None":
-    """Start compiling the net's side in another process; None if there can be no other.
+def start_children(net: str | None) -> "list[subprocess.Popen[bytes]]":
+    """Start compiling the net's side in other processes; fewer or none if there can be no more.
 
     Args:
         net: The net by file or name, whose encoder is wanted.
     """
-    command = [sys.executable, "-m", __name__, *([] if net is None else [net])]
+    roles = [ENCODER] if (os.cpu_count() or 1) < 3 else [ENCODER, LADDERS]
     quiet = subprocess.DEVNULL
-    try:
-        return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-    except OSError:
-        return None
+    children = []
+    for role in roles:
+        command = [sys.executable, "-m", __name__, role, *([] if net is None else [net])]
+        try:
+            children.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
+        except OSError:
+            break
+    return children
 
 
 def compile_search() -> None:
-    """Compile the search's side: a few playouts, the judgement of a board, choices."""
+    """Compile the search's side: areas, a few playouts, choices."""
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.go.position import Position
+    from gtp_engine.go.scoring import white_score
     from gtp_engine.play.move_choice import decide
     from gtp_engine.play.quick_move import criticality
     from gtp_engine.search.limits import Limits
     from gtp_engine.search.search import Search
 
-    decide(Search(FakeEvaluator()), Position(WARMUP_SIZE), Limits(playouts=8))
-    criticality(Position(WARMUP_SIZE))
+    position = Position(WARMUP_SIZE)
+    white_score(position.line, position.ply, position.rules.flags)
+    decide(Search(FakeEvaluator()), position, Limits(playouts=WARMUP_PLAYOUTS))
+    criticality(position)
 
 
-def compile_evaluation(net: str | None) -> None:
-    """Compile the net's side: encode a position, evaluate it, and find it in the cache.
+def compile_outputs(evaluator: "NetEvaluator") -> None:
+    """Compile what becomes of outputs: evaluate inputs that nobody encoded, with one legal move.
+
+    Raises:
+        NetFileError: The net fails, or takes no board of the size tried.
+    """
+    batch = evaluator.new_batch(1, WARMUP_SIZE, WARMUP_SIZE)
+    batch.n_moves[0] = 1
+    batch.spatial[:] = 1  # inputs of zeros alone look like a free place of the cache
+    evaluator.evaluate(batch, 1)
+    evaluator.clear_cache()
+
+
+def compile_encoder(net: str | None) -> None:
+    """Compile legal moves, then a net's encoder.
 
     Raises:
         NetFileError: The net cannot be used.
@@ -49,13 +84,50 @@ def compile_evaluation(net: str | None) -> None:
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.go.position import Position
 
-    evaluator = open_net(net, "cpu", say=lambda line: None, cache_mb=1)
+    evaluator = open_net(net, "cpu", say=lambda line: None, cache_mb=0)
     position = Position(WARMUP_SIZE)
     batch = evaluator.new_batch(1, WARMUP_SIZE, WARMUP_SIZE)
-    for _ in range(2):  # the second time from the cache
-        evaluator.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
-        evaluator.evaluate(batch, 1)
+    evaluator.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+
+
+def compile_ladders() -> None:
+    """Compile what reads ladders, which most encoders want."""
+    from gtp_engine.go.ladders import find_ladders, new_reader
+    from gtp_engine.go.position import Position
+
+    find_ladders(new_reader(), Position(WARMUP_SIZE).board)
+
+
+def precompile(settings: "Settings", say: Callable[[str], None]) -> None:
+    """Compile whatever a game with these settings may come to need, and check that the net works.
+
+    Raises:
+        EngineUnavailableError: The net cannot be used.
+        NetFileError: The net fails.
+    """
+    from gtp_engine.go.coords import BLACK, WHITE
+    from gtp_engine.play.engine import Engine
+    from gtp_engine.search.limits import Limits, ReportRequest
+
+    size = (WARMUP_SIZE, WARMUP_SIZE)
+    engine = Engine(replace(settings, size=size, playouts=WARMUP_PLAYOUTS, time=None), say)
+    engine.wait_ready()
+    report = ReportRequest(callback=lambda analysis: None, interval=0.0, ownership=True)
+    engine.genmove(BLACK)
+    engine.genmove(WHITE, cleanup=True)
+    engine.analyze(engine.position.to_play, report, Limits(playouts=WARMUP_PLAYOUTS))
+    engine.final_status()
+    engine.close()
+
+
+def main(words: list[str]) -> None:
+    """Play the part that the first word names, with the net that the second one names."""
+    gc.disable()  # compiling makes many objects that live on, and this process ends soon
+    if words[0] == LADDERS:
+        compile_ladders()
+    else:
+        compile_encoder(words[1] if len(words) > 1 else None)
 
 
 if __name__ == "__main__":
-    compile_evaluation(sys.argv[1] if len(sys.argv) > 1 else None)
+    main(sys.argv[1:])

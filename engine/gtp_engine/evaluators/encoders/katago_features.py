@@ -256,16 +256,11 @@ def mark_ladders(
     slot = find_ladders(reader, line.boards[ply])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
     _mark_bits(reader.memory[slot]["working"][enemy], targets, planes[17])
-    if shown == 0:
-        planes[15] = planes[14]
-        planes[16] = planes[14]
-        return
-    slot = find_ladders(reader, line.boards[ply - 1])
+    if shown >= 1:
+        slot = find_ladders(reader, line.boards[ply - 1])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[15])
-    if shown == 1:
-        planes[16] = planes[15]
-        return
-    slot = find_ladders(reader, line.boards[ply - 2])
+    if shown >= 2:
+        slot = find_ladders(reader, line.boards[ply - 2])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[16])
 
 
