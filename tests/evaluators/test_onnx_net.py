@@ -11,6 +11,7 @@ import pytest
 from gtp_engine.evaluators import onnx_net
 from gtp_engine.evaluators.contract import MetadataError, NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
+from gtp_engine.evaluators.lanes import SessionLane
 from gtp_engine.evaluators.onnx_net import OnnxNet
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -165,8 +166,8 @@ def test_cuda_that_fails_is_explained_in_one_line(
 
     real = onnxruntime.InferenceSession
 
-    def session(path: str, options: Any, providers: list[str]) -> Any:
-        if "CUDAExecutionProvider" in providers and failure == "does not load":
+    def session(path: str, options: Any, providers: list[Any]) -> Any:
+        if len(providers) > 1 and failure == "does not load":
             raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : libcublas is missing\nat line 7")
         return real(path, options, providers=["CPUExecutionProvider"])
 
@@ -180,6 +181,117 @@ def test_cuda_that_fails_is_explained_in_one_line(
     assert net.device == "cpu" and len(said) == 1 and "\n" not in said[0]
     assert said[0].startswith("using the CPU instead of CUDA: ")
     assert net.run(np.zeros((1, 22, 5, 5), np.uint8), np.zeros((1, 19), np.float32)).policy.size
+
+
+class CpuLane(SessionLane):
+    """A lane whose session runs on the CPU."""
+
+    def __init__(self, session: Any, gpu: int) -> None:
+        super().__init__(session, gpu, "cpu")
+
+
+class FakeCudaSession:
+    """A session on the CPU that takes itself for one on a GPU."""
+
+    def __init__(self, session: Any, providers: list[Any]) -> None:
+        self._session = session
+        self.asked = providers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def get_providers(self) -> list[str]:
+        return [item if isinstance(item, str) else item[0] for item in self.asked]
+
+
+@pytest.fixture
+def gpus(monkeypatch: pytest.MonkeyPatch) -> list[FakeCudaSession]:
+    """Two GPUs that are the CPU; the sessions that are opened on them."""
+    import onnxruntime
+
+    real = onnxruntime.InferenceSession
+    opened: list[FakeCudaSession] = []
+
+    def session(path: str, options: Any, providers: list[Any]) -> Any:
+        made = real(path, options, providers=["CPUExecutionProvider"])
+        if len(providers) == 1:
+            return made
+        opened.append(FakeCudaSession(made, providers))
+        return opened[-1]
+
+    names = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnx_net, "cuda_obstacle", lambda: None)
+    monkeypatch.setattr(onnx_net, "gpu_names", lambda: ["first", "second"])
+    monkeypatch.setattr(onnx_net, "SessionLane", CpuLane)
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
+    monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: None, raising=False)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    return opened
+
+
+def graphs_of(session: FakeCudaSession) -> str:
+    options: str = session.asked[0][1]["enable_cuda_graph"]
+    return options
+
+
+def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession]) -> None:
+    net = OnnxNet(TINY, "auto", pytest.fail)
+    assert net.device == "cuda"
+    lanes = gpus[1:]  # the first one was opened to see whether graphs can be captured
+    assert [session.asked[0][1]["device_id"] for session in lanes] == ["0"] * 3 + ["1"] * 3
+    assert {graphs_of(session) for session in gpus} == {"1"}
+    plain = OnnxNet(TINY, "cpu")
+    for case in net.golden_cases():
+        found = net.run_feed(case.inputs)
+        for name, expected in plain.run_feed(case.inputs).items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-5)
+
+
+def test_where_graphs_compute_something_else_there_are_none(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_net, "_replays", lambda session, case: False)
+    assert OnnxNet(TINY, "cuda", pytest.fail).device == "cuda"
+    assert {graphs_of(session) for session in gpus[1:]} == {"0"}
+
+
+def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spare = tmp_path / "spare.onnx"
+    spare.write_bytes(TINY.read_bytes())
+    said: list[str] = []
+    net = OnnxNet(TINY, "cuda", said.append, spare=lambda: spare)
+    assert net.path == TINY and not said
+
+    def fail(self: Any, feed: Any, bucket: int) -> Any:
+        raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : CUDA failure 999: unknown error")
+
+    monkeypatch.setattr(CpuLane, "run", fail)
+    inputs = np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32)
+    found = net.run(*inputs)
+    assert found.policy is not None and len(found.policy) == 2
+    assert said == [
+        "GPU 0 has failed, the others go on: CUDA failure 999: unknown error",
+        "using the CPU instead of CUDA from now on: CUDA failure 999: unknown error",
+    ] or said[0].startswith("GPU 1 has failed")
+    assert (net.device, net.path) == ("cpu", spare)
+    net.run(*inputs)
+    assert len(said) == 2, "said once"
+
+
+def test_tensorrt_is_asked_for_by_name(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    OnnxNet(TINY, "tensorrt", pytest.fail)
+    assert {session.get_providers()[0] for session in gpus} == {"TensorrtExecutionProvider"}
+    gpus.clear()
+    monkeypatch.setattr(onnx_net, "is_built_with", lambda name: name == "CUDAExecutionProvider")
+    said: list[str] = []
+    assert OnnxNet(TINY, "tensorrt", said.append).device == "cuda"
+    assert said == ["using CUDA instead of TensorRT: its libraries do not load"]
 
 
 class Driver:
@@ -215,5 +327,8 @@ def test_what_stands_in_the_way_of_cuda(
             raise OSError("cannot open shared object file")
         return driver
 
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", load)
     assert cuda_obstacle() == obstacle
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert cuda_obstacle() == "CUDA_VISIBLE_DEVICES hides every device"

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from gtp_engine.commands.arguments import parse_count, parse_size
 
-_DEVICES = ("auto", "cuda", "cpu")
+_DEVICES = ("auto", "cuda", "tensorrt", "cpu")
 
 _MODULES = {
     "list": "gtp_engine.commands.net_list",

@@ -126,7 +126,7 @@ OPTIONS = (
         HumanProfile.parse,
         _MACHINE,
     ),
-    Option("device", "DEVICE", "auto, cuda or cpu (auto)", _device, _MACHINE),
+    Option("device", "DEVICE", "auto, cuda, tensorrt or cpu (auto)", _device, _MACHINE),
     Option("threads", "N", "search threads", parse_count, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),

@@ -16,7 +16,7 @@ from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, Targets
-from gtp_engine.evaluators.nets import PART_HEADS, find_parts
+from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import choose
 from gtp_engine.go.ladders import Reader
@@ -115,10 +115,19 @@ def open_parts(wanted: str | None, device: str, say: Callable[[str], None]) -> N
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
     parts = find_parts(wanted)
-    on_gpu = device != "cpu" and cuda_obstacle() is None
-    return join(
-        [(OnnxNet(choose(part.files, on_gpu).path, device, say), part.heads) for part in parts]
-    )
+    return join([(open_best(part.files, device, say), part.heads) for part in parts])
+
+
+def open_best(files: NetFiles, device: str, say: Callable[[str], None]) -> OnnxNet:
+    """Open the one of a net's files that suits a device; see `precision.choose`.
+
+    Raises:
+        NetFileError: It cannot be used.
+    """
+    if device == "cpu" or cuda_obstacle() is not None:
+        return OnnxNet(choose(files, on_gpu=False).path, device, say)
+    best = choose(files, on_gpu=True).path
+    return OnnxNet(best, device, say, spare=lambda: choose(files, on_gpu=False).path)
 
 
 def open_exactly(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:

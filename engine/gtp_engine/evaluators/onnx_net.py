@@ -1,8 +1,10 @@
 """A net file that is open on a device: what it says about itself, and what it makes of inputs.
 
 CUDA is only asked for where a driver and a device are found, because asking in vain prints errors.
+On GPUs, batches go through `lanes.LanePool`; when the last GPU fails, the net goes on with the CPU.
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +24,35 @@ from gtp_engine.evaluators.contract import (
     NetInfo,
     golden_from_metadata,
 )
-from gtp_engine.evaluators.devices import DEVICES, cuda_obstacle
+from gtp_engine.evaluators.devices import DEVICES, cuda_obstacle, gpu_names
+from gtp_engine.evaluators.lanes import LanePool, NoLaneError, SessionLane
 from gtp_engine.evaluators.onnx_runtime import (
     CPU,
     CUDA,
+    TENSORRT,
+    Provider,
+    cuda_providers,
     first_line,
     is_built_with,
     open_session,
     preload_cuda,
+    run_plain,
+    tensorrt_providers,
 )
+from gtp_engine.go.user_cache import user_cache_folder
 
 FloatArray = npt.NDArray[np.float32]
+
+
+LANES_PER_GPU = 3
+"""Batches in flight on a GPU: one computes while another is copied and a third is put together."""
+
+GRAPH_TRIALS = 3
+"""Runs after which a CUDA graph has been captured and replayed."""
+GRAPH_TOLERANCE = 0.02
+"""Largest difference of a replayed graph's outputs, of their range."""
+
+_INSTEAD = "using the CPU instead of CUDA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +74,52 @@ class OnnxNet:
     """An open net file on a device."""
 
     def __init__(
-        self, path: Path, device: str = "auto", say: Callable[[str], None] = print
+        self,
+        path: Path,
+        device: str = "auto",
+        say: Callable[[str], None] = print,
+        spare: Callable[[], Path] | None = None,
     ) -> None:
         """Open a net.
 
         Args:
             path: A self-describing ONNX file.
-            device: "auto", "cuda" or "cpu"; a CUDA that fails falls back to the CPU.
+            device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
             say: Called with one line when the device is not the one asked for.
+            spare: Says which file is to run on the CPU then; the same when None.
 
         Raises:
             NetFileError: The file is missing, is no ONNX file, or does not describe itself.
         """
+        if device not in DEVICES:
+            raise ValueError(f"unknown device {device!r}; known are {', '.join(DEVICES)}")
         self.path = path
         self._say = say
+        self._spare = spare
+        self._guard = threading.Lock()
         if not path.is_file():
             raise NetFileError(f"{path}: there is no such net file")
-        self._session, self.device = self._open(device)
+        self.device = "cpu"
+        """Where the net runs now, "cuda" or "cpu"."""
+        self._pool: LanePool | None = None
+        self._session: Any = None
+        if device != "cpu":
+            self._session = self._open_gpus(device)
+        if self._session is None:
+            self._open_cpu()
+        else:
+            self._read_description()
+
+    def _open_cpu(self) -> None:
+        """Run on the CPU from now on."""
+        path = self.path if self._spare is None else self._spare()
+        self._session = open_session(path, [CPU])
+        self.path, self.device, self._pool = path, "cpu", None
+        self._read_description()
+
+    def _read_description(self) -> None:
+        """Read what the file says about itself, and check that its graph agrees."""
+        path = self.path
         metadata: Mapping[str, str] = self._session.get_modelmeta().custom_metadata_map
         try:
             self.info = NetInfo.from_metadata(metadata)
@@ -111,6 +160,12 @@ class OnnxNet:
         Raises:
             NetFileError: The net cannot be run on this input.
         """
+        pool = self._pool
+        if pool is not None:
+            try:
+                return pool.run(feed)
+            except NoLaneError as error:
+                self._fall_back(pool, str(error))
         try:
             outputs = self._session.run(None, feed)
         except Exception as error:  # the runtime's own exception classes are not public
@@ -118,42 +173,77 @@ class OnnxNet:
             raise NetFileError(f"{self.path}: the net failed to run: {reason}") from None
         return dict(zip(self._outputs, outputs, strict=True))
 
+    def _fall_back(self, failed: LanePool, reason: str) -> None:
+        """Go on with the CPU; the first of the threads that come here does it for all."""
+        with self._guard:
+            if self._pool is failed:
+                self._say(f"{_INSTEAD} from now on: {reason}")
+                self._open_cpu()
+
     def golden_cases(self) -> list[GoldenCase]:
         """Return the inputs and outputs the file carries for checking a machine."""
         return golden_from_metadata(self._metadata)
 
-    def _open(self, device: str) -> tuple[Any, str]:
-        """Return a session and the device it runs on."""
-        if device not in DEVICES:
-            raise ValueError(f"unknown device {device!r}; known are {', '.join(DEVICES)}")
-        if device != "cpu":
-            obstacle = cuda_obstacle()
-            if obstacle is None:
-                session = self._open_cuda()
-                if session is not None:
-                    return session, "cuda"
-            elif device == "cuda":
-                self._say(f"using the CPU instead of CUDA: {obstacle}")
-        return open_session(self.path, [CPU]), "cpu"
-
-    def _open_cuda(self) -> Any | None:
-        """Return a CUDA session; None, having said why, if there can be none."""
+    def _open_gpus(self, device: str) -> Any | None:
+        """Return the first session on GPUs; None, having said why, if there can be none."""
+        obstacle = cuda_obstacle()
+        if obstacle is not None:
+            if device != "auto":
+                self._say(f"{_INSTEAD}: {obstacle}")
+            return None
         if not is_built_with(CUDA):
-            self._say("using the CPU instead of CUDA: this ONNX Runtime is built without CUDA")
+            self._say(f"{_INSTEAD}: this ONNX Runtime is built without CUDA")
             return None
         try:
             preload_cuda()
-            session = open_session(self.path, [CUDA, CPU])
+            sessions = self._open_lanes(device == "tensorrt")
         except NetFileError as error:
-            self._say(f"using the CPU instead of CUDA: {error}")
+            self._say(f"{_INSTEAD}: {error}")
             return None
-        if session.get_providers()[0] != CUDA:
+        first = sessions[0][1]
+        if first.get_providers()[0] == CPU:
             self._say(
-                "using the CPU instead of CUDA: its libraries do not load; "
-                "'pip install gtp-engine[cuda]' brings them"
+                f"{_INSTEAD}: its libraries do not load; 'pip install gtp-engine[cuda]' brings them"
             )
             return None
-        return session
+        self._pool = LanePool([SessionLane(session, gpu) for gpu, session in sessions], self._say)
+        self.device = "cuda"
+        return first
+
+    def _open_lanes(self, tensorrt: bool) -> list[tuple[int, Any]]:
+        """Return sessions, each with the number of its GPU; the first decides for all how."""
+        gpus = range(max(1, len(gpu_names())))
+        providers = self._choose_providers(tensorrt)
+        sessions = [(0, open_session(self.path, providers(0)))]
+        if sessions[0][1].get_providers()[0] == CPU:
+            return sessions
+        wanted = [gpu for gpu in gpus for _ in range(LANES_PER_GPU)]
+        return sessions + [(gpu, open_session(self.path, providers(gpu))) for gpu in wanted[1:]]
+
+    def _choose_providers(self, tensorrt: bool) -> Callable[[int], list[Provider]]:
+        """Return what makes a GPU's providers: TensorRT, CUDA with graphs, or without."""
+        if tensorrt:
+            engines = user_cache_folder() / "tensorrt"
+            if is_built_with(TENSORRT):
+                engines.mkdir(parents=True, exist_ok=True)
+                session = open_session(self.path, tensorrt_providers(0, engines))
+                if session.get_providers()[0] == TENSORRT:
+                    return lambda gpu: tensorrt_providers(gpu, engines)
+            self._say("using CUDA instead of TensorRT: its libraries do not load")
+        if self._captures_graphs():
+            return lambda gpu: cuda_providers(gpu, graphs=True)
+        return lambda gpu: cuda_providers(gpu, graphs=False)
+
+    def _captures_graphs(self) -> bool:
+        """Whether CUDA graphs can be captured of this net, and compute the same."""
+        try:
+            session = open_session(self.path, cuda_providers(0, graphs=True))
+            if session.get_providers()[0] == CPU:
+                return False
+            cases = golden_from_metadata(session.get_modelmeta().custom_metadata_map)
+            return all(_replays(session, case) for case in cases)
+        except Exception:  # whatever it is, runs without graphs may work
+            return False
 
     def _check_graph(self) -> None:
         """Make sure that the graph has the inputs and outputs its description promises."""
@@ -167,3 +257,17 @@ class OnnxNet:
         missing = sorted(wanted - inputs) or sorted(heads - set(self._outputs))
         if missing:
             raise NetFileError(f"{self.path}: the graph has no {missing[0]!r}")
+
+
+def _replays(session: Any, case: GoldenCase) -> bool:
+    """Whether a CUDA graph gives what a plain run gives."""
+    plain = run_plain(session, case.inputs)
+    lane = SessionLane(session, 0)
+    rows = len(next(iter(case.inputs.values())))
+    for _ in range(GRAPH_TRIALS):
+        bound = lane.run(case.inputs, rows)
+        for name, expected in plain.items():
+            scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+            if not np.abs(bound[name] - expected).max(initial=0.0) <= GRAPH_TOLERANCE * scale:
+                return False
+    return True

@@ -1,16 +1,32 @@
-"""The one place that talks to ONNX Runtime: open a session on a provider."""
+"""The one place that talks to ONNX Runtime: sessions on a provider, and batches bound to them."""
 
 import os
 import warnings
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from gtp_engine.evaluators.contract import NetFileError
 
 # The runtime's own builds report their use to its vendor unless they are told not to.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
+Array = npt.NDArray[Any]
+Provider = str | tuple[str, dict[str, str]]
+
+CPU = "CPUExecutionProvider"
+CUDA = "CUDAExecutionProvider"
+TENSORRT = "TensorrtExecutionProvider"
+
+GRAPH_ID = "gpu_graph_id"
+"""Under which number a run captures or replays a CUDA graph; -1 keeps it from either."""
+
+_OUT_OF_MEMORY = ("out of memory", "failed to allocate memory", "alloc_failed", "memoryallocation")
+"""What the errors of the runtime's arena, of CUDA, cuBLAS and cuDNN have in common, lower case."""
 
 
 def runtime_version() -> str:
@@ -35,7 +51,44 @@ def preload_cuda() -> None:
         onnxruntime.preload_dlls()
 
 
-def open_session(path: Path, providers: list[str]) -> Any:
+def cuda_providers(gpu: int, *, graphs: bool) -> list[Provider]:
+    """Return the providers of a session on a GPU.
+
+    Args:
+        gpu: Its number among those that CUDA sees.
+        graphs: Whether runs are captured as CUDA graphs, which replay without the processor. Only
+            one thread at a time may then run the session.
+    """
+    options = {
+        "device_id": str(gpu),
+        # What a batch size needs is known after its first run; doubling would only waste.
+        "arena_extend_strategy": "kSameAsRequested",
+        # Trying every algorithm takes seconds for each batch size.
+        "cudnn_conv_algo_search": "HEURISTIC",
+        "enable_cuda_graph": "1" if graphs else "0",
+    }
+    return [(CUDA, options), CPU]
+
+
+def tensorrt_providers(gpu: int, engines: Path) -> list[Provider]:
+    """Return the providers of a session that NVIDIA's compiler builds, minutes the first time.
+
+    Args:
+        gpu: Its number among those that CUDA sees.
+        engines: Folder that keeps what was built.
+    """
+    options = {
+        "device_id": str(gpu),
+        "trt_fp16_enable": "True",
+        "trt_engine_cache_enable": "True",
+        "trt_engine_cache_path": str(engines),
+        "trt_timing_cache_enable": "True",
+        "trt_timing_cache_path": str(engines),
+    }
+    return [(TENSORRT, options), *cuda_providers(gpu, graphs=False)]
+
+
+def open_session(path: Path, providers: Sequence[Provider]) -> Any:
     """Return a session that uses one thread of its own, the caller's.
 
     `run` releases the GIL, and callers that bring their threads are faster on a CPU than letting
@@ -54,10 +107,79 @@ def open_session(path: Path, providers: list[str]) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return onnxruntime.InferenceSession(str(path), options, providers=providers)
+            return onnxruntime.InferenceSession(str(path), options, providers=list(providers))
     except Exception as error:  # the runtime's own exception classes are not public
         reason = first_line(error)
         raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
+
+
+def run_plain(session: Any, feed: Mapping[str, Array]) -> dict[str, Array]:
+    """Run a session without bound memory and without capturing a graph."""
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    options.add_run_config_entry(GRAPH_ID, "-1")
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed, options), strict=True))
+
+
+class BoundBatch:
+    """Inputs and outputs of one shape, at addresses on the device that stay what they are.
+
+    That spares a run the search for memory, and is what CUDA graphs ask for. Not for use from two
+    threads at once.
+    """
+
+    _graph_ids = count(1)
+
+    def __init__(
+        self,
+        session: Any,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Array],
+        device: str,
+        gpu: int,
+    ) -> None:
+        """Take memory on the device.
+
+        Args:
+            session: Runs the batch.
+            inputs: By name, arrays of the shape and type of the inputs.
+            outputs: The same for the outputs.
+            device: "cuda", or "cpu" where the same path is to run on a processor.
+            gpu: The GPU's number.
+        """
+        import onnxruntime
+
+        def place(array: Array) -> Any:
+            kind = array.dtype.type
+            make = onnxruntime.OrtValue.ortvalue_from_shape_and_type
+            return make(list(array.shape), kind, device, gpu)
+
+        self._session = session
+        self._inputs = {name: place(array) for name, array in inputs.items()}
+        self._outputs = {name: place(array) for name, array in outputs.items()}
+        self._binding = session.io_binding()
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
+        for name, value in self._outputs.items():
+            self._binding.bind_ortvalue_output(name, value)
+        self._options = onnxruntime.RunOptions()
+        # A number belongs to one shape: a graph captured for another would be replayed unasked.
+        self._options.add_run_config_entry(GRAPH_ID, str(next(self._graph_ids)))
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """Copy the inputs over, run, and return copies of the outputs."""
+        for name, value in self._inputs.items():
+            value.update_inplace(feed[name])
+        self._session.run_with_iobinding(self._binding, self._options)
+        return {name: np.array(value.numpy()) for name, value in self._outputs.items()}
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a run failed for want of the device's memory."""
+    text = str(error).lower()
+    return any(phrase in text for phrase in _OUT_OF_MEMORY)
 
 
 def first_line(error: Exception) -> str:

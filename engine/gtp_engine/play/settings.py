@@ -8,7 +8,7 @@ from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import Rules, Scoring, default_komi
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 
-DEVICES = ("auto", "cuda", "cpu")
+DEVICES = ("auto", "cuda", "tensorrt", "cpu")
 
 DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""

@@ -1,0 +1,196 @@
+"""Run batches of any size on GPUs that want few sizes: buckets, lanes, and what can go wrong.
+
+A lane is a session of its own on a GPU. With two or three a GPU, one copies while another
+computes, and each may capture CUDA graphs, which one thread at a time must replay. A batch is
+padded to the next bucket, so that each shape's memory is bound once and its graph captured once.
+
+A GPU that runs out of memory is given smaller buckets from then on; one that fails otherwise is
+left alone, and the others go on.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gtp_engine.evaluators.devices import pin
+from gtp_engine.evaluators.onnx_runtime import (
+    Array,
+    BoundBatch,
+    first_line,
+    is_out_of_memory,
+    run_plain,
+)
+
+BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Batch sizes that run as they are; all others are padded to the next one."""
+
+KEPT_SHAPES = 2 * len(BUCKETS)
+"""Bound batches that a lane keeps: those of two board sizes."""
+
+Feed = Mapping[str, Array]
+"""By input, rows of a batch."""
+
+
+class NoLaneError(RuntimeError):
+    """Every GPU has failed; the message is the reason of the last one."""
+
+
+class Lane(Protocol):
+    """What runs one padded batch at a time."""
+
+    @property
+    def gpu(self) -> int:
+        """The GPU's number."""
+
+    def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
+        """Return the outputs of a batch of at most `bucket` rows, and of the padding behind them.
+
+        Raises:
+            Exception: Whatever the runtime raises.
+        """
+
+
+class SessionLane:
+    """A session, and the memory bound to it for each shape."""
+
+    def __init__(self, session: Any, gpu: int, device: str = "cuda") -> None:
+        """Serve a session.
+
+        Args:
+            session: Used by this lane alone.
+            gpu: The GPU's number.
+            device: Where the memory is: "cuda", or "cpu" where the session runs there.
+        """
+        self._session = session
+        self._gpu = gpu
+        self._device = device
+        self._bound: dict[tuple[object, ...], tuple[BoundBatch, dict[str, Array]]] = {}
+
+    @property
+    def gpu(self) -> int:
+        """The GPU's number."""
+        return self._gpu
+
+    def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
+        """See `Lane.run`; padding holds what an earlier batch left there."""
+        key = (bucket, *(array.shape[1:] for array in feed.values()))
+        if key not in self._bound:
+            while len(self._bound) >= KEPT_SHAPES:
+                del self._bound[next(iter(self._bound))]
+            self._bound[key] = self._bind(feed, bucket)
+        batch, staging = self._bound[key]
+        for name, rows in feed.items():
+            staging[name][: len(rows)] = rows
+        return batch.run(staging)
+
+    def _bind(self, feed: Feed, bucket: int) -> tuple[BoundBatch, dict[str, Array]]:
+        """Return memory of a shape: on the device, and pinned on this side."""
+        one = {name: np.ascontiguousarray(rows[:1]) for name, rows in feed.items()}
+        found = run_plain(self._session, one)
+        staging = {name: _rows(row, bucket) for name, row in one.items()}
+        outputs = {name: _rows(row, bucket) for name, row in found.items()}
+        if self._device == "cuda":
+            for array in staging.values():
+                pin(array, self._gpu)
+        return BoundBatch(self._session, staging, outputs, self._device, self._gpu), staging
+
+
+def _rows(row: Array, count: int) -> Array:
+    """Return zeros for a number of rows like this one."""
+    return np.zeros((count, *row.shape[1:]), row.dtype)
+
+
+class LanePool:
+    """Hands batches to whichever lane is free, for any number of threads."""
+
+    def __init__(self, lanes: Sequence[Lane], say: Callable[[str], None]) -> None:
+        """Serve some lanes.
+
+        Args:
+            lanes: At least one.
+            say: Called with a line when something is given up.
+        """
+        self._free = list(lanes)
+        self._all = list(lanes)
+        self._say = say
+        self._changed = threading.Condition()
+        self.largest = BUCKETS[-1]
+        """Largest bucket that is still tried."""
+
+    @property
+    def gpus(self) -> list[int]:
+        """The GPUs that have not failed."""
+        return sorted({lane.gpu for lane in self._all})
+
+    def run(self, feed: Feed) -> dict[str, Array]:
+        """Return the outputs of a batch of any size.
+
+        Raises:
+            NoLaneError: Every GPU has failed.
+        """
+        total = len(next(iter(feed.values())))
+        parts: list[dict[str, Array]] = []
+        done = 0
+        while done < total:
+            size = min(total - done, self.largest)
+            rows = {name: array[done : done + size] for name, array in feed.items()}
+            found = self._run_part(rows, size)
+            if found is not None:
+                parts.append(found)
+                done += size
+        if len(parts) == 1:
+            return parts[0]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _run_part(self, rows: Feed, size: int) -> dict[str, Array] | None:
+        """Return the outputs of a batch of at most the largest bucket; None to try once more."""
+        bucket = next(bucket for bucket in BUCKETS if bucket >= size)
+        lane = self._take()
+        try:
+            found = lane.run(rows, bucket)
+        except Exception as error:  # the runtime's own exception classes are not public
+            if is_out_of_memory(error) and bucket > 1:
+                self._shrink(bucket)
+            else:
+                self._give_up(lane.gpu, first_line(error))
+            return None
+        finally:
+            self._put_back(lane)
+        return {name: array[:size] for name, array in found.items()}
+
+    def _take(self) -> Lane:
+        with self._changed:
+            while not self._free:
+                if not self._all:
+                    raise NoLaneError(self._reason)
+                self._changed.wait()
+            return self._free.pop()
+
+    def _put_back(self, lane: Lane) -> None:
+        with self._changed:
+            if lane in self._all:
+                self._free.append(lane)
+            self._changed.notify_all()
+
+    def _shrink(self, bucket: int) -> None:
+        """Try nothing as large as a bucket again."""
+        with self._changed:
+            smaller = bucket // 2
+            if smaller >= self.largest:
+                return  # another lane has found out before
+            self.largest = smaller
+        self._say(f"the GPU has no memory for batches of {bucket}; using {smaller}")
+
+    def _give_up(self, gpu: int, reason: str) -> None:
+        """Use a GPU no more."""
+        with self._changed:
+            left = [lane for lane in self._all if lane.gpu != gpu]
+            was_known = len(left) == len(self._all)
+            self._all = left
+            self._free = [lane for lane in self._free if lane.gpu != gpu]
+            self._reason = reason
+            self._changed.notify_all()
+        if left and not was_known:
+            self._say(f"GPU {gpu} has failed, the others go on: {reason}")
