@@ -36,7 +36,11 @@ class NetPlan:
     meta: bool = False
     rms_tip: int | None = None
     """None for a batch norm at the trunk's tip, else the spatial flag of an RMS norm."""
-    learned_rope: bool = True
+    learned_rope: bool | None = True
+    """None for attention that knows no places."""
+    gated: bool = True
+    dilation: tuple[int, int] = (1, 1)
+    """(y, x) of the convolutions in ordinary blocks."""
     policy_channels: int = 2
     seed: int = 1
     multipliers: Sequence[float] = field(default=(20, 20, 20, 20, 40, 0.25, 150))
@@ -84,8 +88,15 @@ class _Writer:
     def normal(self, spread: float, *shape: int) -> np.ndarray:
         return self.random.standard_normal(shape, np.float32) * np.float32(spread)
 
-    def conv(self, channels_in: int, channels_out: int, kernel: int, gain: float = 1.0) -> None:
-        self.line(self.name("conv"), kernel, kernel, channels_in, channels_out, 1, 1)
+    def conv(
+        self,
+        channels_in: int,
+        channels_out: int,
+        kernel: int,
+        gain: float = 1.0,
+        dilation: tuple[int, int] = (1, 1),
+    ) -> None:
+        self.line(self.name("conv"), kernel, kernel, channels_in, channels_out, *dilation)
         spread = gain * np.sqrt(1.6 / (kernel * kernel * channels_in))
         self.tensor(self.normal(spread, kernel, kernel, channels_in, channels_out))
 
@@ -167,7 +178,7 @@ class _Writer:
     def ordinary(self, channels: int) -> None:
         self.norm(channels)
         self.act()
-        self.conv(channels, self.plan.mid, 3)
+        self.conv(channels, self.plan.mid, 3, dilation=self.plan.dilation)
         self.norm(self.plan.mid, has_scale=0)
         self.act()
         self.conv(self.plan.mid, channels, 3, gain=0.3)
@@ -186,7 +197,8 @@ class _Writer:
 
     def attention(self, channels: int) -> None:
         heads, kv_heads, qk_dim, v_dim = 4, 2, 4, 3
-        self.line(heads, kv_heads, qk_dim, v_dim, 1, int(self.plan.learned_rope))
+        turns = self.plan.learned_rope is not None
+        self.line(heads, kv_heads, qk_dim, v_dim, int(turns), int(bool(self.plan.learned_rope)))
         self.rms(channels)
         self.matmul(channels, heads * qk_dim)
         self.matmul(channels, kv_heads * qk_dim)
@@ -195,14 +207,14 @@ class _Writer:
         if self.plan.learned_rope:
             self.line(self.name("rope"), kv_heads, qk_dim // 2, 2)
             self.tensor(self.normal(0.5, kv_heads, qk_dim // 2, 2))
-        else:
+        elif turns:
             self.line(self.name("rope"), 10.0)
 
     def feed_forward(self, channels: int) -> None:
-        self.line(channels, 2 * channels, 1)
+        self.line(channels, 2 * channels, int(self.plan.gated))
         self.rms(channels)
-        self.matmul(channels, 2 * channels)
-        self.matmul(channels, 2 * channels)
+        for _ in range(1 + self.plan.gated):
+            self.matmul(channels, 2 * channels)
         self.matmul(2 * channels, channels, gain=0.3)
 
     def policy_head(self) -> None:

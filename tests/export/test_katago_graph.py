@@ -33,6 +33,9 @@ PLANS = {
     "nested twice": NetPlan(version=14, blocks=(Nested((Nested((ORDINARY,)), POOLING)),)),
     "learned rotation": NetPlan(version=17, blocks=TRANSFORMER * 2),
     "fixed rotation": NetPlan(version=17, blocks=TRANSFORMER, learned_rope=False),
+    "no rotation": NetPlan(version=17, blocks=TRANSFORMER, learned_rope=None),
+    "no gate": NetPlan(version=17, blocks=TRANSFORMER, gated=False),
+    "dilated": NetPlan(version=8, dilation=(2, 3)),
     "norm a point at the tip": NetPlan(version=17, blocks=TRANSFORMER, rms_tip=0),
     "norm over the board at the tip": NetPlan(version=17, blocks=(ORDINARY,), rms_tip=1),
     "mixed kinds": NetPlan(
@@ -91,7 +94,7 @@ def natural_score(misc: np.ndarray, version: int, by: Multipliers, points: int) 
         "score_stdev": soft(misc[1]) * by.score_stdev,
         "lead": misc[2] * by.lead if version >= 8 else misc[0] * by.score_mean,
     }
-    if version >= 8:
+    if version >= 9:
         result["var_time"] = soft(misc[3]) * by.var_time
     factors = (by.shortterm_winloss, by.shortterm_score)
     for index, name in enumerate(("shortterm_winloss_error", "shortterm_score_error")):

@@ -7,10 +7,13 @@ import katago_writer
 import numpy as np
 import onnxruntime
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_export.convert.container import NetFormat, read_net_file
 from gtp_export.convert.conversion import convert_file
+from gtp_export.convert.keras_file import read_keras
 
 h5py = pytest.importorskip("h5py", reason="Keras files need the extra `keras`")
 keras_writer = pytest.importorskip("keras_writer")
@@ -272,3 +275,22 @@ def test_broken_files_are_refused_in_one_sentence(title: str, tmp_path: Path) ->
 def test_format_is_told_from_content(tmp_path: Path) -> None:
     (tmp_path / "net.txt").write_bytes(with_weights("none", []))
     assert read_net_file(tmp_path / "net.txt")[0] is NetFormat.KERAS
+
+
+WHOLE = keras_writer.write_keras(*book_net(True, 26, "softmax"), "oneplane")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4)
+)
+@example([(0.004058, b"\xff" * 8)])  # an offset that h5py passes to its C library
+def test_mutated_files_parse_or_are_refused(mutations: list[tuple[float, bytes]]) -> None:
+    content = bytearray(WHOLE)
+    for place, data in mutations:
+        start = int(place * (len(content) - len(data)))
+        content[start : start + len(data)] = data
+    try:
+        read_keras(Path("some-net"), bytes(content))
+    except NetFileError as error:
+        assert str(error).startswith("some-net: ") and "\n" not in str(error)

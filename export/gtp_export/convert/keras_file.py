@@ -123,9 +123,9 @@ def read_keras(path: Path, data: bytes) -> KerasNet:
     try:
         with h5py.File(io.BytesIO(data), "r") as file:
             return _Reader(path, file, len(data)).net()
-    except (OSError, KeyError, RuntimeError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, NetFileError):
-            raise
+    except NetFileError:
+        raise
+    except Exception as error:
         # h5py reports damage with whatever its C library happened to stumble over.
         reason = str(error).strip().strip("'\"").splitlines()[0] if str(error) else "no reason"
         raise NetFileError(f"{path}: is a damaged Keras file: {reason}") from None

@@ -42,8 +42,8 @@ def score_columns(version: int, by: Multipliers) -> list[ScoreColumn]:
     if version < 8:
         return [*columns, ScoreColumn("lead", 0, linear=by.score_mean)]
     columns.append(ScoreColumn("lead", 2, linear=by.lead))
-    columns.append(ScoreColumn("var_time", 3, soft=by.var_time))
-    if version >= 9:
+    if version >= 9:  # version 8 has an output for the time too, which KataGo does not use
+        columns.append(ScoreColumn("var_time", 3, soft=by.var_time))
         errors = (("shortterm_winloss_error", 4), ("shortterm_score_error", 5))
         factors = (by.shortterm_winloss, by.shortterm_score)
         for (name, raw), factor in zip(errors, factors, strict=True):

@@ -24,6 +24,7 @@ from gtp_export.quantise.int8 import (
     tensors_to_watch,
 )
 from gtp_export.quantise.layers import (
+    HEADS,
     SENSITIVE,
     Layer,
     choose_layers,
@@ -231,6 +232,8 @@ def describe(layers: list[Layer], settings: Int8Settings) -> str:
     if settings.weight_bits != 8:
         text += f" ({settings.weight_bits}-bit weights)"
     if kept:
-        groups = dict.fromkeys("heads" if layer.is_head else layer.group for layer in kept)
+        heads = [layer for layer in layers if layer.is_head]
+        whole = all(layer in kept for layer in heads)
+        groups = dict.fromkeys(HEADS if layer.is_head and whole else layer.group for layer in kept)
         text += f", fp32: {', '.join(groups)}"
     return text
