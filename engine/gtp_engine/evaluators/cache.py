@@ -1,146 +1,154 @@
-"""Evaluations remembered, keyed by everything that the net was shown.
+"""Evaluations remembered, found by the key of the situation.
 
-The key is a hash of the encoded inputs themselves, so that it cannot forget anything the encoder
-sees: stones, liberties, moves, bans, ladders, phase, rules, komi, the symmetry. An encoder without
-globals is not told all that results depend on; for those the legal moves and the komi are hashed
-besides. The key has 128 bits; among 10^9 entries the odds of one false match are below 10^-20.
+    places[key's low bits] --> entries[i]   key, value, lead, ...
+                              policy[i]    codes of the priors by action
+                              ownership[i]
+
+Entries are filled one after the other, so that the memory in use grows with what is remembered,
+and when all are full the oldest are written over. The places are not told; an entry that holds
+another key than the one looked for is none. Policy and ownership are kept under the symmetry that
+leads to the situation's key (see `situation_keys`).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.go.jit import int64, kernel, uint64
 
-MAX_PLANES = 96
-"""Of all encoders of a net together."""
-_MAX_INPUTS = MAX_PLANES * 625
-_MAX_FEATURES = 256
-
-
-def _coefficients() -> npt.NDArray[np.uint64]:
-    generator = np.random.Generator(np.random.PCG64(31337))
-    count = 1 + _MAX_FEATURES + _MAX_INPUTS + MAX_POINTS
-    return generator.integers(1, 2**64 - 1, (2, count), np.uint64)
-
-
-_COEFFICIENTS = _coefficients()
+ENTRY = np.dtype(
+    [
+        ("low", np.uint64),  # the key
+        ("high", np.uint64),
+        ("value", np.float32),
+        ("no_result", np.float32),
+        ("lead", np.float32),
+        ("stdev", np.float32),
+    ],
+    align=True,
+)
 
 
 class EvaluationCache(NamedTuple):
-    """Parallel arrays of entries for boards with A points; a new entry replaces the old one."""
+    """Entries for boards with A points."""
 
-    keys: npt.NDArray[np.uint64]
-    """[entries, 2]; zeros are an empty entry."""
-    policy: npt.NDArray[np.float32]
-    """[entries, A + 1] over all actions, 0 where illegal."""
-    numbers: npt.NDArray[np.float32]
-    """[entries, 4] value, no result, lead, stdev."""
+    places: npt.NDArray[np.int32]
+    """[a power of two] one more than the entry of a key with these low bits; 0 is none."""
+    entries: npt.NDArray[Any]
+    """[capacity] of ENTRY."""
+    policy: npt.NDArray[np.uint16]
+    """[capacity, A + 1] codes of priors, 0 where illegal; see `prior_codes`."""
     ownership: npt.NDArray[np.int8]
-    """[entries, A] in 1/127, or [entries, 0]."""
+    """[capacity, A] in 1/127, or [capacity, 0]."""
+    stored: npt.NDArray[np.int64]
+    """[1] how many evaluations were ever stored."""
 
 
 def new_cache(area: int, has_ownership: bool, budget_bytes: int) -> EvaluationCache:
-    """Return an empty cache of at most this size; its number of entries is a power of two."""
+    """Return an empty cache of at most this size, or of sixteen entries."""
     owned = area if has_ownership else 0
-    entry_bytes = 16 + 4 * (area + 1) + 16 + owned
-    entries = 1 << max(4, (budget_bytes // entry_bytes).bit_length() - 1)
+    entry_bytes = ENTRY.itemsize + 2 * (area + 1) + owned
+    capacity = max(16, budget_bytes // (entry_bytes + 4 * 4))  # up to four places each
     return EvaluationCache(
-        np.zeros((entries, 2), np.uint64),
-        np.zeros((entries, area + 1), np.float32),
-        np.zeros((entries, 4), np.float32),
-        np.zeros((entries, owned), np.int8),
+        np.zeros(1 << (2 * capacity - 1).bit_length(), np.int32),
+        np.zeros(capacity, ENTRY),
+        np.zeros((capacity, area + 1), np.uint16),
+        np.zeros((capacity, owned), np.int8),
+        np.zeros(1, np.int64),
     )
 
 
-@kernel
-def write_key(batch: LeafBatch, slot: int) -> None:
-    """Hash a slot's inputs: the sum of a random coefficient for each set bit and feature.
-
-    (Multilinear hashing, Carter & Wegman 1979.)
-    """
-    planes = batch.spatial[slot].reshape(-1)
-    low = uint64(batch.symmetry[slot]) * _COEFFICIENTS[0, 0]
-    high = uint64(batch.symmetry[slot]) * _COEFFICIENTS[1, 0]
-    base = 1 + _MAX_FEATURES
-    for i in range(planes.shape[0]):
-        low += uint64(planes[i]) * _COEFFICIENTS[0, base + i]
-        high += uint64(planes[i]) * _COEFFICIENTS[1, base + i]
-    for i in range(batch.features.shape[1]):
-        bits = _feature_bits(batch.features[slot, i])
-        low += bits * _COEFFICIENTS[0, 1 + i]
-        high += bits * _COEFFICIENTS[1, 1 + i]
-    if batch.features.shape[1] == 0:
-        base += _MAX_INPUTS
-        for i in range(batch.n_moves[slot]):
-            low += _COEFFICIENTS[0, base + batch.moves[slot, i]]
-            high += _COEFFICIENTS[1, base + batch.moves[slot, i]]
-        komi = _feature_bits(batch.komi[slot])
-        low += komi * _COEFFICIENTS[0, _MAX_FEATURES]
-        high += komi * _COEFFICIENTS[1, _MAX_FEATURES]
-    optimism = _feature_bits(batch.optimism[slot])
-    # Features that are whole numbers leave the low bits alone, by which entries are found.
-    low ^= low >> uint64(32)
-    batch.keys[slot, 0] = low ^ (optimism * _COEFFICIENTS[1, 1])
-    batch.keys[slot, 1] = high ^ (optimism * _COEFFICIENTS[0, 1])
-
-
-@inline_kernel
-def _feature_bits(feature: float) -> int:
-    """Return a feature as an integer; features are multiples of far more than 2^-24."""
-    return uint64(int64(np.rint(np.float64(feature) * 16777216.0)))
+def clear_cache(cache: EvaluationCache) -> None:
+    """Forget every evaluation."""
+    cache.places[:] = 0
+    cache.stored[0] = 0
 
 
 @kernel
 def look_up(
-    cache: EvaluationCache, batch: LeafBatch, slot: int, actions: npt.NDArray[np.int16]
-) -> bool:
-    """Fill a slot's results from the cache; return whether they were there.
+    cache: EvaluationCache,
+    batch: LeafBatch,
+    n: int,
+    targets: npt.NDArray[np.int16],
+    actions: npt.NDArray[np.int16],
+    missing: npt.NDArray[np.int64],
+) -> int:
+    """Fill the first n slots' results from the cache where it has them.
 
     Args:
         cache: The entries.
-        batch: The batch; the slot's key and moves are written.
-        slot: Which of its slots.
-        actions: [points] the action of each point, A for PASS.
+        batch: The batch; keys, moves and canonical symmetries of the slots are written.
+        n: How many slots.
+        targets: [8, points] `symmetry.point_table`.
+        actions: [8, A + 1] `symmetry.action_table`.
+        missing: [n] receives the slots that it does not have.
+
+    Returns:
+        How many it does not have.
     """
-    entry = int64(batch.keys[slot, 0] & uint64(cache.keys.shape[0] - 1))
-    if cache.keys[entry, 0] != batch.keys[slot, 0] or cache.keys[entry, 1] != batch.keys[slot, 1]:
-        return False
-    for i in range(batch.n_moves[slot]):
-        batch.priors[slot, i] = cache.policy[entry, actions[batch.moves[slot, i]]]
-    batch.value[slot] = cache.numbers[entry, 0]
-    batch.no_result[slot] = cache.numbers[entry, 1]
-    batch.lead[slot] = cache.numbers[entry, 2]
-    batch.stdev[slot] = cache.numbers[entry, 3]
-    for i in range(cache.ownership.shape[1]):
-        batch.ownership[slot, i] = np.float32(cache.ownership[entry, i]) / np.float32(127.0)
-    return True
+    n_missing = 0
+    for slot in range(n):
+        key = uint64(batch.keys[slot, 0])
+        at = int64(cache.places[int64(key & uint64(cache.places.shape[0] - 1))]) - 1
+        if (
+            at < 0
+            or cache.entries[at]["low"] != key
+            or cache.entries[at]["high"] != batch.keys[slot, 1]
+        ):
+            missing[n_missing] = slot
+            n_missing += 1
+            continue
+        symmetry = batch.canonical[slot]
+        for i in range(batch.n_moves[slot]):
+            code = int64(cache.policy[at, targets[symmetry, batch.moves[slot, i]]])
+            batch.priors[slot, i] = coded_prior(code)
+        batch.value[slot] = cache.entries[at]["value"]
+        batch.no_result[slot] = cache.entries[at]["no_result"]
+        batch.lead[slot] = cache.entries[at]["lead"]
+        batch.stdev[slot] = cache.entries[at]["stdev"]
+        for i in range(cache.ownership.shape[1]):
+            owned = np.float32(cache.ownership[at, actions[symmetry, i]])
+            batch.ownership[slot, i] = owned / np.float32(127.0)
+    return n_missing
 
 
 @kernel
 def store(
-    cache: EvaluationCache, batch: LeafBatch, slot: int, actions: npt.NDArray[np.int16]
+    cache: EvaluationCache,
+    batch: LeafBatch,
+    slots: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int16],
+    actions: npt.NDArray[np.int16],
 ) -> None:
-    """Remember a slot's results, replacing what stood in the same place.
+    """Remember the results of some slots, in place of the oldest if the cache is full.
 
     Args:
         cache: The entries.
         batch: The batch, evaluated.
-        slot: Which of its slots.
-        actions: [points] the action of each point, A for PASS.
+        slots: Which of its slots.
+        targets: [8, points] `symmetry.point_table`.
+        actions: [8, A + 1] `symmetry.action_table`.
     """
-    entry = int64(batch.keys[slot, 0] & uint64(cache.keys.shape[0] - 1))
-    cache.keys[entry, 0] = batch.keys[slot, 0]
-    cache.keys[entry, 1] = batch.keys[slot, 1]
-    cache.policy[entry] = 0.0
-    for i in range(batch.n_moves[slot]):
-        cache.policy[entry, actions[batch.moves[slot, i]]] = batch.priors[slot, i]
-    cache.numbers[entry, 0] = batch.value[slot]
-    cache.numbers[entry, 1] = batch.no_result[slot]
-    cache.numbers[entry, 2] = batch.lead[slot]
-    cache.numbers[entry, 3] = batch.stdev[slot]
-    for i in range(cache.ownership.shape[1]):
-        cache.ownership[entry, i] = np.int8(np.rint(batch.ownership[slot, i] * 127.0))
+    for slot in slots:
+        at = cache.stored[0] % cache.entries.shape[0]
+        cache.stored[0] += 1
+        key = uint64(batch.keys[slot, 0])
+        cache.places[int64(key & uint64(cache.places.shape[0] - 1))] = at + 1
+        entry = cache.entries[at]
+        entry["low"] = key
+        entry["high"] = batch.keys[slot, 1]
+        entry["value"] = batch.value[slot]
+        entry["no_result"] = batch.no_result[slot]
+        entry["lead"] = batch.lead[slot]
+        entry["stdev"] = batch.stdev[slot]
+        symmetry = batch.canonical[slot]
+        cache.policy[at, :] = 0
+        for i in range(batch.n_moves[slot]):
+            action = targets[symmetry, batch.moves[slot, i]]
+            cache.policy[at, action] = prior_code(batch.priors[slot, i])
+        for i in range(cache.ownership.shape[1]):
+            owned = np.rint(batch.ownership[slot, i] * np.float32(127.0))
+            cache.ownership[at, actions[symmetry, i]] = np.int8(owned)

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.cache import MAX_PLANES
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.encoders import find_encoder
@@ -59,8 +58,6 @@ class ComposedNet:
         """Which of the members each head comes from."""
         self._shares, self._share_of = _share_inputs(self.members)
         self.info = _joined_info(self.members, self.givers, self._shares)
-        if self.info.spatial_planes > MAX_PLANES:
-            raise NetFileError(f"{self.path}: have {self.info.spatial_planes} planes together")
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch with one net after the other; see `OnnxNet.run`."""

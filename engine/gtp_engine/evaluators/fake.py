@@ -8,28 +8,20 @@ nodes everywhere.
 import numpy as np
 
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.evaluators.situation_keys import mix
+from gtp_engine.go.jit import int64, kernel, uint64
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 _PRIOR_BITS = 20
 
 
-@inline_kernel
-def _mix(x: int) -> int:
-    """Scramble 64 bits (the finaliser of SplitMix64, Steele et al. 2014)."""
-    z = uint64(x) + uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return z ^ (z >> uint64(31))
-
-
 @kernel
 def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
     list_moves(batch, slot, line, ply, rules)
     turn = line.turns[ply]
-    seed = _mix(line.boards[ply]["hash"])
-    seed = _mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
+    seed = mix(line.boards[ply]["hash"])
+    seed = mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
     batch.keys[slot, 0] = seed
 
 
@@ -43,13 +35,13 @@ def _evaluate(batch: LeafBatch, n: int) -> None:
         left = int64(1) << _PRIOR_BITS
         floor = left // (4 * n_moves)
         for i in range(n_moves - 1):
-            state = _mix(state)
+            state = mix(state)
             rank = int64(state & uint64(15))
             share = min(floor + ((int64(1) << (_PRIOR_BITS - 3)) >> rank), left)
             batch.priors[slot, i] = np.float32(share) / np.float32(1 << _PRIOR_BITS)
             left -= share
         batch.priors[slot, n_moves - 1] = np.float32(left) / np.float32(1 << _PRIOR_BITS)
-        state = _mix(state)
+        state = mix(state)
         # An integer from -512 to 511, in 1/1024.
         draw = int64(state >> uint64(54)) - 512
         batch.value[slot] = np.float32(draw) / np.float32(1024)

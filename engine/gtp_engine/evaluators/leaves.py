@@ -24,7 +24,9 @@ class LeafBatch(NamedTuple):
     symmetry: npt.NDArray[np.int8]
     """[B] the symmetry under which the net sees the position."""
     keys: npt.NDArray[np.uint64]
-    """[B, 2] hash of everything the net sees."""
+    """[B, 2] the key under which the evaluation is remembered; see `situation_keys`."""
+    canonical: npt.NDArray[np.int8]
+    """[B] the symmetry under which it is remembered."""
     optimism: npt.NDArray[np.float32]
     """[B] share of the optimistic policy."""
     no_result_counts: npt.NDArray[np.uint8]
@@ -59,6 +61,7 @@ def new_leaf_batch(
         features=np.zeros((slots, features), np.float32),
         symmetry=np.zeros(slots, np.int8),
         keys=np.zeros((slots, 2), np.uint64),
+        canonical=np.zeros(slots, np.int8),
         optimism=np.zeros(slots, np.float32),
         no_result_counts=np.zeros(slots, np.uint8),
         komi=np.zeros(slots, np.float32),

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.cache import EvaluationCache, look_up, new_cache, store, write_key
+from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
 from gtp_engine.evaluators.encoders.inputs import Features, Options
@@ -27,7 +27,9 @@ from gtp_engine.evaluators.outcome import (
     prior_by_action,
 )
 from gtp_engine.evaluators.queue import EvaluationQueue
+from gtp_engine.evaluators.situation_keys import write_key
 from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.jit import kernel
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
@@ -96,6 +98,26 @@ def _check_inputs(net: OnnxNet) -> None:
             f"{net.path}: the net takes {info.meta_features} numbers about the players;"
             f" known are {N_META}"
         )
+
+
+@kernel
+def _begin_slot(
+    batch: LeafBatch,
+    slot: int,
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    symmetry: int,
+    optimism: float,
+    targets: npt.NDArray[np.int16],
+    salt: int,
+) -> None:
+    """Write everything into a slot but the inputs of the net; see `encode` and `write_key`."""
+    list_moves(batch, slot, line, ply, rules)
+    batch.symmetry[slot] = symmetry
+    batch.optimism[slot] = optimism
+    batch.no_result_counts[slot] = knows_no_result(rules)
+    write_key(batch, slot, line, ply, rules, targets, salt)
 
 
 class NetEvaluator:
@@ -204,17 +226,17 @@ class NetEvaluator:
         options: Options,
     ) -> None:
         height, width = batch.spatial.shape[2:]
-        list_moves(batch, slot, line, ply, rules)
-        batch.symmetry[slot] = symmetry
-        batch.optimism[slot] = optimism
-        batch.no_result_counts[slot] = knows_no_result(rules)
+        targets = point_table(width, height)
+        shown = len(symmetries(width, height))
+        salt = hash(self.human_profile) & (2**63 - 1) if self.takes_profile else 0
+        _begin_slot(batch, slot, line, ply, rules, symmetry, optimism, targets[:shown], salt)
         self._encode(
             line,
             ply,
             rules,
             options,
             self._reader(),
-            point_table(width, height)[symmetry],
+            targets[symmetry],
             batch.spatial[slot],
             batch.features[slot, : self._n_globals],
         )
@@ -234,24 +256,19 @@ class NetEvaluator:
             self._finish(batch, list(range(n)), raw)
             return
         cache = self._cache(width, height)
-        actions = point_table(width, height)[0]
-        missing = []
-        for slot in range(n):
-            write_key(batch, slot)
-            with self._guard:
-                if not look_up(cache, batch, slot, actions):
-                    missing.append(slot)
-        self.cache_hits += n - len(missing)
-        if not missing:
-            return
-        if len(missing) == n:
-            raw = self.queue.evaluate(batch.spatial[:n], batch.features[:n])
-        else:
-            raw = self.queue.evaluate(batch.spatial[missing], batch.features[missing])
-        self._finish(batch, missing, raw)
+        tables = point_table(width, height), action_table(width, height)
+        found = np.empty(n, np.int64)
         with self._guard:
-            for slot in missing:
-                store(cache, batch, slot, actions)
+            n_missing = int(look_up(cache, batch, n, *tables, found))
+            self.cache_hits += n - n_missing
+        if not n_missing:
+            return
+        missing = found[:n_missing]
+        rows = slice(n) if n_missing == n else missing
+        raw = self.queue.evaluate(batch.spatial[rows], batch.features[rows])
+        self._finish(batch, missing.tolist(), raw)
+        with self._guard:
+            store(cache, batch, missing, *tables)
 
     def _finish(self, batch: LeafBatch, slots: list[int], raw: RawOutputs) -> None:
         height, width = batch.spatial.shape[2:]
@@ -329,7 +346,8 @@ class NetEvaluator:
     def clear_cache(self) -> None:
         """Forget every evaluation."""
         with self._guard:
-            self._caches.clear()
+            for cache in self._caches.values():
+                clear_cache(cache)
 
     def _cache(self, width: int, height: int) -> EvaluationCache:
         with self._guard:

@@ -1,0 +1,150 @@
+"""Keys of situations: two that a net is to judge alike have the same key.
+
+A key covers the stones, the player to move, the legal moves, and with them every ban by ko and
+superko, the phase with its marks, what a pass would do, the button, komi and rules. It leaves out
+the moves that led there, which many nets are shown too: positions reached by different orders of
+moves share an evaluation.
+
+On a board with few stones all symmetries of a position share one key. The one whose hash is the
+smallest counts as the position; the slot remembers which symmetry leads there.
+
+The key has 128 bits, sums of random coefficients (Zobrist 1970, with sums in place of exclusive
+or); among 10^9 situations the odds of one false match are below 10^-20.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.board import MAX_AREA, BoardRecord
+from gtp_engine.go.coords import EMPTY, WALL
+from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.line import Line, TurnRecord, pass_ends_phase, white_komi
+from gtp_engine.go.rules import RuleFlags
+
+FEW_STONES = 20
+"""Up to this many stones, mirrored positions share a key: further on they hardly ever meet."""
+
+_BANNED, _LISTED, _MARKED, _OF_ENCORE = 3, 4, 5, 6  # after 1 and 2, the colours
+_KINDS = 9
+
+
+def _coefficients() -> npt.NDArray[np.uint64]:
+    generator = np.random.Generator(np.random.PCG64(31337))
+    return generator.integers(1, 2**64 - 1, (_KINDS, MAX_AREA + 1, 2), np.uint64)
+
+
+_COEFFICIENTS = _coefficients()
+
+
+@inline_kernel
+def mix(x: int) -> int:
+    """Scramble 64 bits (the finaliser of SplitMix64, Steele et al. 2014)."""
+    z = uint64(x) + uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return z ^ (z >> uint64(31))
+
+
+@kernel
+def _sum_board(
+    batch: LeafBatch,
+    slot: int,
+    board: BoardRecord,
+    turn: TurnRecord,
+    targets: npt.NDArray[np.int16],
+) -> tuple[int, int]:
+    """Add up the coefficients of stones, bans and marks under a symmetry."""
+    low = uint64(0)
+    high = uint64(0)
+    for point in range(board["n_points"]):
+        color = board["color"][point]
+        if color != EMPTY and color != WALL:
+            low += _COEFFICIENTS[color, targets[point], 0]
+            high += _COEFFICIENTS[color, targets[point], 1]
+    moves = batch.moves[slot]
+    if turn["phase"] == 0:
+        # Legal moves stand in the order of the board's empty points; those left out are banned.
+        i = 0
+        for k in range(board["n_empty"]):
+            point = int64(board["empty"][k])
+            if moves[i] == point:
+                i += 1
+            else:
+                low += _COEFFICIENTS[_BANNED, targets[point], 0]
+                high += _COEFFICIENTS[_BANNED, targets[point], 1]
+        return low, high
+    for i in range(batch.n_moves[slot]):
+        low += _COEFFICIENTS[_LISTED, targets[moves[i]], 0]
+        high += _COEFFICIENTS[_LISTED, targets[moves[i]], 1]
+    for point in range(board["n_points"]):
+        if board["color"][point] != WALL:
+            kind = _OF_ENCORE + int64(turn["encore_start"][point])
+            low += _COEFFICIENTS[kind, targets[point], 0]
+            high += _COEFFICIENTS[kind, targets[point], 1]
+            if turn["recapture"][point]:
+                low += _COEFFICIENTS[_MARKED, targets[point], 0]
+                high += _COEFFICIENTS[_MARKED, targets[point], 1]
+    return low, high
+
+
+@inline_kernel
+def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) -> int:
+    """Return a hash of all that is not on the board."""
+    turn = line.turns[ply]
+    state = uint64(salt)
+    for number in (
+        int64(turn["to_play"]),
+        int64(turn["phase"]),
+        int64(turn["status"]),
+        int64(turn["past_end"]),
+        int64(turn["has_button"]),
+        int64(min(int64(turn["passes"]), 2)),
+        int64(pass_ends_phase(line, ply, rules)),
+        int64(np.rint(white_komi(turn, rules) * 65536.0)),
+        int64(np.rint(np.float64(optimism) * 65536.0)),
+        int64(rules.ko),
+        int64(rules.scoring),
+        int64(rules.tax),
+        int64(rules.multi_stone_suicide),
+        int64(rules.friendly_pass_ok),
+    ):
+        state = mix(state ^ uint64(number))
+    return state
+
+
+@kernel
+def write_key(
+    batch: LeafBatch,
+    slot: int,
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    targets: npt.NDArray[np.int16],
+    salt: int,
+) -> None:
+    """Write the key of a position, and the symmetry under which it is remembered.
+
+    Args:
+        batch: The batch; the slot's moves and optimism are written.
+        slot: Which of its slots.
+        line: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        targets: [symmetries, points] rows of `symmetry.point_table`, those that differ.
+        salt: Stands for whatever else the evaluation depends on.
+    """
+    board = line.boards[ply]
+    turn = line.turns[ply]
+    low, high = _sum_board(batch, slot, board, turn, targets[0])
+    batch.canonical[slot] = 0
+    n_stones = int64(board["width"]) * int64(board["height"]) - int64(board["n_empty"])
+    if n_stones <= FEW_STONES and turn["phase"] == 0:
+        for symmetry in range(1, targets.shape[0]):
+            other_low, other_high = _sum_board(batch, slot, board, turn, targets[symmetry])
+            if other_low < low:
+                low, high = other_low, other_high
+                batch.canonical[slot] = symmetry
+    rest = _rest(line, ply, rules, batch.optimism[slot], salt)
+    batch.keys[slot, 0] = mix(low ^ rest)
+    batch.keys[slot, 1] = mix(high + rest)
