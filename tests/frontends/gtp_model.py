@@ -170,10 +170,13 @@ class GtpModel:
         self.komi = komi
 
     def _do_kata_set_rules(self, words: list[str]) -> None:
-        name = " ".join(words)
-        if name not in SIMPLE_KO + POSITIONAL_KO:
+        name = re.sub("[-_ ]", "", " ".join(words).lower())
+        if name in [each.replace("-", "") for each in SIMPLE_KO]:
+            self.ko = "simple"
+        elif name in [each.replace("-", "") for each in POSITIONAL_KO]:
+            self.ko = "positional"
+        else:
             raise NotImplementedError
-        self.ko = "simple" if name in SIMPLE_KO else "positional"
         for game in self.plies:
             game.ko = self.ko
 
