@@ -41,6 +41,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.commands.net",
     "gtp_engine.commands.options",
     "gtp_engine.commands.perft",
+    "gtp_engine.commands.play",
     "gtp_engine.commands.table",
     "gtp_engine.frontends.analysis.analyst",
     "gtp_engine.frontends.analysis.server",

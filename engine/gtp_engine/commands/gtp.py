@@ -84,12 +84,12 @@ def _converse(settings: Settings) -> int:
 
     engine = Engine(settings, journal.say)
     Server(engine, inbox, output, journal).run()
-    _leave(engine)
+    end_process(engine)
     return 0
 
 
-def _leave(engine: "Engine") -> None:
-    """End the process, whatever its threads are doing."""
+def end_process(engine: "Engine") -> None:
+    """End the process successfully, whatever its threads are doing."""
     closing = threading.Thread(target=engine.close, daemon=True)
     closing.start()
     closing.join(_CLOSING_SECONDS)

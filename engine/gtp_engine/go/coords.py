@@ -60,6 +60,14 @@ def action_to_point(action: int, width: int, height: int) -> int:
     return point_at(row, col, width)
 
 
+def star_lines(size: int) -> tuple[int, ...]:
+    """Return the rows or columns, from 0, on which a board of this size has star points."""
+    if size < 7:
+        return ()
+    edge = 3 if size > 12 else 2
+    return (edge, size // 2, size - 1 - edge) if size % 2 else (edge, size - 1 - edge)
+
+
 def parse_vertex(text: str, width: int, height: int) -> int:
     """Return the move a GTP vertex names, in any case.
 

@@ -116,6 +116,19 @@ class GameRecord:
             position.to_play = to_play
         return position
 
+    def position_under(self, rules: Rules, before_move: int | None = None) -> Position:
+        """Play the game over for somebody who has rules and komi of their own.
+
+        Args:
+            rules: What holds where the record does not say.
+            before_move: As for `position`.
+
+        Raises:
+            SgfError: A move or a set-up cannot be on the board; says which.
+        """
+        komi = rules.komi if self.komi is None else self.komi
+        return self.position(before_move, replace(self.rules or rules, komi=komi))
+
     def _start(self, rules: Rules | None, encores: bool) -> Position:
         if rules is None:
             rules = self.rules or Rules()

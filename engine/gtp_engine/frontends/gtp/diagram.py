@@ -9,6 +9,7 @@ from gtp_engine.go.coords import (
     WHITE,
     format_vertex,
     point_at,
+    star_lines,
 )
 from gtp_engine.go.rules import Rules, Tax
 
@@ -36,17 +37,9 @@ def _cell(position: "Position", row: int, col: int, last: int | None) -> str:
     point = point_at(row, col, position.width)
     color = position.color_at(point)
     if color not in _STONES:
-        is_star = row in _star_lines(position.height) and col in _star_lines(position.width)
+        is_star = row in star_lines(position.height) and col in star_lines(position.width)
         return " + " if is_star else " . "
     return f"({_STONES[color]})" if point == last else f" {_STONES[color]} "
-
-
-def _star_lines(size: int) -> tuple[int, ...]:
-    """Return the rows or columns, from 0, on which a board of this size has star points."""
-    if size < 7:
-        return ()
-    edge = 3 if size > 12 else 2
-    return (edge, size // 2, size - 1 - edge) if size % 2 else (edge, size - 1 - edge)
 
 
 def _remarks(position: "Position") -> list[str]:

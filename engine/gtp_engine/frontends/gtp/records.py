@@ -1,7 +1,6 @@
 """Games in and out of SGF files."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
@@ -26,9 +25,7 @@ def load(session: Session, arguments: Arguments) -> str:
 
     try:
         record = load_sgf(path)
-        komi = engine.komi if record.komi is None else record.komi
-        rules = replace(record.rules or engine.rules, komi=komi)
-        engine.adopt(record.position(before_move, rules))
+        engine.adopt(record.position_under(engine.rules, before_move))
     except SgfError as error:
         raise GtpError(f"cannot load file: {error}") from None
     return ""

@@ -1,0 +1,74 @@
+"""`gtp-engine play`: play against the engine in a terminal."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gtp_engine.commands.arguments import UsageError, parse_count
+from gtp_engine.commands.gtp import end_process
+from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.go.coords import BLACK, WHITE
+
+_EXAMPLES = """examples:
+  gtp-engine play --size 9                      you have Black
+  gtp-engine play --color white --handicap 4    you give four stones
+  gtp-engine play --resume game.sgf --playouts 100
+"""
+
+_COLORS = {
+    "black": frozenset((BLACK,)),
+    "white": frozenset((WHITE,)),
+    "both": frozenset((BLACK, WHITE)),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the command's options."""
+    parser.description = "Play against the engine in this terminal; its keys are on the screen."
+    parser.epilog = _EXAMPLES
+    table = parser.add_argument_group("the table")
+    table.add_argument(
+        "--color", choices=tuple(_COLORS), default="black", help="which you play (black)"
+    )
+    table.add_argument(
+        "--handicap",
+        type=parse_count,
+        default=0,
+        metavar="N",
+        help="stones that Black begins with",
+    )
+    table.add_argument("--resume", type=Path, metavar="FILE.sgf", help="go on with a game")
+    add_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play until the person leaves; return the exit status.
+
+    Raises:
+        UsageError: An option's value makes no sense.
+    """
+    settings = read_settings(args)
+    if sys.stdout is None:
+        sys.stderr.write("gtp-engine: stdout is closed, so there is nothing to play on\n")
+        return 1
+    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.frontends.terminal.game import TerminalGame
+    from gtp_engine.frontends.terminal.screen import Screen
+    from gtp_engine.go.handicap import HandicapError
+    from gtp_engine.go.sgf import SgfError
+    from gtp_engine.play.engine import Engine
+    from gtp_engine.play.loading import EngineUnavailableError
+
+    notices: list[str] = []
+    engine = Engine(settings, notices.append)
+    note = Journal(settings.log).note
+    game = TerminalGame(engine, Screen(), _COLORS[args.color], notices, note)
+    try:
+        game.run(args.resume, args.handicap)
+    except (SgfError, HandicapError) as error:
+        raise UsageError(str(error)) from None
+    except EngineUnavailableError as error:
+        print(f"gtp-engine: {error}", file=sys.stderr)
+        return 1
+    end_process(engine)
+    return 0

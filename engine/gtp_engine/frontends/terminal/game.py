@@ -1,0 +1,466 @@
+"""A game between a person and the engine: what is typed, what happens, what is shown."""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine import __version__
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.frontends.terminal.board_view import Marks
+from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving
+from gtp_engine.frontends.terminal.keys import explain, find_key
+from gtp_engine.frontends.terminal.reports import (
+    candidate_points,
+    describe_candidates,
+    describe_chances,
+    describe_game,
+    describe_score,
+)
+from gtp_engine.frontends.terminal.screen import Scene, Screen
+from gtp_engine.go.coords import (
+    BLACK,
+    COLOR_NAMES,
+    PASS,
+    WHITE,
+    format_vertex,
+    opponent,
+    parse_vertex,
+    row_col,
+)
+from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
+from gtp_engine.go.scoring import format_result
+from gtp_engine.go.sgf import SgfError, format_sgf, load_sgf
+from gtp_engine.go.sgf_files import write_whole
+from gtp_engine.play.adjudication import FinalStatus
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.limits import Limits, ReportRequest
+
+LOOK_SECONDS = 2.0
+"""How long the engine looks at a person's move where no playouts are set."""
+
+REPORT_SECONDS = 0.25
+"""How often it says what it thinks meanwhile."""
+
+_SIZE = re.compile(r"([0-9]{1,2})(?:x([0-9]{1,2}))?")
+
+
+@dataclass
+class View:
+    """What is shown beside the stones, until something changes the game."""
+
+    analysis: Analysis | None = None
+    """What the engine thought last, perhaps about the position before its move."""
+    status: FinalStatus | None = None
+    """The count that was asked for."""
+
+
+class TerminalGame:
+    """One person, one terminal, one engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        screen: Screen,
+        colors: frozenset[int],
+        notices: list[str],
+        note: Callable[[str, str], None] = lambda mark, text: None,
+    ) -> None:
+        """Sit down.
+
+        Args:
+            engine: Knows the game; it may still be loading.
+            screen: Shows it.
+            colors: Which the person plays; the engine has the others.
+            notices: Lines that the engine says; they are shown and removed.
+            note: Called with what is typed and said, for a log.
+        """
+        self._engine = engine
+        self._screen = screen
+        self._colors = colors
+        self._notices = notices
+        self._note = note
+        self._keyboard = Keyboard(self._stop_thinking, self._show)
+        self._is_thinking = False
+        self._is_waiting = False  # the engine failed, and does not try again by itself
+        self._shows_candidates = False
+        self._shows_territory = False
+        self._view = View()
+        self._message: list[str] = []
+        self._result = ""
+        self._file: Path | None = None
+        self._on_file: tuple[list[Move], str] = ([], "")
+        self._handlers: dict[str, Callable[[str], None]] = {
+            "pass": lambda rest: self._play(PASS),
+            "undo": self._undo,
+            "hint": self._hint,
+            "candidates": self._toggle_candidates,
+            "territory": self._toggle_territory,
+            "score": self._count,
+            "go": self._go,
+            "resign": self._resign,
+            "save": self._save,
+            "load": self._load_file,
+            "new": self._new,
+            "help": lambda rest: self._message.extend(explain()),
+            "quit": self._quit,
+        }
+
+    # The conversation -----------------------------------------------------------------------------
+
+    def run(self, resume: Path | None = None, handicap: int = 0) -> None:
+        """Play until the person leaves.
+
+        Args:
+            resume: A game to go on with.
+            handicap: Stones that Black begins with, on the customary places.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+            SgfError: The game cannot be resumed.
+            HandicapError: There are no places for so many stones.
+        """
+        with self._keyboard.listening():
+            try:
+                self._wait_for_engine()
+                if resume is not None:
+                    self._adopt(resume)
+                elif handicap > 1:
+                    self._engine.fixed_handicap(handicap)
+                while True:
+                    self._let_engine_move()
+                    self._show()
+                    self._message = []
+                    self._obey(self._keyboard.read())
+            except Leaving as leaving:
+                self._leave(leaving.is_terminal_gone)
+            except OSError:  # nobody reads any more
+                self._leave(is_terminal_gone=True)
+
+    def _wait_for_engine(self) -> None:
+        self._engine.load()
+        while not self._engine.is_ready:
+            self._screen.progress(f"please wait: {self._engine.progress}")
+            time.sleep(0.05)
+            self._keyboard.check()
+        self._engine.wait_ready()
+
+    def _obey(self, line: str) -> None:
+        self._note(">", line)
+        if not self._keyboard.is_echoed:
+            self._screen.echo(line)
+        word, _, rest = line.partition(" ")
+        if not word:
+            return
+        self._is_waiting = False
+        key = find_key(word)
+        if key is not None:
+            self._handlers[key.name](rest.strip())
+            return
+        position = self._position
+        try:
+            self._play(parse_vertex(word, position.width, position.height))
+        except ValueError:
+            self._message.append(f"{word[:20]!r} is neither a move nor a command; ? explains")
+
+    def _leave(self, is_terminal_gone: bool) -> None:
+        """Save what is not on file, and say where it is."""
+        said = self._save_if_needed() if self._engine.has_kernels else []
+        if is_terminal_gone:
+            return
+        try:
+            for line in said or ["Good-bye."]:
+                self._screen.say(line)
+        except OSError:
+            return
+
+    # Showing --------------------------------------------------------------------------------------
+
+    @property
+    def _position(self) -> Position:
+        return self._engine.position
+
+    def _show(self) -> None:
+        names = {
+            color: "you" if color in self._colors else "gtp-engine" for color in (BLACK, WHITE)
+        }
+        position, view = self._position, self._view
+        panel = describe_game(position, names)
+        if view.analysis is not None:
+            panel += ["", *describe_chances(view.analysis)]
+            if self._is_about_now(view.analysis):
+                panel += ["", *describe_candidates(view.analysis)]
+        message = [*self._message, *self._take_notices()]
+        if self._result:
+            message.append(f"The game is over: {self._result}. New, undo, save or quit?")
+        who = "over" if self._result else COLOR_NAMES[position.to_play]
+        self._screen.show(Scene(position, self._marks(), panel, message, f"{who}> "))
+
+    def _take_notices(self) -> list[str]:
+        taken = list(self._notices)
+        self._notices.clear()
+        for line in taken:
+            self._note("!", line)
+        return taken
+
+    def _is_about_now(self, analysis: Analysis) -> bool:
+        """Whether an analysis is of the present position, and not of the one before a move."""
+        return analysis.to_play == self._position.to_play and not self._result
+
+    def _marks(self) -> Marks:
+        view = self._view
+        if view.status is not None:
+            return Marks(
+                ownership=self._settled_owners(view.status), dead=frozenset(view.status.dead)
+            )
+        analysis = view.analysis
+        if analysis is None:
+            return Marks()
+        ownership = analysis.ownership if self._shows_territory else None
+        if ownership is not None and analysis.to_play == WHITE:
+            ownership = -ownership
+        points = candidate_points(analysis) if self._is_about_now(analysis) else ()
+        return Marks(points, ownership)
+
+    def _settled_owners(self, status: FinalStatus) -> npt.NDArray[np.float32]:
+        """Return 1 on Black's points and stones, -1 on White's, 0 where nobody counts."""
+        position = self._position
+        owners = np.zeros((position.height, position.width), np.float32)
+        for points, owner in ((status.black_territory, 1.0), (status.white_territory, -1.0)):
+            for point in points:
+                owners[row_col(point, position.width)] = owner
+        return owners
+
+    # The engine -----------------------------------------------------------------------------------
+
+    def _let_engine_move(self) -> None:
+        """Let the engine play while it is to move, then look at the person's move if wanted."""
+        while self._is_engines_turn():
+            self._let_it_think(self._generate)
+        wants_look = self._shows_candidates or self._shows_territory
+        is_over = self._position.is_over or bool(self._result)
+        if wants_look and not is_over and not self._is_waiting and self._view.status is None:
+            self._let_it_think(self._look)
+        if self._position.is_over and not self._result:
+            self._let_it_think(self._finish)
+
+    def _is_engines_turn(self) -> bool:
+        position = self._position
+        return (
+            position.to_play not in self._colors
+            and not position.is_over
+            and not self._result
+            and not self._is_waiting
+        )
+
+    def _let_it_think(self, task: Callable[[], None]) -> None:
+        """Run something that takes a while, and which Ctrl-C cuts short."""
+        self._is_thinking = True
+        try:
+            task()
+        except (EngineUnavailableError, NetFileError) as error:
+            self._message.append(str(error))
+            self._is_waiting = True
+        finally:
+            self._is_thinking = False
+        self._screen.progress("")
+        self._keyboard.check()
+
+    def _stop_thinking(self) -> bool:
+        if self._is_thinking:
+            self._engine.stop()
+        return self._is_thinking
+
+    def _generate(self) -> None:
+        color = self._position.to_play
+        decision = self._engine.genmove(color, report=self._report_request())
+        self._view = View(decision.analysis)
+        name = COLOR_NAMES[color].capitalize()
+        if decision.point is None:
+            self._result = f"{'W' if color == BLACK else 'B'}+R"
+            self._message.append(f"{name} resigns.")
+        else:
+            where = format_vertex(decision.point, self._position.width, self._position.height)
+            self._message.append(f"{name} {'passes' if where == 'pass' else 'plays ' + where}.")
+
+    def _look(self) -> None:
+        playouts = self._engine.settings.playouts
+        limits = Limits(playouts=playouts, seconds=None if playouts else LOOK_SECONDS)
+        request = self._report_request()
+        self._view = View(self._engine.analyze(self._position.to_play, request, limits))
+
+    def _finish(self) -> None:
+        status = self._engine.final_status()
+        self._view.status = status
+        self._result = format_result(status.white_score)
+        self._message += describe_score(status.white_score, len(status.dead))
+
+    def _report_request(self) -> ReportRequest:
+        return ReportRequest(
+            interval=REPORT_SECONDS, callback=self._say_progress, ownership=True, pv_length=1
+        )
+
+    def _say_progress(self, analysis: Analysis) -> None:
+        if analysis.moves and not analysis.is_final:
+            best = format_vertex(analysis.moves[0].point, analysis.width, analysis.height)
+            self._screen.progress(
+                f"thinking: {best}, {analysis.winrate:.0%} for"
+                f" {COLOR_NAMES[analysis.to_play]}, {analysis.visits} visits (Ctrl-C: move now)"
+            )
+
+    # The keys -------------------------------------------------------------------------------------
+
+    def _play(self, point: int) -> None:
+        """Make a person's move; one that superko forbids is refused."""
+        position = self._position
+        if self._result:
+            self._message.append("The game is over.")
+            return
+        try:
+            position.copy().play(position.to_play, point)
+        except IllegalMoveError as error:
+            self._message.append(f"Illegal move: {error}.")
+            return
+        self._engine.play(position.to_play, point)
+        self._view = View()
+
+    def _undo(self, rest: str) -> None:
+        position = self._position
+        moves = position.moves
+        count = 1
+        while count < len(moves) and moves[-count].color not in self._colors:
+            count += 1
+        if len(moves) < count or moves[-count].color not in self._colors:
+            self._message.append("There is no move of yours to take back.")
+            return
+        was_resigned = self._result.endswith("+R")
+        self._result = ""
+        self._view = View()
+        if not was_resigned:  # which was no move
+            self._engine.undo(count)
+        self._message.append("Taken back.")
+
+    def _hint(self, rest: str) -> None:
+        if not self._result:
+            self._let_it_think(self._look)
+
+    def _toggle_candidates(self, rest: str) -> None:
+        self._shows_candidates = not self._shows_candidates
+        self._view = View()
+
+    def _toggle_territory(self, rest: str) -> None:
+        self._shows_territory = not self._shows_territory
+        self._view = View()
+
+    def _count(self, rest: str) -> None:
+        self._let_it_think(self._count_now)
+
+    def _count_now(self) -> None:
+        status = self._engine.final_status()
+        self._view.status = status
+        self._message += describe_score(status.white_score, len(status.dead))
+
+    def _go(self, rest: str) -> None:
+        if not self._result:
+            self._let_it_think(self._generate)
+
+    def _resign(self, rest: str) -> None:
+        if self._result:
+            return
+        color = self._position.to_play
+        self._result = f"{COLOR_NAMES[opponent(color)][0].upper()}+R"
+        self._view = View()
+
+    def _new(self, rest: str) -> None:
+        position = self._position
+        width, height = position.width, position.height
+        size = _SIZE.fullmatch(rest)
+        if rest and size is None:
+            self._message.append(f"{rest[:20]!r} is no board size like 9 or 9x13.")
+            return
+        if size is not None:
+            width, height = int(size[1]), int(size[2] or size[1])
+        said = self._save_if_needed()
+        try:
+            self._engine.new_game(width, height)
+        except SetupError as error:
+            self._message.append(f"No such board: {error}.")
+            return
+        self._message += said
+        self._begin()
+
+    def _begin(self) -> None:
+        self._result = ""
+        self._view = View()
+        self._file = None
+        self._on_file = (self._position.moves, "")
+
+    def _quit(self, rest: str) -> None:
+        raise Leaving
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def _save(self, rest: str) -> None:
+        path = Path(rest).expanduser() if rest else self._file or _new_file()
+        if path != self._file and path.exists():
+            self._message.append(f"{path} is there already; give another name.")
+            return
+        self._message.append(self._write(path))
+
+    def _write(self, path: Path) -> str:
+        """Write the game and return what to say about it."""
+        me = f"gtp-engine {__version__}"
+        names = {color: "you" if color in self._colors else me for color in (BLACK, WHITE)}
+        text = format_sgf(
+            self._position,
+            black_name=names[BLACK],
+            white_name=names[WHITE],
+            result=self._result,
+            date=time.strftime("%Y-%m-%d"),
+        )
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            return f"{path} cannot be written: {error.strerror}"
+        self._file = path
+        self._on_file = (self._position.moves, self._result)
+        return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
+
+    def _save_if_needed(self) -> list[str]:
+        """Save a game that is not on file, in the home folder if this one cannot be written."""
+        if (self._position.moves, self._result) == self._on_file:
+            return []
+        path = self._file or _new_file()
+        said = self._write(path)
+        if self._file != path:
+            said = self._write(Path.home() / path.name)
+        return [said]
+
+    def _load_file(self, rest: str) -> None:
+        if not rest:
+            self._message.append("Which file? load FILE")
+            return
+        said = self._save_if_needed()
+        try:
+            self._adopt(Path(rest).expanduser())
+        except SgfError as error:
+            self._message.append(f"Not loaded: {error}.")
+            return
+        self._message += said
+
+    def _adopt(self, path: Path) -> None:
+        record = load_sgf(path)
+        self._engine.adopt(record.position_under(self._engine.rules))
+        self._begin()
+        self._message.append(f"{path} goes on after move {self._position.ply}.")
+
+
+def _new_file() -> Path:
+    """Return a name in the present folder that no file has."""
+    return Path(time.strftime("gtp-engine-%Y%m%d-%H%M%S.sgf"))

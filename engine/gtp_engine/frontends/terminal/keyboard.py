@@ -1,0 +1,96 @@
+"""Lines from a person, and the signals of a terminal: Ctrl-C, a closed window, another size."""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Leaving(Exception):
+    """The person leaves, or the terminal is gone.
+
+    `is_terminal_gone` says whether nobody reads any more what is written.
+    """
+
+    def __init__(self, *, is_terminal_gone: bool = False) -> None:
+        super().__init__()
+        self.is_terminal_gone = is_terminal_gone
+
+
+class Keyboard:
+    """Reads lines; a context manager that looks after the signals."""
+
+    def __init__(self, on_stop: Callable[[], bool], on_resize: Callable[[], None]) -> None:
+        """Prepare.
+
+        Args:
+            on_stop: Ends what the engine is thinking about; whether it was thinking.
+            on_resize: Draws everything anew, while a line is waited for.
+        """
+        self._on_stop = on_stop
+        self._on_resize = on_resize
+        self._is_reading = False
+        self._leaving: Leaving | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Return a context in which signals are taken care of; afterwards all is as before."""
+        wanted = {"SIGINT": self._interrupt, "SIGTERM": self._hang_up}
+        wanted |= {"SIGHUP": self._hang_up, "SIGWINCH": self._resize}
+        earlier = {
+            number: signal.signal(number, handler)
+            for name, handler in wanted.items()
+            if (number := getattr(signal, name, None)) is not None  # Windows lacks some
+        }
+        try:
+            yield
+        finally:
+            for number, handler in earlier.items():
+                signal.signal(number, handler)
+
+    @property
+    def is_echoed(self) -> bool:
+        """Whether the terminal shows what is typed."""
+        return sys.stdin.isatty()
+
+    def read(self) -> str:
+        """Return the next line, without blanks around it.
+
+        Raises:
+            Leaving: There will be none.
+        """
+        self.check()
+        self._is_reading = True
+        try:
+            line = sys.stdin.readline()
+        except (OSError, ValueError):
+            raise Leaving(is_terminal_gone=True) from None
+        finally:
+            self._is_reading = False
+        if not line:
+            raise Leaving
+        return line.strip()
+
+    def check(self) -> None:
+        """Raise Leaving if a signal has come meanwhile that asks for it."""
+        if self._leaving is not None:
+            raise self._leaving
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._is_reading:
+            self._is_reading = False
+            raise Leaving
+        if not self._on_stop():
+            self._leaving = Leaving()
+
+    def _hang_up(self, number: int, frame: FrameType | None) -> None:
+        self._leaving = Leaving(is_terminal_gone=True)
+        if self._is_reading:
+            self._is_reading = False
+            raise self._leaving
+        self._on_stop()
+
+    def _resize(self, number: int, frame: FrameType | None) -> None:
+        if self._is_reading:
+            self._on_resize()

@@ -1,0 +1,233 @@
+"""The terminal in this process: what is drawn, what the keys do, what ends up in files."""
+
+import io
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tests.go.diagrams import position_of
+from tests.search.scripted import FailingEvaluator, FlatEvaluator
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
+from gtp_engine.frontends.terminal.game import TerminalGame
+from gtp_engine.frontends.terminal.keys import KEYS, explain, find_key, key_words
+from gtp_engine.frontends.terminal.screen import Scene, Screen
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Position
+from gtp_engine.go.sgf import load_sgf
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+
+PLAIN = Look(has_color=False, is_unicode=False)
+COLORED = Look(has_color=True, is_unicode=True)
+
+
+def at(vertex: str, size: int = 5) -> int:
+    return parse_vertex(vertex, size, size)
+
+
+# The board ---------------------------------------------------------------------------------------
+
+
+def test_a_plain_board() -> None:
+    position = position_of(". . . . .\n. X O . .\n. . . . .\n. . . . .\n. . . . .")
+    position.play(BLACK, at("E5"))
+    ownership = np.zeros((5, 5), np.float32)
+    ownership[4] = (0.7, 0.5, 0.0, -0.5, -0.7)
+    marks = Marks((at("A3"), at("C3")), ownership, frozenset({at("C4")}))
+    assert [line.plain.rstrip() for line in draw(position, marks, PLAIN)] == [
+        "    A B C D E",
+        " 5  . . . .(X) 5",
+        " 4  . X o . .  4",
+        " 3  1 . 2 . .  3",
+        " 2  . . . . .  2",
+        " 1  b . . . w  1",
+        "    A B C D E",
+    ]
+
+
+def test_a_narrow_board_and_star_points() -> None:
+    lines = [line.plain for line in draw(Position(9, 7), Marks(), Look(False, False, True))]
+    assert lines[0].strip() == "ABCDEFGHJ"
+    assert lines[3] == " 5 ..+.+.+.. 5 "
+    assert {len(line) for line in lines} == {view_width(9, Look(False, False, True))}
+
+
+def test_a_coloured_board_says_by_its_colours_what_a_plain_one_says_by_letters() -> None:
+    position = position_of("X O\n. .")
+    position.play(BLACK, at("A1", 2))
+    ownership = np.array([[1, -1], [0, -1]], np.float32)
+    lines = draw(position, Marks(ownership=ownership), COLORED)
+    assert lines[1].plain == " 2  ● ●  2 "
+    shades = {
+        (span.style.color.name if span.style.color else "", span.style.bgcolor.name)
+        for line in lines[1:3]
+        for span in line.spans
+        if not isinstance(span.style, str) and span.style.bgcolor is not None
+    }
+    assert len({background for _, background in shades}) == 3, "Black's, White's, the last move"
+    assert {"black", "bright_white"} <= {color for color, _ in shades}
+
+
+@pytest.mark.parametrize("size", [2, 9, 13, 19, 25])
+@pytest.mark.parametrize("columns", [12, 26, 40, 60, 80, 120])
+def test_nothing_is_wider_than_the_terminal(size: int, columns: int) -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=columns, force_terminal=False, highlight=False)
+    panel = ["Black: you, captured 0"[:columns]]
+    Screen(console=console).show(Scene(Position(size), panel=panel, prompt="> "))
+    lines = output.getvalue().splitlines()
+    assert max(len(line.rstrip()) for line in lines) <= max(columns, 14)
+    has_board = any(line.lstrip().startswith(f"{size} ") for line in lines)
+    assert has_board == (columns >= size + 6)
+    assert has_board or "The terminal has" in " ".join(output.getvalue().split())
+
+
+# The keys ----------------------------------------------------------------------------------------
+
+
+def test_keys() -> None:
+    assert find_key("U") is find_key("undo") is not None
+    assert find_key("d4") is None and find_key("") is None
+    assert len(key_words()) == len(KEYS) + 1
+    page = "\n".join(explain())
+    assert all(key.name in page and key.explanation in page for key in KEYS)
+
+
+class Sitting:
+    """A person's lines, played through."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        *lines: str,
+        evaluator: Evaluator | None = None,
+        colors: tuple[int, ...] = (BLACK,),
+        resume: Path | None = None,
+        **settings: object,
+    ) -> None:
+        wanted: dict[str, object] = {"size": (5, 5), "playouts": 20, "seed": 7, **settings}
+        self.engine = Engine(
+            Settings(**wanted),  # type: ignore[arg-type]
+            lambda line: None,
+            evaluator or FakeEvaluator(),
+        )
+        output = io.StringIO()
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        console = Console(file=output, width=80, force_terminal=False, highlight=False)
+        TerminalGame(self.engine, Screen(console=console), frozenset(colors), []).run(resume)
+        self.text = output.getvalue()
+        self.position = self.engine.position
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_game_is_played_and_saved_at_the_end_of_input(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sitting = Sitting(monkeypatch, "c3", "nonsense", "C3", "hint")
+    assert sitting.position.ply == 2 and sitting.position.moves[0] == (BLACK, at("C3"))
+    assert re.search("White (plays|passes)", sitting.text)
+    assert "'nonsense' is neither a move nor a command" in sitting.text
+    assert "Illegal move: black C3 is occupied." in sitting.text
+    assert re.search(r"Black wins \d+% \[", sitting.text)
+    assert re.search(r"1 [A-E][1-5] +\d+% +[+-]", sitting.text), "the hint's candidates"
+    (file,) = tmp_path.glob("*.sgf")
+    record = load_sgf(file)
+    assert record.moves == sitting.position.moves
+    assert (record.black_name, record.white_name[:10]) == ("you", "gtp-engine")
+    assert f"--resume {file.name}" in sitting.text
+
+
+def test_nothing_is_saved_where_nothing_was_played(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert Sitting(monkeypatch, "?", "quit", "c3").position.ply == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_undo_takes_back_a_pair_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "undo", "c3", "b2", "u", "u")
+    assert sitting.position.ply == 0
+    assert "There is no move of yours to take back." in sitting.text
+    alone = Sitting(monkeypatch, "c3", "c4", "d4", "undo", colors=(BLACK, WHITE))
+    assert alone.position.moves == [(BLACK, at("C3")), (WHITE, at("C4"))]
+    white = Sitting(monkeypatch, "undo", colors=(WHITE,))
+    assert white.position.ply == 1, "the engine's first move stays"
+
+
+def test_the_engine_moves_for_a_person_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "go", "go", "go", colors=(BLACK, WHITE))
+    assert sitting.position.ply == 3 and "Black p" in sitting.text
+
+
+def test_resigning_ends_the_game_until_it_is_taken_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sitting = Sitting(monkeypatch, "c3", "resign", "d1", "save a.sgf", "undo", "save b.sgf")
+    assert "The game is over: W+R." in sitting.text
+    assert load_sgf(tmp_path / "a.sgf").result == "W+R"
+    assert load_sgf(tmp_path / "b.sgf").result == "", "and goes on"
+    assert load_sgf(tmp_path / "b.sgf").moves == sitting.position.moves
+
+
+def test_two_passes_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    flat = FlatEvaluator(favourite=PASS)
+    lines = ("c3", "pass", "d4", "p", "p", "save end.sgf")
+    sitting = Sitting(monkeypatch, *lines, evaluator=flat, colors=(BLACK, WHITE))
+    assert sitting.position.is_over
+    assert re.search(r"The game is over: (0|[BW]\+[\d.]+)\.", sitting.text)
+    assert "ahead by" in sitting.text
+    assert load_sgf(tmp_path / "end.sgf").score_black is not None
+
+
+def test_score_and_territory_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(
+        monkeypatch, "c3", "score", "territory", evaluator=FlatEvaluator(value=0.9), komi=0.5
+    )
+    assert "is ahead by" in sitting.text
+    assert re.search(r"^ \d +b b", sitting.text, re.MULTILINE), "points marked as somebody's"
+
+
+def test_games_are_resumed_loaded_and_begun_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = Sitting(monkeypatch, "c3", "save game.sgf", "save game.sgf", "q")
+    assert first.text.count("The game is saved") == 2, "the same game again"
+    resumed = Sitting(monkeypatch, "save game.sgf", resume=tmp_path / "game.sgf")
+    assert resumed.position.moves == first.position.moves
+    assert "game.sgf is there already" in resumed.text, "another game's file is left alone"
+    lines = ("load game.sgf", "load none.sgf", "load", "new 6", "new 1", "new x", "c3")
+    loaded = Sitting(monkeypatch, *lines)
+    assert "goes on after move 2" in loaded.text
+    assert "Not loaded: cannot read" in loaded.text and "Which file?" in loaded.text
+    assert "No such board" in loaded.text and "'x' is no board size" in loaded.text
+    assert loaded.position.width == 6 and loaded.position.ply == 2
+
+
+def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    sitting = Sitting(monkeypatch, "c3", f"save {tmp_path}/none/game.sgf", "q")
+    assert "cannot be written: No such file or directory" in sitting.text
+    assert len(list(tmp_path.glob("*.sgf"))) == 1, "it is still saved where it can be"
+
+
+def test_a_net_that_fails_is_reported_and_the_game_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = FailingEvaluator(lambda call: call > 3)
+    sitting = Sitting(monkeypatch, "c3", "?", evaluator=broken)
+    assert "the net failed to run" in sitting.text
+    assert sitting.position.moves == [(BLACK, at("C3"))]
+
+
+def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["c5", "d5", "b4", "e4", "c3", "d3", "d4", "c4", "d4"]
+    sitting = Sitting(monkeypatch, *lines, colors=(BLACK, WHITE))
+    assert "Illegal move: black D4 repeats an earlier position." in sitting.text
