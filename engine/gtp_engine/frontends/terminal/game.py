@@ -36,7 +36,7 @@ from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, format_sgf, load_sgf
 from gtp_engine.go.sgf_files import write_whole
-from gtp_engine.play.adjudication import FinalStatus
+from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.search.analysis import Analysis
