@@ -70,6 +70,9 @@ def test_nobody_resigns_early_or_against_his_will() -> None:
     assert not rule.counts(lost, ply=15) and rule.counts(lost, ply=16)
     assert not rule.counts(analysis((100, 0.01), size=19), ply=71)
     assert rule.counts(analysis((100, 0.01), size=19), ply=72)
+    assert rule.earliest_ply(361, handicap=2) == 144 and rule.earliest_ply(361, handicap=1) == 72
+    assert not rule.counts(analysis((100, 0.01), size=19), ply=143, handicap=9)
+    assert rule.counts(analysis((100, 0.01), size=19), ply=144, handicap=9)
     assert not ResignRule(enabled=False).counts(lost, ply=100)
 
 

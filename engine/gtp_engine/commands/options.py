@@ -15,6 +15,7 @@ from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.rules import MAX_KOMI, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
+from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
 
 
@@ -60,6 +61,12 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _level(text: str) -> int:
+    level = parse_count(text)
+    find_level(level)
+    return level
+
+
 def _device(text: str) -> str:
     if text not in DEVICES:
         raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
@@ -103,6 +110,7 @@ OPTIONS = (
         _lag,
         _THINKING,
     ),
+    Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
     Option("seed", "N", "with one thread: play the same game each time", _seed, _THINKING),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),

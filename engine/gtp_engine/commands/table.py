@@ -31,6 +31,7 @@ COMMANDS = {
     "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
     "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
     "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),
+    "levels": CommandEntry("gtp_engine.commands.levels", "measure how far apart the levels are"),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
 

@@ -30,13 +30,23 @@ class ResignRule:
     turns: int = 3
     """Own turns in a row that must count."""
 
-    def earliest_ply(self, area: int) -> int:
-        """Return before which move nobody resigns: a fifth of the board's points."""
-        return area // 5
+    def earliest_ply(self, area: int, handicap: int = 0) -> int:
+        """Return before which move nobody resigns: a fifth of the board's points.
 
-    def counts(self, analysis: "Analysis", ply: int) -> bool:
-        """Whether a turn is a hopeless one."""
-        if not self.enabled or ply < self.earliest_ply(analysis.width * analysis.height):
+        Twice that in a handicap game, where the opening looks lost to White and is not.
+        """
+        return 2 * area // 5 if handicap > 1 else area // 5
+
+    def counts(self, analysis: "Analysis", ply: int, handicap: int = 0) -> bool:
+        """Whether a turn is a hopeless one.
+
+        Args:
+            analysis: What the search of the turn found.
+            ply: How many moves were made before it.
+            handicap: Stones Black had before White's first, however they came on the board.
+        """
+        area = analysis.width * analysis.height
+        if not self.enabled or ply < self.earliest_ply(area, handicap):
             return False
         value = best_value(analysis)
         return value is not None and value < self.threshold

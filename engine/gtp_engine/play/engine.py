@@ -4,6 +4,7 @@ The class is made at once and loads its parts behind the caller's back: kernels 
 net. Whoever asks for something waits for just the part it needs.
 """
 
+import random
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.planner import MoveTime, outlook
 from gtp_engine.play.decision import Decision, ResignRule
 from gtp_engine.play.game_keeper import GameKeeper
+from gtp_engine.play.levels import Level, find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
@@ -62,6 +64,9 @@ class Engine:
         self._loader = Loader(self.settings, say, evaluator)
         self._position: Position | None = None
         self._komi_is_set = self.settings.komi is not None
+        level = self.settings.level
+        self._level = None if level is None else find_level(level)
+        self._generator = random.Random(self.settings.seed)
         self._hopeless = {1: 0, 2: 0}
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
@@ -327,6 +332,8 @@ class Engine:
         try:
             if limits is None:
                 decision = decide_quickly(search, position)
+            elif self._level is not None:
+                decision = self._decide_at_level(self._level, position, limits, report, cleanup)
             else:
                 decision = decide(search, position, limits, report, cleanup=cleanup)
         finally:
@@ -341,6 +348,33 @@ class Engine:
             if decision.point is not None:
                 self._start_pondering()
         return decision
+
+    def _decide_at_level(
+        self,
+        level: Level,
+        position: "Position",
+        limits: Limits,
+        report: ReportRequest | None,
+        cleanup: bool,
+    ) -> Decision:
+        """Choose a move with a search of its own; what the tree holds is not for this level."""
+        from gtp_engine.play.move_choice import decide
+
+        search = self.search
+        search.clear()
+        search.params = level.params(self._loader.params)
+        try:
+            return decide(
+                search,
+                position,
+                level.limits(limits),
+                report,
+                cleanup=cleanup,
+                order=lambda found: level.order(found, self._generator),
+            )
+        finally:
+            search.params = self._loader.params
+            search.clear()
 
     def analyze(
         self, color: int, report: ReportRequest, limits: Limits | None = None
@@ -502,7 +536,7 @@ class Engine:
         rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
         color = decision.color
         found = decision.analysis
-        hopeless = found is not None and rule.counts(found, position.ply)
+        hopeless = found is not None and rule.counts(found, position.ply, position.handicap)
         count = self._hopeless[color] + 1 if hopeless else 0
         if commit:
             self._hopeless[color] = count

@@ -4,6 +4,7 @@ Each game has a thread and a search a player; the players' evaluators merge what
 into batches. Games come in pairs that begin from the same opening with the colours swapped.
 """
 
+import random
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,6 +16,8 @@ from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
+from gtp_engine.play.levels import Level
+from gtp_engine.play.move_choice import decide
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -36,6 +39,8 @@ class Contestant:
     limits: Limits
     """When each of its searches ends."""
     params: SearchParams = field(default_factory=SearchParams)
+    level: Level | None = None
+    """Plays at this level and with its manners; None: the best move of the search."""
 
 
 @dataclass(frozen=True)
@@ -115,24 +120,47 @@ def _play(
     )
     black = number % 2
     by_color = {BLACK: black, WHITE: 1 - black}
-    searches = [Search(one.evaluator, one.params, seed=terms.seed + number) for one in contestants]
+    searches = [
+        Search(
+            one.evaluator,
+            one.params if one.level is None else one.level.params(one.params),
+            seed=terms.seed + number,
+        )
+        for one in contestants
+    ]
+    generator = random.Random(terms.seed + number)
     white_winrates: list[float] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         if stop.is_set():
             return None
         color = position.to_play
         player = by_color[color]
-        searches[player].set_position(position)
-        found = searches[player].run(contestants[player].limits)
-        white_winrates.append(found.winrate if color == WHITE else 1.0 - found.winrate)
+        move, winrate = _choose(contestants[player], searches[player], position, generator)
+        white_winrates.append(winrate if color == WHITE else 1.0 - winrate)
         favourite = _decided(white_winrates)
         if favourite is not None:
             return _record(number, black, by_color[favourite], "decided", position)
-        move = found.moves[0].point if found.moves else searches[player].root_moves()[0]
         position.play(color, move)
     score = float(white_score(position.line, position.ply, position.rules.flags))
     winner = None if score == 0 else by_color[WHITE if score > 0 else BLACK]
     return _record(number, black, winner, "count" if position.is_over else "length", position)
+
+
+def _choose(
+    player: Contestant, search: Search, position: Position, generator: random.Random
+) -> tuple[int, float]:
+    """Return a player's move and the winrate that its search found."""
+    level = player.level
+    if level is None:
+        search.set_position(position)
+        found = search.run(player.limits)
+        move = found.moves[0].point if found.moves else search.root_moves()[0]
+        return move, found.winrate
+    search.clear()
+    limits = level.limits(player.limits)
+    decision = decide(search, position, limits, order=lambda found: level.order(found, generator))
+    assert decision.point is not None and decision.analysis is not None
+    return decision.point, decision.analysis.winrate
 
 
 def _decided(white_winrates: list[float]) -> int | None:

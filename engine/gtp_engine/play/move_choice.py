@@ -6,6 +6,7 @@ won, a board on which every point is settled is not played on, and a pass that w
 count is not made while there is something left to try.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -49,6 +50,7 @@ def decide(
     report: ReportRequest | None = None,
     *,
     cleanup: bool = False,
+    order: Callable[[Analysis], list[int]] | None = None,
 ) -> Decision:
     """Return the move to play; the game itself is not changed.
 
@@ -58,6 +60,7 @@ def decide(
         limits: When to end the search.
         report: Who wants to hear about it.
         cleanup: Capture every dead stone before passing.
+        order: Which of the moves found to play, the first of those returned; the best when None.
 
     Raises:
         NetFileError: The net failed.
@@ -66,7 +69,8 @@ def decide(
     avoid = report.avoid if report is not None else ()
     search.set_position(position, forbidden, avoid)
     analysis = search.run(limits, report)
-    moves = [move.point for move in analysis.moves] or search.root_moves()
+    found = [move.point for move in analysis.moves] if order is None else order(analysis)
+    moves = found or search.root_moves()
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
     left = None if limits.seconds is None else max(0.0, limits.seconds - analysis.elapsed)
@@ -107,7 +111,11 @@ def mannered_move(
         if wins_count and (settled or not friendly):
             return PASS, "the count is won"
         if best == PASS and not wins_count and not (settled and friendly):
-            others = [move for move in moves if move != PASS]
+            others = [
+                move
+                for move in moves
+                if move != PASS and not (friendly and is_settled_point(position, move, ownership))
+            ]
             return (others[0], "a pass would lose the count") if others else (best, "search")
     costs_a_point = position.rules.flags.scoring != AREA
     if is_idle and (settled or costs_a_point):

@@ -26,6 +26,8 @@ class Settings:
     """Seconds that a move on the clock is taken to lose on its way to the client and back."""
     net: str | None = None
     """A file, or the name of a net that came along; None: the default one."""
+    level: int | None = None
+    """How strong to play, 1 to `levels.highest_level`, which is the net's best; None: that."""
     human_profile: HumanProfile | None = None
     """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
     device: str = "auto"

@@ -1,0 +1,83 @@
+"""`gtp-engine levels`: how far apart the levels of `--level` are, in games between neighbours."""
+
+import argparse
+import math
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.statistics import elo, wilson
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.play.levels import find_level, highest_level
+from gtp_engine.play.settings import DEVICES
+
+if TYPE_CHECKING:
+    from gtp_engine.play.many_games import PlayedGame
+
+GAMES_AT_ONCE = 8
+"""By default, for each processor."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = "Let each level play the next one and say by how much it is weaker."
+    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
+    parser.add_argument("--games", type=parse_count, default=40, metavar="N", help="for each pair")
+    parser.add_argument("--step", type=parse_count, default=1, metavar="N", help="levels between")
+    parser.add_argument(
+        "--best", type=parse_count, default=200, metavar="N", help="playouts of the highest level"
+    )
+    parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
+    parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line for each pair; return the exit status."""
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.play.many_games import Contestant, Terms, play_games
+    from gtp_engine.search.limits import Limits
+
+    width, height = args.size
+    rules = Rules.parse("tromp-taylor", default_komi(width, height))
+    at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
+    try:
+        net = open_net(args.net, args.device, say=_say)
+        players = [
+            Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
+            for n in range(1, highest_level() + 1)
+        ]
+        print(f"{args.games} games a pair on {width}x{height}, komi {rules.komi:g}, {net.name}")
+        for n in range(len(players) - args.step):
+            pair = (players[n + args.step], players[n])
+            terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
+            print(
+                _strength(pair[0].name, pair[1].name, play_games(pair, terms, args.games, at_once)),
+                flush=True,
+            )
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"gtp-engine levels: {line}", file=sys.stderr, flush=True)
+
+
+def _strength(stronger: str, weaker: str, games: "Sequence[PlayedGame]") -> str:
+    """Return by how much the first of two players is the stronger one."""
+    won = sum(0.5 if game.winner is None else float(game.winner == 0) for game in games)
+    share, rating = wilson(won, len(games)), elo(won, len(games))
+    return (
+        f"{stronger} against {weaker}: {share.estimate:.0%} "
+        f"(95 %: {share.low:.0%} to {share.high:.0%}), Elo {_signed(rating.estimate)} "
+        f"({_signed(rating.low)} to {_signed(rating.high)})"
+    )
+
+
+def _signed(rating: float) -> str:
+    return f"{rating:+.0f}" if math.isfinite(rating) else ("+inf" if rating > 0 else "-inf")
