@@ -42,7 +42,7 @@ VALUES = {
     "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
-    "memory": "500", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
+    "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"',
 }  # fmt: skip
 
@@ -60,6 +60,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         threads=2,
         batch=4,
         memory=500,
+        level=3,
         lag=1.0,
         keep_games=Path("games"),
         size=(9, 7),
