@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from gtp_engine.evaluators.contract import NetInfo, golden_from_metadata
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.commands import run
 
 SIZE = 5
@@ -85,6 +86,35 @@ def test_describing_in_place_and_again(tmp_path: Path) -> None:
     metadata = {item.key: item.value for item in onnx.load(path).metadata_props}
     assert NetInfo.from_metadata(metadata).name == "second"
     assert len(metadata) == 2
+
+
+def test_a_net_of_ownership_alone(tmp_path: Path) -> None:
+    # A sigmoid over a map with one channel, as GoCNN has it.
+    path = tmp_path / "owner.onnx"
+    kernel = np.random.default_rng(1).standard_normal((1, 8, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["planes", "kernel"], ["map"], pads=[1, 1, 1, 1]),
+        helper.make_node("Sigmoid", ["map"], ["owner"]),
+    ]
+    shapes = {"planes": ["n", 8, "h", "w"], "owner": ["n", 1, "h", "w"]}
+    planes, owner = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    )
+    weights = [numpy_helper.from_array(kernel, "kernel")]
+    graph = helper.make_graph(nodes, "owner", [planes], [owner], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    before = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    renames = ["--rename", "planes=spatial_in", "--rename", "owner=ownership"]
+    ranged = ["--encoder", "gocnn8", "--ownership-range", "0..1"]
+    assert run(["describe", str(path), *renames, *ranged]) == 0
+    net = OnnxNet(path, "cpu")
+    assert set(net.info.heads) == {"ownership"} and net.info.accepts(9, 13)
+    shown = np.random.default_rng(2).integers(0, 2, (2, 8, 4, 5), np.uint8)
+    (expected,) = before.run(None, {"planes": shown.astype(np.float32)})
+    found = net.run(shown, np.zeros((2, 0), np.float32)).ownership
+    np.testing.assert_allclose(found, 2 * expected[:, 0] - 1, atol=1e-6)
 
 
 def arguments_without(option: str, value: str | None = None) -> list[str]:

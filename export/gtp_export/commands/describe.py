@@ -33,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="-1..1",
         help="of a scalar value; 0..1 is stretched",
     )
+    add(
+        "--ownership-range",
+        choices=("-1..1", "0..1"),
+        default="-1..1",
+        help="1 is the own point of whoever is to move; 0..1 is stretched",
+    )
     add("--score-columns", default="", metavar="LIST", help=", ".join(SCORE_COLUMNS))
     add("--board-sizes", metavar="LIST", help="the only sizes it takes, such as 9,13,19")
     for name in ("name", "architecture", "source", "trained-on", "licence", "strength", "rules"):
@@ -52,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         policy_is_probabilities=arguments.policy == "probabilities",
         value_kind=arguments.value_kind,
         value_from_zero=arguments.value_range == "0..1",
+        ownership_from_zero=arguments.ownership_range == "0..1",
         score_columns=_split(arguments.score_columns),
         board_sizes=_split(arguments.board_sizes or ""),
         texts={

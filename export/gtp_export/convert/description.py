@@ -25,6 +25,9 @@ from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, replace_info
 
+_STRETCHED: list[tuple[str, float | None]] = [("Mul", 2.0), ("Sub", 1.0)]
+"""From 0..1 to -1..1."""
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -38,6 +41,8 @@ class Wishes:
     value_kind: str = VALUE_WIN_LOSS_NORESULT
     value_from_zero: bool = False
     """Whether a scalar value runs from 0 to 1."""
+    ownership_from_zero: bool = False
+    """Whether the ownership runs from 0, the opponent's, to 1."""
     score_columns: tuple[str, ...] = ()
     board_sizes: tuple[str, ...] = ()
     texts: Mapping[str, str] | None = None
@@ -60,6 +65,7 @@ def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
             editor.fail(f"--rename takes YOURS=NAME, not {pair!r}")
         editor.rename(old, new)
     editor.take_bytes(wishes.encoder)
+    editor.flatten_ownership()
     editor.natural_units(wishes)
     try:
         info = _info(editor, wishes)
@@ -158,11 +164,24 @@ class _Editor:
             self.graph.node.insert(0, node)
 
     def natural_units(self, wishes: Wishes) -> None:
-        """Turn probabilities into logits and a value from 0 to 1 into one from -1 to 1."""
+        """Turn probabilities into logits and what runs from 0 to 1 into -1 to 1."""
         if wishes.policy_is_probabilities and "policy" in self.outputs:
             self.append("policy", [("Max", 1e-30), ("Log", None)])
         if wishes.value_from_zero and "value" in self.outputs:
-            self.append("value", [("Mul", 2.0), ("Sub", 1.0)])
+            self.append("value", _STRETCHED)
+        if wishes.ownership_from_zero and "ownership" in self.outputs:
+            self.append("ownership", _STRETCHED)
+
+    def flatten_ownership(self) -> None:
+        """Take the channel away from ownership that comes as a map [B, 1, H, W]."""
+        value = self.outputs.get("ownership")
+        if value is None or len(self.dims(value)) != 4 or self.dims(value)[1] != 1:
+            return
+        tensor, axis = self.fresh("ownership/map"), self.fresh("ownership/axis")
+        self.replace_tensor("ownership", tensor)
+        self.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), axis))
+        self.graph.node.append(helper.make_node("Squeeze", [tensor, axis], ["ownership"]))
+        del value.type.tensor_type.shape.dim[1]
 
     def append(self, output: str, steps: list[tuple[str, float | None]]) -> None:
         """Put operations with at most one constant each between the graph and an output."""
