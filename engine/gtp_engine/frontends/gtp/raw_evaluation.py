@@ -51,4 +51,4 @@ def _probability(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value:9.7f}"
+    return f"{value + 0.0:9.7f}"  # zero has no sign
