@@ -1,8 +1,8 @@
 """A GTP engine that plays the moves on its command line, one at a time, then passes.
 
-Words that are no moves: `crash` ends the process, `hang` waits for ever, `babble` answers no GTP,
-`refuse` answers the next play with an error. `score=TEXT` is what final_score says, `deaf` makes
-it ignore quit.
+Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
+for ever, `babble` answers no GTP, `refuse` answers the next play with an error. `score=TEXT` is
+what final_score says, `deaf` makes it ignore quit.
 """
 
 import sys
@@ -38,6 +38,9 @@ def main() -> None:
             if answer == "crash":
                 print("out of memory", file=sys.stderr, flush=True)
                 sys.exit(3)
+            if answer == "sleep":
+                time.sleep(3.0)
+                answer = "pass"
             if answer == "hang":
                 time.sleep(3600)
             if answer == "babble":

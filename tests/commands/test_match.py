@@ -50,6 +50,14 @@ def test_a_whole_game_is_counted_by_both(tmp_path: Path) -> None:
     assert "s]" in (tmp_path / "sgf" / "game0001.sgf").read_text()
 
 
+def test_whoever_oversteps_the_time_loses(tmp_path: Path) -> None:
+    document = play(tmp_path, engine("C3", "D3"), engine("C4", "sleep"), "--clock", "absolute 2")
+    assert [game["reason"] for game in document["games"]] == ["flag"] * 2
+    assert [game["result"] for game in document["games"]] == ["B+T", "W+T"]
+    assert document["engines"][1]["failures"]["flag"] == 2
+    assert document["games"][0]["clock_left"][1] == 0.0 < document["games"][0]["clock_left"][0]
+
+
 def test_kept_games_are_added_to_those_that_are_there(tmp_path: Path) -> None:
     for _ in range(2):
         play(tmp_path, engine("C3"), engine("resign"), "--keep-games", str(tmp_path / "kept"))
@@ -148,6 +156,8 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         ["x", "y", "--size", "1"],
         ["x", "y", "--komi", "nan"],
         ["x", "y", "--rules", "calvinball"],
+        ["x", "y", "--clock", "hourglass 5"],
+        ["x", "y", "--clock", "absolute -5"],
         ["x", "y", "--sprt", "50", "0"],
         ["x", "y", "--sgf", os.devnull],
     ],

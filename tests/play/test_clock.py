@@ -12,7 +12,11 @@ from gtp_engine.play.clock.byoyomi import Byoyomi
 from gtp_engine.play.clock.canadian import Canadian
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.fischer import Fischer
-from gtp_engine.play.clock.notation import gtp_time_system, named_time_system
+from gtp_engine.play.clock.notation import (
+    gtp_time_system,
+    named_time_system,
+    settings_command,
+)
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.clock.simple import Simple
 from gtp_engine.play.clock.time_system import Budget, ClockError, PlayerTime, TimeSystem
@@ -245,6 +249,23 @@ def test_named_time_settings(text: str, system: TimeSystem) -> None:
 def test_named_time_settings_without_sense(text: str, complaint: str) -> None:
     with pytest.raises(ClockError, match=complaint):
         named_time_system(text.split())
+
+
+@pytest.mark.parametrize(
+    "text, known, command",
+    [
+        ("none", "", "time_settings 0 1 0"),
+        ("absolute 60.5", "", "time_settings 60.5 0 0"),
+        ("canadian 60 30 5", "kata-time_settings", "time_settings 60 30 5"),
+        ("simple 5", "", "time_settings 0 5 1"),
+        ("byoyomi 60 30 5", "kgs-time_settings", "kgs-time_settings byoyomi 60 30 5"),
+        ("byoyomi 60 30 5", "", "time_settings 180 30 1"),
+        ("fischer 60 10", "kata-time_settings", "kata-time_settings fischer-capped 60 10 -1 -1"),
+        ("fischer-capped 60 10 90 -1", "", "time_settings 50 10 1"),
+    ],
+)
+def test_clocks_are_told_to_engines_as_they_understand(text: str, known: str, command: str) -> None:
+    assert settings_command(named_time_system(text.split()), known.split().__contains__) == command
 
 
 # The clock of a game -----------------------------------------------------------------------------

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from gtp_engine.commands.match_report import Report
     from gtp_engine.commands.referee import Game, Terms
     from gtp_engine.frontends.gtp.client import GtpClient
+    from gtp_engine.play.clock.time_system import TimeSystem
 
 _EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
 
 examples:
   gtp-engine match "self --playouts 200" "gnugo --mode gtp --level 10" --size 9 --games 40
+  gtp-engine match self "gnugo --mode gtp" --size 9 --clock "byoyomi 20 3 3"
   gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
 
 Results and a summary go to stdout, progress to stderr.
@@ -49,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="what the referee goes by (chinese: simple ko, area scoring); when given, engines "
         "that understand kata-set-rules are told",
+    )
+    games.add_argument(
+        "--clock",
+        metavar="'KIND NUMBERS'",
+        help="time for each player, as in kata-time_settings: 'absolute 60', 'byoyomi 30 5 3', "
+        "'fischer 20 1'; whoever oversteps it loses",
     )
     games.add_argument(
         "--max-moves", type=parse_count, metavar="N", help="end and count games there (3 per point)"
@@ -153,7 +161,20 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
         rules_name=args.rules,
         max_moves=args.max_moves or 3 * width * height,
         opening_moves=args.openings,
+        time_system=_read_clock(args.clock),
     )
+
+
+def _read_clock(text: str | None) -> "TimeSystem | None":
+    from gtp_engine.play.clock.notation import named_time_system
+    from gtp_engine.play.clock.time_system import ClockError
+
+    if text is None:
+        return None
+    try:
+        return named_time_system(text.split())
+    except ClockError as error:
+        raise UsageError(f"--clock: {error}") from None
 
 
 def _make_folder(folder: Path, option: str) -> None:

@@ -8,7 +8,7 @@ from gtp_engine.commands.referee import Game, Terms, color_name
 from gtp_engine.commands.statistics import Interval, Sprt, elo, wilson
 from gtp_engine.go.coords import BLACK
 
-FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "bad reply")
+FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "flag", "bad reply")
 """Reasons for which an engine loses a game by its own fault."""
 
 _LETTERS = "AB"
@@ -144,7 +144,7 @@ class Report:
             counts = [f"{n} {reason}" for reason, n in self.failures(engine).items() if n]
             if counts:
                 lines.append(f"{letter} failed: {', '.join(counts)}")
-        return lines or ["no illegal moves, crashes or time-outs"]
+        return lines or ["no illegal moves, crashes, time-outs or fallen flags"]
 
     def _time_lines(self) -> list[str]:
         lines = []

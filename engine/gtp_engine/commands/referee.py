@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
@@ -12,6 +13,9 @@ from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
+from gtp_engine.play.clock.clock import Clock
+from gtp_engine.play.clock.notation import settings_command
+from gtp_engine.play.clock.time_system import TimeSystem
 
 _LETTERS = {BLACK: "B", WHITE: "W"}
 
@@ -31,6 +35,8 @@ class Terms:
     """The game ends there and is counted."""
     opening_moves: int = 0
     """Random moves at the start."""
+    time_system: TimeSystem | None = None
+    """How time is counted, by the referee's clock; None: not at all."""
 
 
 @dataclass
@@ -45,12 +51,15 @@ class Game:
     winner: int | None = None
     """Which engine won; None for a draw or no result."""
     reason: str = ""
-    """resign, score, illegal move, refused move, crash, time-out, bad reply, max moves, cycle."""
+    """resign, score, illegal move, refused move, crash, time-out, flag, bad reply, max moves,
+    cycle."""
     detail: str = ""
     moves: int = 0
     opening: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Wall time that each engine took for its moves."""
+    clock_left: list[float | None] = field(default_factory=lambda: [None, None])
+    """Seconds that each engine's clock shows at the end; None where there is none."""
     slowest: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Seconds of each engine's longest move."""
     cpu_seconds: list[float | None] = field(default_factory=lambda: [None, None])
@@ -106,6 +115,7 @@ class Referee:
         self._game = game
         self._position = Position(terms.width, terms.height, terms.rules)
         self._comments: dict[int, str] = {}
+        self._clock = None if terms.time_system is None else Clock(terms.time_system)
 
     def conduct(self, opening_seed: str) -> Game:
         """Have the game played and return it; failures of the engines end up in its result."""
@@ -121,9 +131,13 @@ class Referee:
                 if start is not None and end is not None:
                     game.cpu_seconds[engine] = round(end - start, 3)
         except _Forfeit as forfeit:
-            self._win(1 - forfeit.engine, "F", forfeit.reason)
+            how = "T" if forfeit.reason == "flag" else "F"
+            self._win(1 - forfeit.engine, how, forfeit.reason)
             game.detail = f"{self._names[forfeit.engine]}: {forfeit}"
         game.moves = self._position.ply
+        if self._clock is not None:
+            left = (self._clock.left(game.color_of(engine)).seconds for engine in (0, 1))
+            game.clock_left = [round(seconds, 3) for seconds in left]
         game.seconds = [round(seconds, 3) for seconds in game.seconds]
         game.slowest = [round(seconds, 3) for seconds in game.slowest]
         game.sgf = format_sgf(
@@ -163,6 +177,9 @@ class Referee:
         if terms.rules_name is not None and self._knows(engine, "kata-set-rules"):
             self._ask(engine, f"kata-set-rules {terms.rules_name}")
         self._ask(engine, f"komi {terms.komi:g}")
+        if terms.time_system is not None:
+            knows = partial(self._knows, engine)
+            self._ask(engine, settings_command(terms.time_system, knows))
 
     def _cpu_seconds(self, engine: int) -> float | None:
         command = next((c for c in ("cputime", "gomill-cpu_time") if self._knows(engine, c)), "")
@@ -215,6 +232,9 @@ class Referee:
         self._count()
 
     def _generate(self, mover: int, color: int) -> str:
+        if self._clock is not None and self._knows(mover, "time_left"):
+            left = self._clock.left(color)
+            self._ask(mover, f"time_left {_LETTERS[color]} {int(left.seconds)} {left.count}")
         began = time.monotonic()
         vertex = self._ask(mover, f"genmove {_LETTERS[color]}")
         seconds = time.monotonic() - began
@@ -222,6 +242,9 @@ class Referee:
         game.seconds[mover] += seconds
         game.slowest[mover] = max(game.slowest[mover], seconds)
         self._comments[self._position.ply + 1] = f"{seconds:.3f} s"
+        if self._clock is not None and not self._clock.spend(color, seconds):
+            move = self._position.ply + 1
+            raise _Forfeit(mover, "flag", f"the flag fell: {seconds:.3f} s for move {move}")
         return vertex
 
     def _check_and_play(self, mover: int, color: int, vertex: str) -> None:

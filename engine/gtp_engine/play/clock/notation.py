@@ -13,7 +13,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gtp_engine.play.clock.absolute import Absolute
 from gtp_engine.play.clock.byoyomi import Byoyomi
@@ -86,6 +86,37 @@ def named_time_system(words: Sequence[str]) -> TimeSystem:
             return gtp_time_system(main, period, _count(numbers[2], names[2]))
         case _:
             return _fischer(numbers, names)
+
+
+def settings_command(system: TimeSystem, knows: Callable[[str], bool]) -> str:
+    """Return the command that sets an engine's clock, as exactly as it understands.
+
+    To engines that know nothing but `time_settings`, the periods of byoyomi before the last one
+    are main time, and so is what is left of Fischer's after an increment, as overtime of one move.
+
+    Args:
+        system: How time is counted.
+        knows: Whether the engine has a command.
+    """
+    match system:
+        case Absolute(main):
+            return f"time_settings {main:g} 0 0"
+        case Canadian(main, period, stones):
+            return f"time_settings {main:g} {period:g} {stones}"
+        case Simple(period):
+            return f"time_settings 0 {period:g} 1"
+        case Byoyomi(main, period, periods):
+            if knows("kgs-time_settings"):
+                return f"kgs-time_settings byoyomi {main:g} {period:g} {periods}"
+            return f"time_settings {main + (periods - 1) * period:g} {period:g} 1"
+        case Fischer(main, increment, limit, longest_move):
+            if knows("kata-time_settings"):
+                bounds = [-1 if bound == math.inf else bound for bound in (limit, longest_move)]
+                numbers = " ".join(f"{number:g}" for number in (main, increment, *bounds))
+                return f"kata-time_settings fischer-capped {numbers}"
+            return f"time_settings {max(0.0, main - increment):g} {increment:g} 1"
+        case _:
+            return "time_settings 0 1 0"
 
 
 def _fischer(numbers: Sequence[float], names: Sequence[str]) -> Fischer:
