@@ -9,14 +9,16 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.batch_tuning import recall_batch
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
+from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.encoders.inputs import Features, Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.net_limits import list_doubts
-from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
+from gtp_engine.evaluators.onnx_net import LANES_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
     BY_RULES,
     finish_slot,
@@ -41,7 +43,7 @@ CACHE_MB = 128
 
 CPU_BATCH = 1
 GPU_BATCH = 32
-GPU_WORKERS = 3
+"""Leaves that a worker hands a GPU at once while the best number has not been measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,10 @@ class NetEvaluator:
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.queue = EvaluationQueue(net.run, lanes, max_batch)
+        self.lanes = lanes
+        """Runs under way at once."""
+        self.gpu_batch = GPU_BATCH
+        """Leaves that a worker is to hand a GPU at once."""
         self._encode = encoder_of(net)
         self._n_globals = net.info.global_features
         self.cache_hits = 0
@@ -184,7 +190,7 @@ class NetEvaluator:
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
         if self.net.device == "cuda":
-            return threads or GPU_WORKERS, batch or GPU_BATCH
+            return threads or self.lanes, batch or self.gpu_batch
         return threads or os.cpu_count() or 1, batch or CPU_BATCH
 
     def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
@@ -384,6 +390,9 @@ def open_net(
     """
     net = open_parts(wanted, device, say)
     if net.device == "cuda":
-        return NetEvaluator(net, lanes=GPU_WORKERS, max_batch=max_batch or 256, cache_mb=cache_mb)
+        lanes = LANES_PER_GPU * max(1, len(gpu_names()))
+        evaluator = NetEvaluator(net, lanes, max_batch=max_batch or 256, cache_mb=cache_mb)
+        evaluator.gpu_batch = recall_batch(evaluator) or GPU_BATCH
+        return evaluator
     lanes = threads or os.cpu_count() or 1
     return NetEvaluator(net, lanes, max_batch=max_batch or 16, cache_mb=cache_mb)

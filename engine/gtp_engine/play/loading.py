@@ -144,12 +144,23 @@ class Loader:
                 self.evaluator = self._open_net()
             self.search = self._new_search(self.evaluator)
             self.step_seconds = self._measure(self.evaluator)
+            self._tune(self.evaluator)
         except (NetFileError, OSError) as error:
             self._net_error = str(error)
         except Exception as error:
             self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
         if self._net_error is not None:
             self._say(self._net_error)
+
+    def _tune(self, evaluator: "Evaluator") -> None:
+        """Find the best batch for a GPU in the background, for the next search that is made."""
+        from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+        if not isinstance(evaluator, NetEvaluator) or evaluator.net.device != "cuda":
+            return
+        if self._settings.batch is None and recall_batch(evaluator) is None:
+            tune_in_background(evaluator, *self._settings.size)
 
     def _measure(self, evaluator: "Evaluator") -> float:
         """Return how long an evaluation takes, so that the first move is on time as well.

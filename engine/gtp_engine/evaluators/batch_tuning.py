@@ -1,0 +1,110 @@
+"""How many positions a GPU is best given at once: measured in the background, then remembered.
+
+Larger batches are faster up to a point, but a search pays for each leaf that it chooses before
+the others' results are known. So the smallest batch is taken that comes near the greatest speed.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from gtp_engine.evaluators.composition import members_of
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.devices import gpu_names
+from gtp_engine.evaluators.measurements import describe_files, recall, remember
+from gtp_engine.evaluators.onnx_runtime import runtime_version
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+CANDIDATES = (8, 16, 32, 64, 128, 256)
+NEAR = 0.9
+"""Share of the greatest speed that a smaller batch must reach."""
+MEASURED_SECONDS = 0.2
+"""Of each candidate."""
+ATTEMPTS = 5
+PAUSE_SECONDS = 2.0
+"""Between attempts, of which a search has disturbed all but the last."""
+
+
+def recall_batch(evaluator: "NetEvaluator") -> int | None:
+    """Return the best batch of a net on these GPUs; None if it has not been measured."""
+    fact = recall(_subject(evaluator))
+    batch = None if fact is None else fact.get("batch")
+    return batch if isinstance(batch, int) and batch in CANDIDATES else None
+
+
+def tune_in_background(evaluator: "NetEvaluator", width: int, height: int) -> threading.Thread:
+    """Measure when nothing else runs, remember, and set `evaluator.gpu_batch`.
+
+    Args:
+        evaluator: A net on GPUs.
+        width: Columns of the board that is measured on.
+        height: Its rows.
+    """
+
+    def work() -> None:
+        for _ in range(ATTEMPTS):
+            speeds = measure_batches(evaluator, width, height)
+            if speeds is not None:
+                batch = best_batch(speeds)
+                remember(_subject(evaluator), {"batch": batch, "per_second": speeds[batch]})
+                evaluator.gpu_batch = batch
+                return
+            time.sleep(PAUSE_SECONDS)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def best_batch(speeds: Mapping[int, float]) -> int:
+    """Return the smallest batch whose speed is near the greatest.
+
+    Args:
+        speeds: Positions a second by batch.
+    """
+    enough = NEAR * max(speeds.values())
+    return min(batch for batch, speed in speeds.items() if speed >= enough)
+
+
+def measure_batches(
+    evaluator: "NetEvaluator", width: int, height: int, candidates: Sequence[int] = CANDIDATES
+) -> dict[int, float] | None:
+    """Return positions a second by batch; None if the net failed or was used meanwhile."""
+    speeds = {}
+    before = evaluator.queue.runs
+    try:
+        for batch in candidates:
+            speeds[batch] = _speed(evaluator, width, height, batch)
+    except NetFileError:
+        return None
+    is_quiet = evaluator.queue.runs == before
+    return speeds if is_quiet and evaluator.net.device == "cuda" else None
+
+
+def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> float:
+    """Return positions a second with all lanes busy."""
+    leaves = evaluator.new_batch(batch, width, height)
+    run, lanes = evaluator.net.run, evaluator.lanes
+    with ThreadPoolExecutor(lanes) as pool:
+        list(pool.map(lambda _: run(leaves.spatial, leaves.features), range(2 * lanes)))
+        start = time.perf_counter()
+        end = start + MEASURED_SECONDS
+
+        def work(_: int) -> int:
+            count = 0
+            while time.perf_counter() < end:
+                run(leaves.spatial, leaves.features)
+                count += batch
+            return count
+
+        done = sum(pool.map(work, range(lanes)))
+    return done / (time.perf_counter() - start)
+
+
+def _subject(evaluator: "NetEvaluator") -> str:
+    files = describe_files([net.path for net in members_of(evaluator.net)])
+    return "\n".join(["best batch", *gpu_names(), runtime_version(), files])

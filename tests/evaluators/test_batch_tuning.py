@@ -1,0 +1,74 @@
+"""The best batch for a GPU, with a net on the CPU that takes itself for one."""
+
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.evaluators import batch_tuning
+from gtp_engine.evaluators.batch_tuning import (
+    best_batch,
+    measure_batches,
+    recall_batch,
+    tune_in_background,
+)
+from gtp_engine.evaluators.net_evaluator import GPU_BATCH, NetEvaluator
+from gtp_engine.evaluators.onnx_net import OnnxNet
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetEvaluator:
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr(batch_tuning, "MEASURED_SECONDS", 0.005)
+    monkeypatch.setattr(batch_tuning, "PAUSE_SECONDS", 0.0)
+    net = OnnxNet(TINY, "cpu")
+    net.device = "cuda"
+    return NetEvaluator(net, lanes=2, max_batch=256)
+
+
+@pytest.mark.parametrize(
+    "speeds, batch",
+    [
+        ({8: 100.0, 16: 150.0, 32: 190.0, 64: 200.0}, 32),
+        ({8: 100.0, 16: 150.0, 32: 179.0, 64: 200.0}, 64),
+        ({8: 100.0, 16: 90.0}, 8),
+    ],
+)
+def test_the_smallest_batch_near_the_greatest_speed(speeds: dict[int, float], batch: int) -> None:
+    assert best_batch(speeds) == batch
+
+
+def test_the_batch_is_measured_and_remembered(evaluator: NetEvaluator) -> None:
+    assert recall_batch(evaluator) is None and evaluator.suggest(None, None) == (2, GPU_BATCH)
+    evaluator.gpu_batch = 1
+    tune_in_background(evaluator, 5, 5).join(PATIENCE)
+    batch = evaluator.gpu_batch
+    assert batch in batch_tuning.CANDIDATES
+    assert recall_batch(evaluator) == batch
+    assert evaluator.suggest(None, None) == (2, batch)
+    assert evaluator.suggest(7, 3) == (7, 3), "what the user says goes first"
+
+
+def test_a_search_meanwhile_spoils_the_measurement(
+    evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = evaluator.new_batch(1, 5, 5)
+    assert measure_batches(evaluator, 5, 5, [1]) is not None
+    measure = batch_tuning._speed
+
+    def disturbed(*args: object) -> float:
+        evaluator.queue.evaluate(batch.spatial, batch.features)
+        return measure(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(batch_tuning, "_speed", disturbed)
+    assert measure_batches(evaluator, 5, 5, [1]) is None
+    tune_in_background(evaluator, 5, 5).join(PATIENCE)
+    assert recall_batch(evaluator) is None and evaluator.gpu_batch == GPU_BATCH
+
+
+def test_a_net_that_has_left_the_gpu_is_not_measured(evaluator: NetEvaluator) -> None:
+    evaluator.net.device = "cpu"
+    assert measure_batches(evaluator, 5, 5, [1]) is None
