@@ -83,16 +83,30 @@ def _compare(net: Net, args: argparse.Namespace) -> "Accuracy":
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    from gtp_engine.evaluators.accuracy import compare, opinions
-    from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
     original = open_exactly(args.original, args.device, say)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
+    return compare_nets(net, original, args.positions)
+
+
+def compare_files(path: Path, original: Path, positions: int) -> "Accuracy":
+    """Return how far one net's file is from another's on the CPU; see `compare_nets`."""
+    return compare_nets(OnnxNet(path, "cpu"), OnnxNet(original, "cpu"), positions)
+
+
+def compare_nets(net: OnnxNet, original: OnnxNet, positions: int) -> "Accuracy":
+    """Return how far a net is from its original on positions that the original plays.
+
+    Raises:
+        NetFileError: The two do not take and give the same.
+    """
+    from gtp_engine.evaluators.accuracy import compare, opinions
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
     _check_same_kind(net.path, net.info, original.info)
     mine = NetEvaluator(net, lanes=1, max_batch=64, cache_mb=0)
     theirs = NetEvaluator(original, lanes=1, max_batch=64, cache_mb=0)
-    batches = list(_positions(theirs, args.positions))
+    batches = list(_positions(theirs, positions))
     return compare(opinions(theirs, batches), opinions(mine, batches))
 
 

@@ -28,6 +28,9 @@ COMMANDS = {
     "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
     "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
     "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),
+    "doctor": CommandEntry(
+        "gtp_engine.commands.doctor", "say what runs on this machine, and what it lacks"
+    ),
     "net": CommandEntry("gtp_engine.commands.net", "say what is in a net file"),
     "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
     "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),

@@ -51,13 +51,14 @@ def preload_cuda() -> None:
         onnxruntime.preload_dlls()
 
 
-def cuda_providers(gpu: int, *, graphs: bool) -> list[Provider]:
+def cuda_providers(gpu: int, *, graphs: bool, memory_limit: int | None = None) -> list[Provider]:
     """Return the providers of a session on a GPU.
 
     Args:
         gpu: Its number among those that CUDA sees.
         graphs: Whether runs are captured as CUDA graphs, which replay without the processor. Only
             one thread at a time may then run the session.
+        memory_limit: Most bytes that the session takes; the GPU's memory when None.
     """
     options = {
         "device_id": str(gpu),
@@ -67,6 +68,8 @@ def cuda_providers(gpu: int, *, graphs: bool) -> list[Provider]:
         "cudnn_conv_algo_search": "HEURISTIC",
         "enable_cuda_graph": "1" if graphs else "0",
     }
+    if memory_limit is not None:
+        options["gpu_mem_limit"] = str(memory_limit)
     return [(CUDA, options), CPU]
 
 

@@ -1,0 +1,253 @@
+"""`gtp-engine doctor`: what this machine has, what runs on it, and what to do where it lacks.
+
+With --prove it shows on a machine with a GPU that everything about the GPU holds; see
+`doctor_proof.py`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import textwrap
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.nets import NetFiles
+    from gtp_engine.evaluators.precision import Choice
+
+WIDTH = 80
+LABEL_WIDTH = 14
+COMPARED_POSITIONS = 24
+
+_CUDA_ADVICE = {
+    "no NVIDIA driver is installed": "with an NVIDIA GPU in this machine, install NVIDIA's driver; "
+    "without one all is well",
+    "CUDA_VISIBLE_DEVICES hides every device": "unset CUDA_VISIBLE_DEVICES to use the GPU",
+}
+_DRIVER_ADVICE = "`nvidia-smi` should list the GPU; reinstall NVIDIA's driver where it does not"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    label: str
+    text: str
+    advice: str = ""
+    """What to do about it; empty where all is well."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Findings that belong together."""
+
+    title: str
+    findings: list[Finding] = field(default_factory=list)
+
+    def add(self, label: str, text: str, advice: str = "") -> None:
+        """Note a finding."""
+        self.findings.append(Finding(label, text, advice))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = (
+        "Say what hardware there is, which file of the net runs on it and why, how far it is from "
+        "fp32, and what to do where something is missing."
+    )
+    parser.add_argument("--net", metavar="FILE|NAME", help="the net to look at (the shipped one)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="prove that the GPU computes, plays, and may fail; says why where there is none",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look, and print; return 1 if the net cannot be used or a proof fails."""
+    if args.prove:
+        from gtp_engine.commands.doctor_proof import run_proofs
+
+        return run_proofs(args.net, as_json=args.json)
+    sections = [_machine(), _gpus(), _software(), _folders(), *_net(args.net)]
+    if args.json:
+        document = {
+            section.title: [asdict(one) for one in section.findings] for section in sections
+        }
+        print(json.dumps(document, indent=1))
+    else:
+        print("\n\n".join(_text(section) for section in sections))
+    return 1 if any(one.label == "error" for s in sections for one in s.findings) else 0
+
+
+def _machine() -> Section:
+    from gtp_engine.evaluators.devices import cpu_name
+    from gtp_engine.play.settings import default_memory
+
+    section = Section("machine")
+    cores = os.cpu_count() or 1
+    section.add("processor", f"{cpu_name()}; {cores} cores, as many search threads")
+    name = cpu_name()
+    if "avx2" in name and "vnni" not in name:
+        section.add(
+            "8-bit products",
+            "no VNNI: int8 nets with 8-bit weights may overflow; the self-check decides",
+            "`gtp-export quantise --seven-bit` makes int8 nets that do not",
+        )
+    section.add("memory", f"{default_memory()} MB for tree and cache, unless --memory says more")
+    section.add("system", f"{platform.platform()}, Python {platform.python_version()}")
+    return section
+
+
+def _gpus() -> Section:
+    from gtp_engine.evaluators.devices import cuda_obstacle, gpu_names
+
+    section = Section("GPUs")
+    obstacle = cuda_obstacle()
+    if obstacle is not None:
+        section.add("none", obstacle, _CUDA_ADVICE.get(obstacle, _DRIVER_ADVICE))
+        return section
+    for number, name in enumerate(gpu_names()):
+        section.add(f"GPU {number}", name)
+    return section
+
+
+def _software() -> Section:
+    from importlib.metadata import version
+
+    from gtp_engine.evaluators.devices import cuda_obstacle
+    from gtp_engine.evaluators.onnx_runtime import (
+        CPU,
+        CUDA,
+        TENSORRT,
+        is_built_with,
+        runtime_version,
+    )
+
+    section = Section("software")
+    names = {CPU: "CPU", CUDA: "CUDA", TENSORRT: "TensorRT"}
+    known = ", ".join(name for key, name in names.items() if is_built_with(key))
+    lacks_cuda = cuda_obstacle() is None and not is_built_with(CUDA)
+    section.add(
+        "ONNX Runtime",
+        f"{runtime_version()}, built with {known}",
+        "`pip install gtp-engine[cuda]`, after `pip uninstall onnxruntime`" if lacks_cuda else "",
+    )
+    section.add("numba, numpy", f"{version('numba')}, {version('numpy')}")
+    return section
+
+
+def _folders() -> Section:
+    from gtp_engine.evaluators.measurements import measurements_folder
+    from gtp_engine.evaluators.nets import shipped_folder, user_folder
+    from gtp_engine.go import jit
+
+    section = Section("folders")
+    if jit.CACHE_FOLDER is None:
+        section.add(
+            "kernels",
+            "cannot be kept: they are compiled at each start",
+            "make the user's cache folder writable, or name one in NUMBA_CACHE_DIR",
+        )
+    else:
+        is_warm = jit.cache_is_warm()
+        state = "compiled" if is_warm else "not compiled yet"
+        section.add(
+            "kernels",
+            f"{jit.CACHE_FOLDER}: {state}",
+            "" if is_warm else "`gtp-engine --precompile` compiles them now",
+        )
+    try:
+        section.add("measurements", str(measurements_folder()))
+    except RuntimeError:
+        section.add("measurements", "nowhere: the user has no home folder")
+    section.add("nets", f"{shipped_folder()}; your own in {user_folder()}")
+    return section
+
+
+def _net(wanted: str | None) -> list[Section]:
+    """Return what is to be said of a net, part by part."""
+    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.devices import cuda_obstacle
+    from gtp_engine.evaluators.nets import find_parts
+    from gtp_engine.evaluators.precision import choose
+
+    sections = []
+    try:
+        for part in find_parts(wanted):
+            section = Section(f"net {part.files.fp32.stem}")
+            sections.append(section)
+            _add_choice(section, "on the CPU", choose(part.files, on_gpu=False), part.files)
+            if cuda_obstacle() is None:
+                _add_choice(section, "on the GPU", choose(part.files, on_gpu=True), part.files)
+            _add_device(section, part.files)
+            _add_errors(section, part.files)
+    except NetFileError as error:
+        section = sections[-1] if sections else Section("net")
+        sections = sections or [section]
+        section.add("error", str(error), "`gtp-engine net list` names the nets that are known")
+    return sections
+
+
+def _add_choice(section: Section, label: str, choice: "Choice", files: "NetFiles") -> None:
+    """Say which file runs where, why, and how a better one could be had."""
+    lacks = {"on the CPU": files.int8 is None, "on the GPU": files.fp16 is None}[label]
+    advice = ""
+    if lacks and not files.is_exact:
+        kind = "int8" if label == "on the CPU" else "fp16"
+        target = files.fp32.with_name(f"{files.fp32.stem}-{kind}.onnx").name
+        advice = f"`gtp-export quantise {files.fp32.name} {target} --{kind}` makes a faster one"
+    precision = f" ({choice.precision})" if choice.precision else ""
+    section.add(label, f"{choice.path.name}{precision}: {choice.why}", advice)
+
+
+def _add_device(section: Section, files: "NetFiles") -> None:
+    """Open the net as the engine would and say where it ended up, and whether it is right there."""
+    from gtp_engine.evaluators.composition import open_best
+    from gtp_engine.evaluators.self_check import differences_of, verdict
+
+    said: list[str] = []
+    net = open_best(files, "auto", said.append)
+    used = "CUDA" if net.device == "cuda" else "the CPU"
+    section.add("device", f"{used} with --device auto", said[0] if said else "")
+    section.add("self-check", verdict(differences_of(net)))
+
+
+def _add_errors(section: Section, files: "NetFiles") -> None:
+    """Say how far int8 and fp16 are from fp32."""
+    from gtp_engine.commands.net_check import compare_files
+
+    for kind, path in (("int8", files.int8), ("fp16", files.fp16)):
+        if path is None:
+            continue
+        found = compare_files(path, files.fp32, COMPARED_POSITIONS)
+        section.add(
+            f"{kind} error",
+            f"policy KL {found.policy_kl:.4f} nats, same best move {found.top1:.0%}, "
+            f"win rate {found.win_error:.2%}, lead {found.lead_error:.2f} points, in the mean of "
+            f"{found.positions} positions against fp32",
+        )
+
+
+def _text(section: Section) -> str:
+    lines = [section.title]
+    for one in section.findings:
+        label = f"  {one.label:{LABEL_WIDTH}}"
+        lines += _wrapped(label, one.text)
+        if one.advice:
+            lines += _wrapped(" " * len(label) + "-> ", one.advice)
+    return "\n".join(lines)
+
+
+def _wrapped(start: str, text: str) -> list[str]:
+    """Return text in lines of the width, those after the first indented like it."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,110 @@
+"""`gtp-engine doctor`: readable, complete, and with advice where something is missing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.commands import doctor_proof
+from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
+from gtp_engine.commands.table import run
+from gtp_engine.evaluators import composition, devices, onnx_net
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+
+@pytest.fixture(autouse=True)
+def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of nets, a cache folder, and no GPU."""
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path / "nets"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for module in (devices, composition, onnx_net):
+        monkeypatch.setattr(module, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
+    (tmp_path / "nets").mkdir()
+    shutil.copy(TINY, tmp_path / "nets" / "small.onnx")
+    return tmp_path / "nets"
+
+
+def findings(text: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Return by section and label what was found."""
+    return {
+        title: {one["label"]: one for one in found} for title, found in json.loads(text).items()
+    }
+
+
+def test_the_report_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--net", "small"]) == 0
+    out = capsys.readouterr().out
+    for title in ("machine", "GPUs", "software", "folders", "net small"):
+        assert f"{title}\n" in out
+    # Paths are not broken; everything else keeps to the width.
+    assert all(len(line) <= 80 or "/" in line for line in out.splitlines())
+
+
+def test_a_net_without_other_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--net", "small", "--json"]) == 0
+    net = findings(capsys.readouterr().out)["net small"]
+    assert net["on the CPU"]["text"] == "small.onnx (fp32): the net has no int8 file"
+    assert net["on the CPU"]["advice"] == (
+        "`gtp-export quantise small.onnx small-int8.onnx --int8` makes a faster one"
+    )
+    assert net["device"]["text"] == "the CPU with --device auto"
+    assert net["self-check"]["text"].startswith("passed")
+    assert set(net) == {"on the CPU", "device", "self-check"}
+
+
+def test_a_net_with_an_int8_file(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(TINY, nets / "small-int8.onnx")
+    assert run(["doctor", "--net", "small", "--json"]) == 0
+    net = findings(capsys.readouterr().out)["net small"]
+    assert "times as fast as fp32 here" in net["on the CPU"]["text"]
+    assert net["on the CPU"]["advice"] == ""
+    assert net["int8 error"]["text"].startswith("policy KL 0.0000 nats, same best move 100%")
+
+
+def test_no_gpu_is_no_fault_but_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["doctor", "--net", "small", "--json"])
+    gpus = findings(capsys.readouterr().out)["GPUs"]
+    assert gpus["none"]["text"] == "no NVIDIA driver is installed"
+    assert "install NVIDIA's driver" in gpus["none"]["advice"]
+
+
+@pytest.mark.parametrize("content", [None, b"noise"])
+def test_a_net_that_cannot_be_used(
+    content: bytes | None, nets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (nets / "broken.onnx").write_bytes(content)
+    assert run(["doctor", "--net", "broken"]) == 1
+    out = capsys.readouterr().out
+    assert "error" in out and "`gtp-engine net list` names the nets that are known" in out
+
+
+def test_proofs_are_skipped_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proofs = tuple((what, True, prove) for what, _, prove in doctor_proof.PROOFS)
+    monkeypatch.setattr(doctor_proof, "PROOFS", proofs)
+    assert run(["doctor", "--prove"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(proofs)
+    assert all(line.startswith("skipped") and "no NVIDIA driver" in line for line in lines)
+
+
+def test_a_proof_that_fails_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(wanted: str | None) -> str:
+        raise ProofError("policy KL 9")
+
+    monkeypatch.setattr(doctor_proof, "PROOFS", (("the GPU computes", False, fail),))
+    assert run_proofs(None, as_json=False) == 1
+    assert capsys.readouterr().out == "FAILED   the GPU computes: ProofError: policy KL 9\n"
+    assert run_proofs(None, as_json=True) == 1
+    assert json.loads(capsys.readouterr().out)[0]["outcome"] == "FAILED"
+
+
+def test_without_the_gpu_the_cpu_plays() -> None:
+    line = does_without_a_gpu(str(TINY))
+    assert line == "using the CPU instead of CUDA: CUDA_VISIBLE_DEVICES hides every device"
