@@ -21,6 +21,13 @@ def test_no_options_are_the_defaults() -> None:
     assert read() == Settings()
 
 
+def test_names_are_one_line() -> None:
+    assert read("--name", "KataGo  like").name == "KataGo like"
+    for wrong in ("", " ", "a\x07"):
+        with pytest.raises(UsageError, match="is no name"):
+            read("--name", wrong)
+
+
 def test_command_line() -> None:
     settings = read(
         "--playouts", "400", "--time", "2.5", "--size", "9x13", "--rules", "japanese",
@@ -43,7 +50,7 @@ VALUES = {
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
-    "human_profile": '"preaz_5k"',
+    "human_profile": '"preaz_5k"', "name": '"Tester"',
 }  # fmt: skip
 
 
@@ -72,6 +79,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ponder=True,
         seed=3,
         log=Path("a.log"),
+        name="Tester",
         human_profile=HumanProfile.parse("preaz_5k"),
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9

@@ -14,6 +14,7 @@ from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.server import COMMANDS
 from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE
+from gtp_engine.play.settings import Settings
 
 NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id"]
 
@@ -138,6 +139,11 @@ def test_the_end_of_a_game_ends_pondering(command: str) -> None:
     with Conversation(engine) as client:
         assert client.ask(command) == "= "
         assert engine.rests == 1
+
+
+def test_the_name_can_be_chosen() -> None:
+    with Conversation(FakeEngine(Settings(name="KataGo-like"))) as client:
+        assert client.ask("1 name") == "=1 KataGo-like"
 
 
 def test_the_version_is_one_that_lizzie_takes() -> None:

@@ -67,6 +67,13 @@ def _level(text: str) -> int:
     return level
 
 
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not (name and name.isprintable()):
+        raise ValueError(f"{text[:20]!r} is no name")
+    return name
+
+
 def _device(text: str) -> str:
     if text not in DEVICES:
         raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
@@ -139,6 +146,9 @@ OPTIONS = (
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", Path, _MACHINE),
+    Option(
+        "name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", _name, _MACHINE
+    ),
 )
 """All options that set a field of `Settings`."""
 

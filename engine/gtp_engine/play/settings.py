@@ -56,6 +56,8 @@ class Settings:
     """With one thread, two runs of the same seed play the same game; None: from the clock."""
     keep_games: Path | None = None
     """Folder that gets an SGF file of every game in which the engine makes a move."""
+    name: str = "gtp-engine"
+    """What the engine calls itself. Some clients offer more to one that begins with "KataGo"."""
     log: Path | None = None
     """File that gets a copy of the conversation and of what goes to stderr."""
 

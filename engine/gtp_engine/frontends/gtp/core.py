@@ -31,7 +31,7 @@ def protocol_version(session: Session, arguments: Arguments) -> str:
 @commands.command("name")
 def name(session: Session, arguments: Arguments) -> str:
     """Give the engine's name."""
-    return "gtp-engine"
+    return session.engine.settings.name
 
 
 @commands.command("version")

@@ -96,7 +96,6 @@ class Inbox:
         self._lines: deque[Line] = deque()
         self._arrived = 0
         self._cut = 0  # searches begun by lines before this one are to end
-        self._last_arrival = time.monotonic()
         self._watch: _Watch | None = None
         self._is_ended = False
         self.is_client_leaving = False
@@ -168,46 +167,50 @@ class Inbox:
     def _read(self) -> None:
         pending = bytearray()
         while True:
+            began = time.monotonic()
             try:
                 chunk = os.read(self._descriptor, 1 << 16)
             except OSError:
                 chunk = b""
+            # How long this thread takes over a line is no silence of the client's.
+            silence = time.monotonic() - began
             if not chunk:
                 break
             *whole, rest = chunk.split(b"\n")
             for part in whole:
-                self._accept(bytes(pending + part)[:LONGEST_LINE])
+                self._accept(bytes(pending + part)[:LONGEST_LINE], silence)
                 pending.clear()
+                silence = 0.0
             pending += rest[: LONGEST_LINE - len(pending)]
         if pending:
-            self._accept(bytes(pending))
-        self._end()
+            self._accept(bytes(pending), silence)
+            silence = 0.0
+        self._end(silence)
 
-    def _accept(self, raw: bytes) -> None:
+    def _accept(self, raw: bytes, silence: float) -> None:
         text = clean_line(raw)
         request = parse_request(text)
-        now = time.monotonic()
         with self._changed:
             self._arrived += 1
             if is_interrupt(text):
                 self._cut = self._arrived
             if request is not None:
                 if request.name == "quit":
-                    self._leave(now)
+                    self._leave(silence)
                 self._lines.append(Line(self._arrived, request))
-            self._last_arrival = now
             self._changed.notify_all()
             self._changed.wait_for(lambda: len(self._lines) < _LONGEST_QUEUE)
 
-    def _end(self) -> None:
+    def _end(self, silence: float) -> None:
         with self._changed:
             self._arrived += 1
             self._is_ended = True
-            self._leave(time.monotonic())
+            self._leave(silence)
             self._changed.notify_all()
 
-    def _leave(self, now: float) -> None:
-        if now - self._last_arrival > PATIENCE:
+    def _leave(self, silence: float) -> None:
+        """Take it that the client is leaving, if it said nothing for some seconds before."""
+        if silence > PATIENCE:
             self._cut = self._arrived
             self.is_client_leaving = True
 
