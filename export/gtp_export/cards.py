@@ -32,7 +32,7 @@ def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, A
     """
     parts = [
         f"# {info.name}",
-        _what(info),
+        describe_in_table(info),
         "## Data",
         f"{info.trained_on[:1].upper()}{info.trained_on[1:]}.",
         _data_table(facts["positions"]),
@@ -67,7 +67,8 @@ def write_card(target: Path, run: Path, info: NetInfo) -> None:
     target.write_text(format_card(info, facts, json.loads(last)))
 
 
-def _what(info: NetInfo) -> str:
+def describe_in_table(info: NetInfo) -> str:
+    """Return what a net is, as a table."""
     rows = {
         "Architecture": info.architecture,
         "Weights": f"{info.parameters:,}, {info.precision}",
@@ -77,7 +78,7 @@ def _what(info: NetInfo) -> str:
         "Source": info.source,
         "Made by": f"`{info.created_by}`",
     }
-    return _table(("", ""), rows.items())
+    return table(("", ""), rows.items())
 
 
 def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
@@ -87,7 +88,7 @@ def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
         for kind, count in sorted(train.items())
     ]
     total = (f"{sum(train.values()):,}", f"{sum(valid.values()):,}")
-    return _table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
+    return table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
 
 
 def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
@@ -107,9 +108,10 @@ def _metrics_table(valid: Mapping[str, Mapping[str, float]]) -> str:
     rows = [
         (group, *(f"{figures[name]:g}" for name in COLUMNS)) for group, figures in valid.items()
     ]
-    return _table(("boards", *COLUMNS.values()), rows)
+    return table(("boards", *COLUMNS.values()), rows)
 
 
-def _table(header: tuple[str, ...], rows: Any) -> str:
+def table(header: tuple[str, ...], rows: Any) -> str:
+    """Return a table in Markdown."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

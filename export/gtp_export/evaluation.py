@@ -1,27 +1,33 @@
 """How well a net predicts recorded games: their moves, winners, scores and final ownership.
 
-Positions of one game are alike, so every interval comes from drawing whole games anew.
+Any net the engine runs can be asked, whatever its encoder and heads: a head that is missing has
+no figures. Positions of one game are alike, so every interval comes from drawing whole games anew.
 """
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_to_action
-from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import agreed_owners
-from gtp_export.labels import Labels, Teacher
-from gtp_export.packs import games_of
+from gtp_engine.evaluators.contract import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
+from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
+from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
+from gtp_export.records.games import Games
+from gtp_export.records.reading import read_table
+from gtp_export.records.stream import PositionReader, RecordSamples
 
 QUARTERS = 4
+MOVES_PER_GROUP = 20
+"""Moves of a game whose positions are taken together, by move number."""
 RESAMPLES = 400
 TOP = 5
 SMALLEST_CHANCE = 1e-9
+BATCH_POINTS = 64 * 361
+
+ALL, END = "all", "end"
 
 
 @dataclass(frozen=True)
@@ -36,17 +42,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class _Question:
-    """A position and what the record says about it."""
+class EvaluationPlan:
+    """Which positions a net is asked about."""
 
-    game: int
-    groups: tuple[str, ...]
-    position: Position
-    action: int
-    winner: int | None
-    score_black: float | None
-    owners: NDArray[np.uint8] | None
-    """[H, W] final owner; None when nobody knows."""
+    positions: int = 5000
+    per_game: int = 4
+    """Of each game; fewer give narrower intervals."""
+    seed: int = 1
+    """Picks games and positions."""
 
 
 class Tally:
@@ -84,98 +87,166 @@ def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generat
 def evaluate_net(
     net: Path, packs: Sequence[Path], positions: int, per_game: int, seed: int
 ) -> dict[str, Figure]:
-    """Ask a net about random positions of random games.
-
-    Args:
-        net: A net with all heads.
-        packs: Files or folders of games.
-        positions: How many positions, at most.
-        per_game: How many of each game; fewer give narrower intervals.
-        seed: Picks games and positions.
-
-    Returns:
-        Figures by name and group. Names: `top1`, `top5` (the recorded move is the net's first, or
-        among its first five), `cross_entropy` (nats), `winner` (share of games whose winner it
-        favours), `win_log_loss` (nats), `score_error` (points, counted games), `ownership` (share
-        of points whose final owner it favours). Groups: `all`, each source of games, and for
-        ownership each quarter of the game.
+    """Ask a net about random positions of random games of files; see `evaluate_games`.
 
     Raises:
         NetFileError: The net cannot be used.
         FileNotFoundError: A file of games does not exist.
+        SgfError: There is no game in the files.
     """
-    generator = np.random.Generator(np.random.PCG64(seed))
-    teacher = Teacher(net)
-    records = [record for record in games_of(packs) if record.moves]
-    chosen = generator.permutation(len(records))[: -(-positions // per_game)]
+    opened = OnnxNet(net, "auto", say=lambda line: print(line, file=sys.stderr))
+    games = read_table(packs, lambda line: None)
+    return evaluate_games(opened, games, EvaluationPlan(positions, per_game, seed))
+
+
+def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str, Figure]:
+    """Ask a net about random positions of random games.
+
+    Returns:
+        Figures by name and group. Names: `top1`, `top5` (the recorded move is the net's first, or
+        among its first five legal moves), `cross_entropy` (nats), `winner` (share of games whose
+        winner it favours), `win_log_loss` (nats), `score_error` (points, counted games),
+        `ownership` (share of points whose final owner it favours). Groups: `all`, each source of
+        games, quarters of the game, `moves 001-020` and so on, and for ownership `end`, the
+        position after the last move, which no other group holds.
+
+    Raises:
+        NetFileError: The net fails, or takes none of the games' board sizes.
+    """
+    generator = np.random.Generator(np.random.PCG64(plan.seed))
+    table = games.table
+    sizes = {*zip(table.width.tolist(), table.height.tolist(), strict=True)}
+    taken = [size for size in sorted(sizes) if net.info.accepts(*size)]
+    if not taken:
+        names = ", ".join(f"{width}x{height}" for width, height in sorted(sizes))
+        raise NetFileError(f"{net.path}: takes no board of the games' sizes ({names})")
+    usable = np.diff(table.starts) > 0
+    chosen = generator.permutation(np.flatnonzero(usable))[: -(-plan.positions // plan.per_game)]
     tally = Tally()
-    for game in chosen:
-        questions = _questions(records[game], int(game), per_game, generator)
-        if questions:
-            labels = teacher.label([question.position for question in questions])
-            for i, question in enumerate(questions):
-                _judge(question, labels, i, tally)
+    reader = PositionReader(games, net.info.encoder)
+    for width, height in taken:
+        fits = (table.width[chosen] == width) & (table.height[chosen] == height)
+        of_size = np.sort(chosen[fits])
+        plies = _draw_plies(games, of_size, plan.per_game, generator)
+        for samples in _read(reader, plies, width * height):
+            answers = _ask(net, samples)
+            for row in range(len(samples.game)):
+                _judge(games, samples, answers, row, tally)
     return tally.figures(generator)
 
 
-def _questions(
-    record: GameRecord, game: int, per_game: int, generator: np.random.Generator
-) -> list[_Question]:
-    """Return some positions of a game; none if it cannot be played over."""
-    length = len(record.moves)
-    count = min(per_game, length)
-    rules = record.rules or Rules.parse("chinese", record.komi)
-    try:
-        owners = _final_owners(record, rules)
-        return [
-            _Question(
-                game=game,
-                groups=(
-                    "all",
-                    record.source or "unnamed",
-                    f"quarter {1 + QUARTERS * ply // length}",
-                ),
-                position=record.position(int(ply) + 1, rules),
-                action=point_to_action(record.moves[ply].point, record.width, record.height),
-                winner=record.winner,
-                score_black=record.score_black,
-                owners=owners,
-            )
-            for ply in generator.choice(length, size=count, replace=False)
-        ]
-    except SgfError:
-        return []
+def _draw_plies(
+    games: Games, chosen: NDArray[np.int64], per_game: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return [n, 2] games and plies: some of each game, and its end where it is settled."""
+    pairs = []
+    for game in chosen:
+        length = int(games.table.starts[game + 1] - games.table.starts[game])
+        count = min(per_game, length)
+        plies = np.sort(generator.choice(length, size=count, replace=False))
+        pairs += [(game, ply) for ply in plies]
+        if games.table.settled[game]:
+            pairs.append((game, length))
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def _final_owners(record: GameRecord, rules: Rules) -> NDArray[np.uint8] | None:
-    if record.dead is None:
+def _read(reader: PositionReader, pairs: NDArray[np.int64], area: int) -> Iterator[RecordSamples]:
+    size = max(1, BATCH_POINTS // area)
+    for at in range(0, len(pairs), size):
+        part = pairs[at : at + size]
+        yield reader.read(part[:, 0].copy(), part[:, 1].copy(), np.zeros(len(part), np.int64))
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What a net says about a batch, for the side to move; None where it has no such head."""
+
+    policy: NDArray[np.float32] | None
+    """[B, A + 1] over legal moves; the pass 0 where the net cannot pass."""
+    win: NDArray[np.float64] | None
+    """[B] chance of a win where there is a winner."""
+    lead: NDArray[np.float32] | None
+    """[B] points."""
+    ownership: NDArray[np.float32] | None
+    """[B, H, W]"""
+
+
+def _ask(net: OnnxNet, samples: RecordSamples) -> _Answers:
+    info = net.info
+    features = samples.features
+    if info.meta_features:
+        profile = HumanProfile.parse(DEFAULT_PROFILE)
+        area = samples.legal.shape[1] - 1
+        # Both players have the default profile, so that the colour does not matter.
+        rows = np.tile(np.array(profile.inputs(1, area), np.float32), (len(features), 1))
+        features = np.concatenate([features, rows], axis=1)
+    raw = net.run(samples.spatial, features)
+    lead = next((name for name in ("lead", "score_mean") if name in info.score_columns), None)
+    return _Answers(
+        policy=_policy(raw, samples, info),
+        win=_win(raw, info),
+        lead=None
+        if raw.score is None or lead is None
+        else raw.score[:, info.score_columns.index(lead)],
+        ownership=raw.ownership,
+    )
+
+
+def _policy(raw: RawOutputs, samples: RecordSamples, info: NetInfo) -> NDArray[np.float32] | None:
+    if raw.policy is None:
         return None
-    final = record.position(rules=rules)
-    owners = agreed_owners(final, record.dead)[final.points()]
-    return owners.reshape(record.height, record.width)
+    logits = raw.policy
+    if not info.has_pass:
+        logits = np.pad(logits, ((0, 0), (0, 1)), constant_values=-np.inf)
+    masked = np.where(samples.legal > 0, logits, -np.inf)
+    weights = np.exp(masked - masked.max(axis=1, keepdims=True))
+    policy: NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
+    return policy
 
 
-def _judge(question: _Question, labels: Labels, i: int, tally: Tally) -> None:
+def _win(raw: RawOutputs, info: NetInfo) -> NDArray[np.float64] | None:
+    if raw.value is None:
+        return None
+    if info.value_kind == VALUE_WIN_LOSS_NORESULT:
+        margin = raw.value[:, 0].astype(np.float64) - raw.value[:, 1]
+        return np.asarray(1.0 / (1.0 + np.exp(-margin)))
+    return np.asarray((raw.value[:, 0].astype(np.float64) + 1.0) / 2.0)
+
+
+def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, tally: Tally) -> None:
     """Compare a net's answer with what was played and what came of it."""
-    overall = question.groups[:2]
-    policy = labels.policy[i]
-    rank = int((policy > policy[question.action]).sum())
-    chance = max(float(policy[question.action]), SMALLEST_CHANCE)
-    tally.add("top1", overall, question.game, float(rank == 0))
-    tally.add("top5", overall, question.game, float(rank < TOP))
-    tally.add("cross_entropy", overall, question.game, -float(np.log(chance)))
-    to_play = question.position.to_play
-    if question.winner in (BLACK, WHITE):
-        wins = float(labels.value[i, 0] + labels.value[i, 2] / 2.0)
-        right = wins if question.winner == to_play else 1.0 - wins
-        tally.add("winner", overall, question.game, float(right > 0.5))
-        tally.add("win_log_loss", overall, question.game, -float(np.log(max(right, 1e-6))))
-    if question.score_black is not None:
-        score = question.score_black if to_play == BLACK else -question.score_black
-        tally.add("score_error", overall, question.game, abs(float(labels.score[i, -1]) - score))
-    if question.owners is not None:
-        decided = question.owners != EMPTY
-        mine = question.owners[decided] == to_play
-        right_points = mine == (labels.ownership[i][decided] > 0)
-        groups = ("all", question.groups[2])
-        tally.add("ownership", groups, question.game, float(right_points.mean()))
+    table, game, ply = games.table, int(samples.game[row]), int(samples.ply[row])
+    length = int(table.starts[game + 1] - table.starts[game])
+    owner = samples.ownership[row]
+    decided = owner != 0
+    right_points = None
+    if answers.ownership is not None and decided.any():
+        right_points = float((np.sign(answers.ownership[row]) == owner)[decided].mean())
+    if ply == length:
+        if right_points is not None:
+            tally.add("ownership", (END,), game, right_points)
+        return
+    overall = (ALL, games.sources[table.source[game]] or "unnamed")
+    first = ply // MOVES_PER_GROUP * MOVES_PER_GROUP
+    stage = (
+        f"quarter {1 + QUARTERS * ply // length}",
+        f"moves {first + 1:03d}-{first + MOVES_PER_GROUP:03d}",
+    )
+    if right_points is not None:
+        tally.add("ownership", (*overall, *stage), game, right_points)
+    action = int(samples.action[row])
+    if answers.policy is not None and answers.policy[row, action] > 0:
+        policy = answers.policy[row]
+        rank = int((policy > policy[action]).sum())
+        chance = max(float(policy[action]), SMALLEST_CHANCE)
+        tally.add("top1", (*overall, *stage), game, float(rank == 0))
+        tally.add("top5", overall, game, float(rank < TOP))
+        tally.add("cross_entropy", overall, game, -float(np.log(chance)))
+    outcome = float(samples.outcome[row])
+    if answers.win is not None and outcome in (0.0, 1.0):
+        right = float(answers.win[row]) if outcome else 1.0 - float(answers.win[row])
+        tally.add("winner", (*overall, *stage), game, float(right > 0.5))
+        tally.add("win_log_loss", overall, game, -float(np.log(max(right, 1e-6))))
+    score = float(samples.score[row])
+    if answers.lead is not None and not np.isnan(score):
+        tally.add("score_error", overall, game, abs(float(answers.lead[row]) - score))

@@ -22,7 +22,9 @@ class Preset:
     shape: Shape
     summary: str
     learning_rate: float = 0.06
-    """Peak, for SGD with Nesterov momentum."""
+    """Peak."""
+    adam: bool = False
+    """Whether Adam moves the weights instead of SGD with Nesterov momentum."""
     loss_weights: Mapping[str, float] = field(default_factory=lambda: dict(_TOWER_WEIGHTS))
     squared_ownership: bool = False
     """Whether ownership is learned by squared errors of the chance instead of cross-entropy."""
@@ -51,30 +53,37 @@ PRESETS = {
             is_difference=True,
         ),
         "the small net of Deep Learning and the Game of Go, which sees stones alone",
+        learning_rate=0.001,
+        adam=True,
     ),
     "alphago-sl": Preset(
         PlainShape("alphago48", ((5, 48), *((3, 48),) * 11), POLICY),
         "AlphaGo's supervised policy net, 48 filters instead of 192",
+        learning_rate=0.03,
     ),
     "alphago-sl-192": Preset(
         PlainShape("alphago48", ((5, 192), *((3, 192),) * 11), POLICY),
         "the same in full size",
+        learning_rate=0.03,
     ),
     "gocnn": Preset(
         PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5),
         "GoCNN's estimate of the final owner of each point",
+        learning_rate=0.02,
         loss_weights={"ownership": 8.0},
         squared_ownership=True,
     ),
     "gocnn-chain": Preset(
         PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
         "the same with maxima over chains",
+        learning_rate=0.02,
         loss_weights={"ownership": 8.0},
         squared_ownership=True,
     ),
     "gocnn-chain21": Preset(
         PlainShape("gocnn21", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
         "the same with recent moves and the age of stones",
+        learning_rate=0.02,
         loss_weights={"ownership": 8.0},
         squared_ownership=True,
     ),

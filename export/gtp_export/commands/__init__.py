@@ -16,8 +16,11 @@ SUBCOMMANDS = {
     "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
     "describe": "write a description into an ONNX file of your own",
     "distil": "make a net of our own that judges as a teacher net does",
-    "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
     "evaluate": "measure how well a net predicts recorded games",
+    "pack": "put games of many files into one compact pack",
+    "picture": "draw what a net makes of a position, or how nets do by move number",
+    "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
+    "train": "make a net on game records: train, evaluate, export",
 }
 """Name of the subcommand, which is also its module's, to the line `--help` shows."""
 
@@ -33,6 +36,18 @@ def run(argv: Sequence[str]) -> int:
         return 1
     except ModuleNotFoundError as error:
         print(f"gtp-export: {_missing(error)}", file=sys.stderr)
+        return 1
+    except ValueError as error:
+        from gtp_engine.go.game_record import SgfError
+
+        if not isinstance(error, SgfError):
+            raise
+        print(f"gtp-export: {error}", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print(
+            "gtp-export: memory is exhausted; smaller batches or fewer games help", file=sys.stderr
+        )
         return 1
     except KeyboardInterrupt:
         print("gtp-export: interrupted", file=sys.stderr)
@@ -56,7 +71,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extras = {"onnx": "convert", "h5py": "keras", "torch": "train"}
+    extras = {"onnx": "convert", "h5py": "keras", "torch": "train", "matplotlib": "plots"}
     package = (error.name or "").partition(".")[0]
     if package in extras:
         return f"this needs {package}; `pip install 'gtp-engine[{extras[package]}]'` brings it"

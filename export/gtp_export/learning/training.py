@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, multiprocessing, nn
 
+from gtp_engine.evaluators.contract import NetFileError
 from gtp_export.architectures.shape import Shape, numbers_of
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.nets import build_net
@@ -33,7 +34,7 @@ CHECKPOINT = "checkpoint.pt"
 METRICS = "metrics.jsonl"
 
 
-class TrainError(RuntimeError):
+class TrainError(NetFileError):
     """A run that cannot go on; the message says why and what is kept."""
 
 
@@ -80,6 +81,8 @@ class TrainPlan:
     learning_rate: float = 0.25
     """Peak. Tuned by hand in runs of a minute."""
     momentum: float = 0.9
+    adam: bool = False
+    """Whether Adam moves the weights instead of SGD with Nesterov momentum."""
     weight_decay: float = 1e-4
     """On weights with more than one axis."""
     warm_up_steps: int = 100
@@ -106,26 +109,37 @@ Export = Callable[[nn.Module, str], None]
 """Writes an averaged net under a file name's stem."""
 
 
-def train(plan: TrainPlan, export: Export, say: Callable[[str], None]) -> None:
+Say = Callable[[str], None]
+Progress = Callable[[float, str], None]
+"""Told the share of the span that has passed, and a line how it goes."""
+
+
+def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None = None) -> None:
     """Run the training, in as many processes as planned, to its end.
 
     Args:
-        plan: What to do. `export` and `say` must be picklable if it asks for more than a process.
+        plan: What to do. All the rest must be picklable if it asks for more than a process.
         export: Called with the averaged net every `export_minutes` and at the end.
-        say: Told in a line how it goes.
+        say: Told in lines what is measured, and how it goes unless there is `progress`.
+        progress: Told how it goes.
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     if plan.processes == 1:
-        _run(0, plan, export, say)
+        _run(0, plan, export, say, progress)
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
-    multiprocessing.spawn(_run_rank, (plan, export, say, rendezvous), plan.processes)
+    multiprocessing.spawn(_run_rank, (plan, export, say, progress, rendezvous), plan.processes)
     rendezvous.unlink(missing_ok=True)
 
 
 def _run_rank(
-    rank: int, plan: TrainPlan, export: Export, say: Callable[[str], None], rendezvous: Path
+    rank: int,
+    plan: TrainPlan,
+    export: Export,
+    say: Say,
+    progress: Progress | None,
+    rendezvous: Path,
 ) -> None:
     from datetime import timedelta
 
@@ -137,16 +151,16 @@ def _run_rank(
         timeout=timedelta(minutes=ALL_REDUCE_TIMEOUT_MINUTES),
     )
     try:
-        _run(rank, plan, export, say)
+        _run(rank, plan, export, say, progress)
     finally:
         distributed.destroy_process_group()
 
 
-def _run(rank: int, plan: TrainPlan, export: Export, say: Callable[[str], None]) -> None:
+def _run(rank: int, plan: TrainPlan, export: Export, say: Say, progress: Progress | None) -> None:
     torch.set_num_threads(1)
     trainer = Trainer(rank, plan)
     trainer.restore()
-    reporter = _Reporter(trainer, plan, export, say) if rank == 0 else None
+    reporter = _Reporter(trainer, plan, export, say, progress) if rank == 0 else None
     while trainer.progress < 1.0:
         try:
             found = trainer.step()
@@ -185,17 +199,20 @@ class Trainer:
         self._spent = 0.0
         self._clock = time.monotonic()
         self._source: Source | None = None
+        self._first_draw = False
         if plan.start is not None:
             load_weights(self.net, plan.start, self._draw())
         self._frozen_norms = freeze(self.net, plan.frozen)
         self.average.load_state_dict(self.net.state_dict())
         self.average.eval()
-        self._optimizer = torch.optim.SGD(
-            _parameter_groups(self.net, plan.weight_decay),
-            lr=plan.learning_rate,
-            momentum=plan.momentum,
-            nesterov=True,
-        )
+        groups = _parameter_groups(self.net, plan.weight_decay)
+        self._optimizer: Any
+        if plan.adam:
+            self._optimizer = torch.optim.AdamW(groups, lr=plan.learning_rate)
+        else:
+            self._optimizer = torch.optim.SGD(
+                groups, lr=plan.learning_rate, momentum=plan.momentum, nesterov=True
+            )
 
     @property
     def seconds(self) -> float:
@@ -241,8 +258,13 @@ class Trainer:
             self._source = plan.task.source(
                 plan.batch_points, int(np.random.SeedSequence(seed).generate_state(1)[0])
             )
+            self._first_draw = True
         generator = np.random.default_rng([plan.seed, self._rank, self.steps])
-        return self._source.draw(generator).to(plan.device)
+        batch = self._source.draw(generator).to(plan.device)
+        if self._first_draw:  # what starting takes, compiling above all, is not training
+            self._first_draw = False
+            self._clock = time.monotonic()
+        return batch
 
     def _learning_rate(self) -> float:
         warm = min(1.0, (self.steps + 1) / self._plan.warm_up_steps)
@@ -355,12 +377,18 @@ class _Reporter:
     """Logs, measures, checkpoints and exports, in the first process."""
 
     def __init__(
-        self, trainer: Trainer, plan: TrainPlan, export: Export, say: Callable[[str], None]
+        self,
+        trainer: Trainer,
+        plan: TrainPlan,
+        export: Export,
+        say: Say,
+        progress: Progress | None,
     ) -> None:
         self._trainer = trainer
         self._plan = plan
         self._export = export
         self._say = say
+        self._progress = progress
         self._means: dict[str, float] = {}
         self._saved = self._measured = self._exported = trainer.seconds
         self._began, self._first_samples = trainer.seconds, trainer.samples
@@ -383,6 +411,8 @@ class _Reporter:
             self._export(trainer.average, stem)
 
     def finish(self) -> None:
+        if self._progress is not None:
+            self._progress(1.0, "measuring")
         self._trainer.save()
         stem = f"{self._plan.stem}-final"
         self._measure(stem)
@@ -395,9 +425,11 @@ class _Reporter:
         left = max(0.0, 60.0 * self._plan.minutes - trainer.seconds)
         means = ", ".join(f"{name} {mean:.3f}" for name, mean in self._means.items())
         waited = f", {trainer.waited / passed:.1%} waiting" if trainer.waited else ""
-        self._say(
-            f"step {trainer.steps}, {left / 60:.1f} min left, {rate:.0f} samples/s{waited}: {means}"
-        )
+        text = f"step {trainer.steps}, {rate:.0f} samples/s{waited}: {means}"
+        if self._progress is not None:
+            self._progress(trainer.progress, text)
+        else:
+            self._say(f"{left / 60:.1f} min left, {text}")
 
     def _measure(self, stem: str) -> None:
         """Append an entry to the metrics."""

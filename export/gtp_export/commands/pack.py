@@ -1,0 +1,39 @@
+"""Put the games of files into one compact pack, which reads many times as fast.
+
+SGF files, folders and archives of them, and packs of one game a line are read; a pack holds moves,
+results, rules, komi and dead stones, at some seven bits a move, but no names.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `gtp-export pack` takes."""
+    add = parser.add_argument
+    add("games", type=Path, nargs="+", metavar="FILE", help="files and folders of games")
+    add("--out", type=Path, required=True, metavar="NAME.games", help="the pack to write")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the pack and say on stderr how large it is."""
+    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_export.records.pack_file import PACK_SUFFIX, write_pack
+    from gtp_export.records.reading import read_table
+
+    if arguments.out.suffix != PACK_SUFFIX:
+        raise NetFileError(f"{arguments.out}: the name of a pack ends in {PACK_SUFFIX}")
+    games = read_table(arguments.games, _say)
+    write_pack(arguments.out, games)
+    size = arguments.out.stat().st_size
+    bits = 8.0 * size / max(1, games.n_moves)
+    _say(
+        f"wrote {arguments.out}: {len(games):,} games, {games.n_moves:,} moves, "
+        f"{size / 1e6:.1f} MB, {bits:.2f} bits a move"
+    )
+    return 0
+
+
+def _say(line: str) -> None:
+    print(f"gtp-export: {line}", file=sys.stderr)

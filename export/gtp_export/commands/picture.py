@@ -1,0 +1,82 @@
+"""Draw what a net makes of a position, or how nets do by move number.
+
+With --sgf a board: the final owners it expects as squares sized by its confidence, the moves it
+likes as discs sized by their chance. With --games a plot of the share of points given to their
+final owner, or of moves foreseen, by move number, a line a net.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from gtp_engine.evaluators.contract import NetFileError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `gtp-export picture` takes."""
+    add = parser.add_argument
+    add(
+        "--net", action="append", required=True, metavar="NET", help="file or name; may be repeated"
+    )
+    add("--out", type=Path, required=True, metavar="FILE", help="ends in .png, .svg or .pdf")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--sgf", type=Path, metavar="FILE", help="the game whose position to draw")
+    what.add_argument("--games", type=Path, nargs="+", metavar="FILE", help="games to plot over")
+    add("--move", type=int, metavar="N", help="the position before move N; the last if left out")
+    add("--show", choices=("ownership", "policy", "both"), default="both", help="on a board")
+    add("--figure", choices=("ownership", "top1", "winner"), default="ownership", help="in a plot")
+    add("--positions", type=int, default=2000, metavar="N", help="of the games (2000)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw, and say on stderr what was written."""
+    if arguments.out.suffix not in (".png", ".svg", ".pdf"):
+        raise NetFileError(f"{arguments.out}: a picture's name ends in .png, .svg or .pdf")
+    if arguments.sgf is not None:
+        _draw_board(arguments)
+    else:
+        _draw_plot(arguments)
+    print(f"gtp-export: wrote {arguments.out}", file=sys.stderr)
+    return 0
+
+
+def _draw_board(arguments: argparse.Namespace) -> None:
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.go.coords import BLACK
+    from gtp_engine.go.sgf import load_sgf
+    from gtp_export.pictures import draw_board
+
+    if len(arguments.net) != 1:
+        raise NetFileError("a board shows what one net thinks; give --net once")
+    position = load_sgf(arguments.sgf).position(arguments.move)
+    evaluator = open_net(arguments.net[0], say=lambda line: print(line, file=sys.stderr))
+    found = evaluator.raw_evaluation(position)
+    owner = found.ownership if arguments.show != "policy" else None
+    if owner is not None and found.to_play != BLACK:
+        owner = -owner
+    draw_board(
+        arguments.out,
+        position.grid(),
+        ownership_black=owner,
+        policy=found.policy if arguments.show != "ownership" else None,
+        title=f"{evaluator.name}, before move {position.ply + 1}",
+    )
+
+
+def _draw_plot(arguments: argparse.Namespace) -> None:
+    from gtp_engine.evaluators.nets import find_net
+    from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_export.evaluation import EvaluationPlan, evaluate_games
+    from gtp_export.pictures import draw_by_move_number
+    from gtp_export.records.reading import read_table
+
+    games = read_table(arguments.games, lambda line: None)
+    plan = EvaluationPlan(arguments.positions)
+    nets = [OnnxNet(find_net(name), "auto") for name in arguments.net]
+    figures = {net.info.name: evaluate_games(net, games, plan) for net in nets}
+    title = {
+        "ownership": "points given to their final owner",
+        "top1": "moves foreseen",
+        "winner": "winners foreseen",
+    }
+    draw_by_move_number(arguments.out, figures, arguments.figure, title[arguments.figure])

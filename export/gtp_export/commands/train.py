@@ -1,0 +1,82 @@
+"""Train a net on game records: read, train, evaluate, export and describe it in a span of time.
+
+A run that was killed goes on from its last checkpoint when the same command is given again. With
+--from it begins with a net made here, to fine-tune it on other games, one's own for example.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `gtp-export train` takes."""
+    add = parser.add_argument
+    add("--preset", required=True, metavar="NAME", help="architecture; `list` names them")
+    add("--games", type=Path, nargs="+", default=[], metavar="FILE", help="games to learn from")
+    add("--valid", type=Path, nargs="+", default=[], metavar="FILE", help="games to measure on")
+    add("--out", type=Path, metavar="DIR", help="folder of the run")
+    add("--minutes", type=float, default=60.0, help="length of the run, all in all (60)")
+    add(
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="NET",
+        help="checkpoint or fp32 net to go on from",
+    )
+    add("--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between")
+    add("--name", default="", help="name to write into the net; the preset's if left out")
+    add("--licence", default="unknown", help="licence to write into the net")
+    add("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    add("--processes", type=int, default=1, help="training processes, on CPUs (1)")
+    add("--threads", type=int, default=1, help="threads a process that encode positions (1)")
+    add("--batch-points", type=int, default=64 * 361, metavar="N", help="points a batch (23104)")
+    add("--learning-rate", type=float, help="peak; the preset's if left out")
+    add("--positions", type=int, default=2000, metavar="N", help="to evaluate on (2000)")
+    add("--int8", action="store_true", help="write an int8 net too")
+    add("--fp16", action="store_true", help="write an fp16 net too")
+    add("--seed", type=int, default=1)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train; what is written goes to stderr at the end."""
+    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_export.architectures.presets import PRESETS, find_preset
+
+    if arguments.preset == "list":
+        print("\n".join(f"{name:<16}{preset.summary}" for name, preset in PRESETS.items()))
+        return 0
+    find_preset(arguments.preset)
+    for name in ("minutes", "processes", "threads", "batch_points", "positions"):
+        if getattr(arguments, name) <= 0:
+            raise NetFileError(f"--{name.replace('_', '-')} must be positive")
+    if not arguments.games or arguments.out is None:
+        raise NetFileError("--games and --out are needed")
+    from gtp_export.learning.record_run import RecordRun, run_records
+
+    wanted = {"int8": arguments.int8, "fp16": arguments.fp16}
+    plan = RecordRun(
+        preset=arguments.preset,
+        games=tuple(arguments.games),
+        out=arguments.out,
+        valid=tuple(arguments.valid),
+        minutes=arguments.minutes,
+        name=arguments.name,
+        licence=arguments.licence,
+        start=arguments.start,
+        frozen=tuple(part.strip() for part in arguments.freeze.split(",") if part.strip()),
+        processes=arguments.processes,
+        threads=arguments.threads,
+        device=arguments.device,
+        batch_points=arguments.batch_points,
+        learning_rate=arguments.learning_rate,
+        positions=arguments.positions,
+        precisions=tuple(kind for kind, is_wanted in wanted.items() if is_wanted),
+        seed=arguments.seed,
+    )
+    run_records(plan, _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,33 @@
+"""A bar with the time left, on a terminal."""
+
+from typing import Any
+
+
+class ProgressBar:
+    """Shows how far a run is; nothing is drawn before it is first told."""
+
+    def __init__(self) -> None:
+        """Leave the terminal alone for now."""
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, share: float, text: str) -> None:
+        """Show the share of the run that is done, 0 to 1, and a line about it."""
+        if self._bar is None:
+            self._start()
+        self._bar.update(self._task, completed=share, description=text)
+        if share >= 1.0:
+            self._bar.stop()
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (BarColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+        self._bar = Progress(*columns, console=Console(stderr=True))
+        self._task = self._bar.add_task("", total=1.0)
+        self._bar.start()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel to another process as one that has drawn nothing."""
+        return {"_bar": None, "_task": None}

@@ -1,0 +1,255 @@
+"""From game records to finished nets in a given time: train, evaluate, export, write the card."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.presets import Preset, find_preset
+from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
+from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.parity import check_parity
+from gtp_export.learning.progress_bar import ProgressBar
+from gtp_export.learning.record_task import RecordTask
+from gtp_export.learning.training import METRICS, Trainer, TrainPlan, train
+from gtp_export.record_card import format_record_card
+from gtp_export.records.games import Games
+from gtp_export.records.reading import read_table
+
+VALID_SHARE = 0.03
+"""Share of the games that is not learned from, without games given for that."""
+TRAIN_SHARE = 0.85
+"""Share of the span that trains; the rest evaluates and exports."""
+MEASUREMENTS = 10
+"""How often a run is measured."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RecordRun:
+    """What to make of which games."""
+
+    preset: str
+    games: tuple[Path, ...]
+    out: Path
+    valid: tuple[Path, ...] = ()
+    """Games to measure on; a share of the others if there are none."""
+    minutes: float = 60.0
+    """For everything."""
+    name: str = ""
+    """Name of the net; the preset's if empty."""
+    licence: str = "unknown"
+    start: Path | None = None
+    frozen: tuple[str, ...] = ()
+    processes: int = 1
+    threads: int = 1
+    """Threads a process that encode positions."""
+    device: str = "auto"
+    """`auto`, `cpu` or `cuda`."""
+    batch_points: int = 64 * 361
+    learning_rate: float | None = None
+    """Peak; the preset's if None."""
+    positions: int = 2000
+    """How many positions the finished net is asked about."""
+    precisions: tuple[str, ...] = ()
+    """`int8` and `fp16`, besides fp32."""
+    seed: int = 1
+
+
+def run_records(run: RecordRun, say: Say) -> Path:
+    """Train, evaluate and export; a run that was killed goes on from its last checkpoint.
+
+    In the run's folder: NAME.onnx, and NAME-int8.onnx and NAME-fp16.onnx where asked for and good
+    enough; the card NAME.md; metrics.jsonl and metrics.json; pictures, if the extra `plots` is
+    installed.
+
+    Returns:
+        The net in fp32.
+
+    Raises:
+        NetFileError: The preset or the device is not there, or training cannot go on.
+        SgfError: There is no game to learn from.
+        OSError: A file cannot be read or written.
+    """
+    device = choose_device(run.device)
+    task = prepare(run, say)
+    name = run.name or run.preset
+    info = describe_trained(task, run, name)
+    plan = TrainPlan(
+        task=task,
+        out=run.out,
+        minutes=TRAIN_SHARE * run.minutes,
+        processes=1 if device == "cuda" else run.processes,
+        batch_points=run.batch_points,
+        learning_rate=run.learning_rate or task.preset.learning_rate,
+        adam=task.preset.adam,
+        loss_weights=task.preset.loss_weights,
+        measure_minutes=TRAIN_SHARE * run.minutes / MEASUREMENTS,
+        export_minutes=float("inf"),
+        stem=name,
+        device=device,
+        start=run.start,
+        frozen=run.frozen,
+        seed=run.seed,
+    )
+    train(plan, NetExport(run.out, info), say, ProgressBar() if sys.stderr.isatty() else None)
+    return finish(run, plan, task, info, say)
+
+
+def choose_device(wanted: str) -> str:
+    """Return `cpu` or `cuda`.
+
+    Raises:
+        NetFileError: CUDA is asked for and there is none.
+    """
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise NetFileError("this PyTorch finds no CUDA device")
+    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def prepare(run: RecordRun, say: Say) -> RecordTask:
+    """Read the games and fit the preset to their board.
+
+    Raises:
+        NetFileError: There is no such preset, or no game is left for one side.
+        SgfError: There is no game.
+        OSError: A file cannot be read.
+    """
+    preset = find_preset(run.preset)
+    games = read_table(run.games, say)
+    if preset.shape.board_size is not None:
+        preset, games = fit_board(preset, games)
+    if run.valid:
+        learned, measured = games, read_table(run.valid, say)
+        size = preset.shape.board_size
+        if size is not None:
+            measured = measured.take(_of_size(measured, size))
+    else:
+        learned, measured = games.split(VALID_SHARE)
+    if not len(learned) or not len(measured):
+        raise NetFileError(f"{len(games)} games are too few to learn from some and measure others")
+    say(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
+    return RecordTask(preset, learned, measured, run.threads)
+
+
+def fit_board(preset: Preset, games: Games) -> tuple[Preset, Games]:
+    """Return a preset for the most common square board, and the games on it."""
+    table = games.table
+    square = table.width[table.width == table.height]
+    if not len(square):
+        raise NetFileError("this preset takes square boards only, and no game is on one")
+    size = int(np.bincount(square).argmax())
+    return preset.for_size(size), games.take(_of_size(games, size))
+
+
+def _of_size(games: Games, size: int) -> Any:
+    return np.flatnonzero((games.table.width == size) & (games.table.height == size))
+
+
+def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
+    """Return the description of a net trained on records."""
+    table = task.train.table
+    sides = (int(min(table.width.min(), table.height.min())), int(table.width.max()))
+    files = ", ".join(path.name for path in run.games)
+    begun = f", begun with {run.start.name}" if run.start else ""
+    return replace(
+        describe_net(task.shape, name),
+        trained_sizes=sides,
+        source=f"preset {run.preset}{begun}",
+        trained_on=f"{len(task.train):,} recorded games ({files})",
+        licence=run.licence,
+        created_by="gtp-export train",
+    )
+
+
+def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say: Say) -> Path:
+    """Evaluate a trained net, put it in place, and write all that goes with it."""
+    target = run.out / f"{plan.stem}.onnx"
+    written = run.out / f"{plan.stem}-final.onnx"
+    batch = task.source(plan.batch_points, MEASUREMENTS).draw(np.random.default_rng(0))
+    parity = check_parity(trained_net(plan), written, batch)
+    evaluation = EvaluationPlan(run.positions, seed=run.seed)
+    figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
+    written.replace(target)
+    smaller = {kind: quantise(target, kind, say) for kind in run.precisions}
+    entries = read_metrics(run.out)
+    facts = {
+        "preset": run.preset,
+        "minutes": run.minutes,
+        "games": [path.name for path in run.games],
+        "learned_games": len(task.train),
+        "measured_games": len(task.valid),
+        "learning_rate": plan.learning_rate,
+        "optimizer": "AdamW" if plan.adam else "SGD with Nesterov momentum",
+        "processes": plan.processes,
+        "device": plan.device,
+        "parity": parity,
+        "smaller": smaller,
+        "run": entries[-1],
+        "figures": {name: asdict(figure) for name, figure in figures.items()},
+    }
+    (run.out / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (run.out / f"{plan.stem}.md").write_text(format_record_card(info, facts))
+    draw_pictures(run.out, plan.stem, entries, figures, say)
+    say(f"wrote {target}")
+    return target
+
+
+def trained_net(plan: TrainPlan) -> nn.Module:
+    """Return the averaged net of a run's checkpoint, on the CPU."""
+    trainer = Trainer(0, replace(plan, device="cpu", start=None))
+    trainer.restore()
+    return trainer.average
+
+
+def quantise(source: Path, kind: str, say: Say) -> str:
+    """Write a net in lower precision beside its source; say in a phrase what came of it."""
+    from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+
+    target = source.with_name(f"{source.stem}-{kind}.onnx")
+    try:
+        outcome = quantise_file(source, target, QuantisePlan(precision=kind), say)
+    except NetFileError as error:
+        say(f"no {kind} net: {error}")
+        return f"not written: {error}"
+    found = outcome.accuracy["all"]
+    return f"{target.name}: policy KL {found.policy_kl:.4f}, same best move {found.top1:.1%}"
+
+
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """Return what a run measured, oldest first."""
+    lines = (folder / METRICS).read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def draw_pictures(
+    folder: Path,
+    stem: str,
+    entries: list[dict[str, Any]],
+    figures: Mapping[str, Figure],
+    say: Say,
+) -> None:
+    """Draw loss and accuracy by step, and accuracy by move number."""
+    from gtp_export.pictures import draw_by_move_number, draw_run
+
+    try:
+        draw_run(folder / "losses.png", entries, ("policy", "value", "score", "ownership"))
+        draw_run(folder / "accuracy.png", entries, ("top1", "owned"))
+        for what, title in (("top1", "recorded moves"), ("ownership", "final owners")):
+            if any(key.startswith(f"{what} moves ") for key in figures):
+                path = folder / f"{what}-by-move.png"
+                draw_by_move_number(path, {stem: figures}, what, f"{title} named right")
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("matplotlib"):
+            raise
+        say("no pictures: `pip install 'gtp-engine[plots]'` brings what draws them")

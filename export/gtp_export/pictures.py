@@ -1,0 +1,142 @@
+"""Pictures of what a net thinks and of how it learned; needs the extra `plots`.
+
+A picture's file name says what it is: `.png`, `.svg` or `.pdf`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.go.coords import BLACK, COLUMN_LETTERS, WHITE
+from gtp_export.evaluation import Figure
+
+BOARD_COLOR, LINE_COLOR, MARK_COLOR = "#e3b566", "#4a3510", "#b3202c"
+STONE_COLORS = {BLACK: "#111111", WHITE: "#fdfdfd"}
+SMALLEST_MARK = 0.002
+"""Policy below this is not drawn."""
+
+
+def _new_figure(width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure and its axes, drawn without a display."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Drawing
+
+    drawing = Drawing(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(drawing)
+    return drawing, drawing.subplots()
+
+
+def draw_board(
+    path: Path,
+    grid: NDArray[np.uint8],
+    *,
+    ownership_black: NDArray[np.float32] | None = None,
+    policy: NDArray[np.float32] | None = None,
+    title: str = "",
+) -> None:
+    """Draw a board with what a net makes of it.
+
+    Args:
+        path: The picture.
+        grid: [H, W] colours, top row first.
+        ownership_black: [H, W] in -1..1, 1 is Black's: squares in the owner's colour, whose side
+            is the confidence.
+        policy: [H, W] chances: discs whose area is the chance.
+        title: Written above it.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
+    height, width = grid.shape
+    drawing, axes = _new_figure(0.36 * width + 0.8, 0.36 * height + 0.8)
+    axes.set_facecolor(BOARD_COLOR)
+    axes.hlines(range(height), 0, width - 1, color=LINE_COLOR, linewidth=0.7)
+    axes.vlines(range(width), 0, height - 1, color=LINE_COLOR, linewidth=0.7)
+    axes.set(xlim=(-0.7, width - 0.3), ylim=(height - 0.3, -0.7), aspect="equal", title=title)
+    axes.set_xticks(range(width), COLUMN_LETTERS[:width])
+    axes.set_yticks(range(height), range(height, 0, -1))
+    axes.tick_params(length=0)
+    for row, col in np.argwhere(grid > 0):
+        color = STONE_COLORS[int(grid[row, col])]
+        axes.add_patch(_circle(col, row, 0.46, color, LINE_COLOR))
+    if ownership_black is not None:
+        for row, col in np.ndindex(height, width):
+            _add_square(axes, row, col, float(ownership_black[row, col]))
+    if policy is not None:
+        for row, col in np.argwhere(policy >= SMALLEST_MARK):
+            side = 0.48 * float(policy[row, col]) ** 0.5
+            axes.add_patch(_circle(col, row, max(side, 0.03), MARK_COLOR, MARK_COLOR))
+    drawing.savefig(path, dpi=110)
+
+
+def _circle(col: float, row: float, radius: float, face: str, edge: str) -> Any:
+    from matplotlib.patches import Circle
+
+    return Circle((col, row), radius, facecolor=face, edgecolor=edge, linewidth=0.6, zorder=2)
+
+
+def _add_square(axes: Any, row: int, col: int, owner: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    side = 0.62 * abs(owner)
+    face, edge = ("#111111", "#fdfdfd") if owner > 0 else ("#fdfdfd", "#111111")
+    corner = (col - side / 2, row - side / 2)
+    axes.add_patch(
+        Rectangle(corner, side, side, facecolor=face, edgecolor=edge, linewidth=0.5, zorder=3)
+    )
+
+
+def draw_by_move_number(
+    path: Path, figures: Mapping[str, Mapping[str, Figure]], what: str, title: str
+) -> None:
+    """Plot a share of right answers by move number, with intervals, one line a net.
+
+    Args:
+        path: The picture.
+        figures: Figures of `evaluation.evaluate_games` by the net's name.
+        what: Which figure, such as "ownership" or "top1".
+        title: Written above it.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
+    drawing, axes = _new_figure(7.0, 4.2)
+    for name, found in figures.items():
+        stages = sorted(key for key in found if key.startswith(f"{what} moves "))
+        middle = [np.mean([int(n) for n in key.split()[-1].split("-")]) for key in stages]
+        mean = [100 * found[key].mean for key in stages]
+        axes.plot(middle, mean, marker="o", markersize=3, label=name)
+        low, high = ([100 * getattr(found[key], end) for key in stages] for end in ("low", "high"))
+        axes.fill_between(middle, low, high, alpha=0.2)
+    axes.set(xlabel="move number", ylabel="right, %", title=title)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    drawing.savefig(path, dpi=110)
+
+
+def draw_run(path: Path, entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Plot what a run measured, by step: what it learned from and other games.
+
+    Args:
+        path: The picture.
+        entries: The lines of a run's metrics.
+        names: Which numbers, such as "policy" or "top1"; those that are missing are left out.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
+    steps = [entry["steps"] for entry in entries]
+    drawing, axes = _new_figure(7.0, 4.2)
+    for name in names:
+        for kind, style in (("losses", "--"), ("valid", "-")):
+            values = [entry[kind].get(name) for entry in entries]
+            if None not in values:
+                label = f"{name}, {'learned from' if kind == 'losses' else 'other games'}"
+                axes.plot(steps, values, style, marker="o", markersize=3, label=label)
+    axes.set(xlabel="steps", title=" and ".join(names))
+    axes.grid(alpha=0.3)
+    axes.legend()
+    drawing.savefig(path, dpi=110)
