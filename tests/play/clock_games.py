@@ -150,7 +150,7 @@ def search_seconds(rng: random.Random, plan: MoveTime, evaluation: float) -> flo
     else:
         limit = plan.soft + (plan.hard - plan.soft) * rng.random()
     evaluations = max(1, int(limit / evaluation) + 1)
-    looks_at_pass = rng.random() < 0.1
+    looks_at_pass = 3 * (rng.random() < 0.1)
     return (evaluations + looks_at_pass) * evaluation
 
 

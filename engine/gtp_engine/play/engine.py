@@ -518,7 +518,8 @@ class Engine:
         position = self.position
         # Stones that were set up count as moves: they too are a part of the game behind us.
         ply = max(position.ply, int((position.grid() > 0).sum()))
-        evaluation = self.search.step_seconds or self._loader.step_seconds
+        # A search that found everything in the cache says nothing about the net's speed.
+        evaluation = max(self.search.step_seconds, self._loader.step_seconds)
         expected = outlook(position.area, ply, self.settings.lag, evaluation)
         return self.clock.plan(color, expected, spent)
 

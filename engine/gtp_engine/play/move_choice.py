@@ -6,6 +6,7 @@ won, a board on which every point is settled is not played on, and a pass that w
 count is not made while there is something left to try.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -65,6 +66,7 @@ def decide(
     Raises:
         NetFileError: The net failed.
     """
+    ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
     forbidden = territory_to_leave(position, strict=cleanup or not counts_dead_stones(position))
     avoid = report.avoid if report is not None else ()
     search.set_position(position, forbidden, avoid)
@@ -73,9 +75,8 @@ def decide(
     moves = found or search.root_moves()
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
-    left = None if limits.seconds is None else max(0.0, limits.seconds - analysis.elapsed)
     if reason == SETTLED_REASON and not pass_is_free(
-        search, position, moves[0], analysis.visits, left
+        search, position, moves[0], analysis.visits, _seconds_until(ends_at)
     ):
         point, reason = moves[0], "a pass would lose something"
     if avoid:
@@ -83,10 +84,15 @@ def decide(
     must_capture = cleanup and (point == PASS or not is_urgent(analysis))
     if must_capture or (point == PASS and pass_forgets_stones(position, ownership)):
         captures = liberties_of_dead(position, ownership) - forbidden
-        taking = _best_of(search, position, captures, limits, left)
+        taking = _best_of(search, position, captures, limits, _seconds_until(ends_at))
         if taking is not None:
             return Decision(position.to_play, taking, analysis, CAPTURE_REASON)
     return Decision(position.to_play, point, analysis, "clean-up" if cleanup else reason)
+
+
+def _seconds_until(ends_at: float | None) -> float | None:
+    """Return how long it is to a moment of the monotonic clock; None for no moment."""
+    return None if ends_at is None else max(0.0, ends_at - time.monotonic())
 
 
 def mannered_move(

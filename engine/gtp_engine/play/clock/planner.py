@@ -22,9 +22,10 @@ DEFAULT_LAG = 0.3
 MOVE_SECONDS = 0.05
 """What a move takes besides the search: reading, judging the board, writing."""
 
-EVALUATIONS_AFTER = 2.5
+EVALUATIONS_AFTER = 5.0
 """Evaluations that may still begin or go on when the time for the search is over: the one in
-flight, one that looks what a pass would cost, and half a one since the speed varies."""
+flight, two that look what a pass would cost, one that looks for a capture; and a quarter more,
+since speeds vary."""
 
 SHORTEST = 0.25
 """Part of an equal share of the bank that a move is given at the least."""
