@@ -1,6 +1,7 @@
 """`gtp-engine net` on the tests' own tiny net."""
 
 import json
+import re
 from pathlib import Path
 
 import onnx
@@ -189,6 +190,26 @@ def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["games"] == 4 and 0 <= document["points"] <= 4
     low, share, high = document["share"]
     assert low <= share == document["points"] / 4 <= high
+
+
+def test_a_match_of_many_leaves_against_one_ends_when_the_test_is_sure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # So wide apart that one game decides.
+    options = ["--games", "50", "--visits", "8", "--size", "3", "--device", "cpu", "--at-once", "2"]
+    options += ["--leaves", "4", "1", "--sprt", "-1500", "1500"]
+    assert run(["net", "match", str(TINY), str(TINY), *options]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^SPRT of -1500 against \+1500 Elo accepts [-+]1500: ", text, re.M)
+    games = re.search(r"^(\d+) games", text, re.M)
+    assert games is not None and int(games[1]) < 10
+
+
+def test_a_match_whose_test_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(["net", "match", str(TINY), str(TINY), "--sprt", "5", "5"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "gtp-engine net: --sprt: ELO0 must be less than ELO1\n"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
+
+from gtp_engine.commands.statistics import Sprt
 
 USAGE_STATUS = 2
 """Exit status after a mistake in the arguments."""
@@ -69,3 +72,16 @@ def parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
         raise BadValueError(f"{text[:20]!r} is not a whole number of 1 or more")
     return int(text)
+
+
+def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
+    """Return the test that `--sprt ELO0 ELO1` asks for, if it does.
+
+    Raises:
+        UsageError: The first bound is not less than the second, or one is beyond all measure.
+    """
+    if bounds is None:
+        return None
+    if not -2000 < bounds[0] < bounds[1] < 2000:
+        raise UsageError("--sprt: ELO0 must be less than ELO1")
+    return Sprt(*bounds)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_size, read_sprt
 from gtp_engine.commands.statistics import Sprt
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.commands.match_report import Report
     from gtp_engine.frontends.gtp.client import EngineFailure, split_command
 
-    sprt = _read_sprt(args.sprt)
+    sprt = read_sprt(args.sprt)
     terms = _read_terms(args)
     try:
         commands = [split_command(args.a), split_command(args.b)]
@@ -130,14 +130,6 @@ def run(args: argparse.Namespace) -> int:
     if match.failure is not None:
         print(f"gtp-engine match: {match.failure}", file=sys.stderr)
     return 0 if match.failure is None else 1
-
-
-def _read_sprt(bounds: list[float] | None) -> Sprt | None:
-    if bounds is None:
-        return None
-    if not -2000 < bounds[0] < bounds[1] < 2000:
-        raise UsageError("--sprt: ELO0 must be less than ELO1")
-    return Sprt(*bounds)
 
 
 def _read_terms(args: argparse.Namespace) -> "Terms":

@@ -75,6 +75,10 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     add("--at-once", type=parse_count, metavar="N", help="games under way at a time")
     add("--size", type=parse_size, default=(9, 9), metavar="N[xM]", help="(9)")
     add("--komi", type=float, help="7 on boards up to 9x9, else 7.5")
+    leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
+    add("--leaves", type=parse_count, nargs=2, metavar="N", default=(1, 1), help=leaves)
+    sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
+    add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
     add("--device", choices=_DEVICES, default="auto")
     add("--seed", type=int, default=1)
 

@@ -5,8 +5,9 @@ import json
 import os
 from collections.abc import Sequence
 
+from gtp_engine.commands.arguments import read_sprt
 from gtp_engine.commands.net import say
-from gtp_engine.commands.statistics import elo, wilson
+from gtp_engine.commands.statistics import Sprt, elo, wilson
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games
@@ -17,10 +18,18 @@ GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 """By device; on a CPU for each processor."""
 
 
+class _DecidedError(Exception):
+    """The sequential test has its verdict, and the games under way may end."""
+
+
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its result."""
+    sprt = read_sprt(args.sprt)
     nets = [open_net(wanted, args.device, say=say) for wanted in args.nets]
-    contestants = [Contestant(str(net.net.path), net, Limits(visits=args.visits)) for net in nets]
+    contestants = [
+        Contestant(str(net.net.path), net, Limits(visits=args.visits), leaves=leaves)
+        for net, leaves in zip(nets, args.leaves, strict=True)
+    ]
     width, height = args.size
     komi = default_komi(width, height) if args.komi is None else args.komi
     terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
@@ -30,19 +39,37 @@ def run(args: argparse.Namespace) -> int:
         finished.append(game)
         if len(finished) % REPORT_EVERY == 0:
             say(f"{len(finished)} games: {_strength(finished)}")
+        if sprt is not None and sprt.verdict(points(finished), len(finished)) is not None:
+            raise _DecidedError
 
     at_once = args.at_once or _at_once(nets)
-    games = play_games(contestants, terms, args.games, at_once, note)
+    try:
+        games = play_games(contestants, terms, args.games, at_once, note)
+    except _DecidedError:
+        games = finished
     if args.json:
         print(json.dumps(_document(contestants, games), indent=1))
         return 0
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
     print(f"{_strength(games)}\n{_details(games)}")
+    if sprt is not None:
+        print(_verdict(sprt, games))
     for letter, net in zip("AB", nets, strict=True):
         queue = net.queue
         print(f"{letter}: {queue.evaluations} evaluations, {queue.mean_batch:.2f} a run")
     return 0
+
+
+def _verdict(sprt: Sprt, games: Sequence[PlayedGame]) -> str:
+    """Return what a sequential test says so far."""
+    ratio = sprt.log_likelihood_ratio(points(games), len(games))
+    found = sprt.verdict(points(games), len(games))
+    says = {"elo0": f"accepts {sprt.elo0:+g}", "elo1": f"accepts {sprt.elo1:+g}", None: "is open"}
+    return (
+        f"SPRT of {sprt.elo0:+g} against {sprt.elo1:+g} Elo {says[found]}: log-likelihood ratio "
+        f"{ratio:+.2f}, bounds {sprt.lower:+.2f} and {sprt.upper:+.2f}"
+    )
 
 
 def _at_once(nets: Sequence[NetEvaluator]) -> int:

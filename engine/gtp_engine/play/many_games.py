@@ -41,6 +41,8 @@ class Contestant:
     params: SearchParams = field(default_factory=SearchParams)
     level: Level | None = None
     """Plays at this level and with its manners; None: the best move of the search."""
+    leaves: int = 1
+    """Leaves that each of its searches has in flight at once."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,7 @@ def _play(
         Search(
             one.evaluator,
             one.params if one.level is None else one.level.params(one.params),
+            batch=one.leaves,
             seed=terms.seed + number,
         )
         for one in contestants
