@@ -136,9 +136,15 @@ def test_the_engine_never_imports_what_makes_its_nets() -> None:
         entry
         for entry in IMPORTS
         if top_of(entry.importer) == "gtp_engine"
-        and top_of(entry.target) in ("gtp_export", "torch", "onnx", "h5py", "matplotlib", "tests")
+        and top_of(entry.target) in ("gtp_export", "torch", "onnx", "h5py", "tests")
     ]
     assert not wrong
+
+
+def test_only_the_plot_of_the_benchmark_wants_what_draws() -> None:
+    importers = {entry for entry in IMPORTS if top_of(entry.target) == "matplotlib"}
+    assert {entry.importer for entry in importers} == {"gtp_engine.commands.benchmark_plot"}
+    assert all(entry.is_lazy for entry in importers)
 
 
 def test_only_training_imports_torch() -> None:

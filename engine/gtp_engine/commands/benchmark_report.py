@@ -1,0 +1,149 @@
+"""What `gtp-engine benchmark` prints: one table, the ratios that matter, the signature."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from gtp_engine.commands.benchmark_speeds import FAKE, RAW, RAW_FP32, ROLLOUTS, SEARCH, Row
+from gtp_engine.commands.net_table import align
+
+HEADINGS = (
+    ("", "", "", "", "", "per", "per CPU-", "evals", "cache", "mean", "colli-", "lock", ""),
+    (
+        "board",
+        "what",
+        "threads",
+        "batch",
+        "cache",
+        "second",
+        "second",
+        "/second",
+        "hits",
+        "batch",
+        "sions",
+        "wait",
+        "MiB",
+    ),
+)
+WHATS = {
+    ROLLOUTS: "random games",
+    FAKE: "visits, no net",
+    RAW: "evaluations",
+    RAW_FP32: "the same in fp32",
+    SEARCH: "visits",
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that was measured."""
+
+    signature: str
+    net: str
+    """What was measured, in a line."""
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """How a search compares with the net alone on one board, per CPU-second, with one thread."""
+
+    board: str
+    visits_over_raw: float
+    """Without the cache, over evaluations one at a time in the same precision."""
+    cached_over_raw_fp32: float
+    """With the cache, over evaluations in fp32."""
+    scaling: float | None
+    """Visits a second of the clock with the most threads over those with one; None with one."""
+    most_threads: int
+
+
+def ratios_of(rows: Sequence[Row]) -> list[Ratios]:
+    """Return the ratios of each board that a net was measured on."""
+    found = []
+    for board in dict.fromkeys(row.board for row in rows):
+        raw = [row for row in rows if row.board == board and row.kind == RAW and row.batch == 1]
+        fp32 = [row for row in rows if row.board == board and row.kind == RAW_FP32] or raw
+        searches = [row for row in rows if row.board == board and row.kind == SEARCH]
+        plain = [row for row in searches if not row.use_cache]
+        cached = [row for row in searches if row.use_cache]
+        alone = [row for row in cached if row.threads == 1]
+        if not raw or not plain or not cached:
+            continue
+        most = max(row.threads for row in cached)
+        fastest = max(row.per_second for row in cached if row.threads == most)
+        single = max((row.per_cpu_second for row in alone), default=0.0)
+        scaling = fastest / max(row.per_second for row in alone) if alone and most > 1 else None
+        found.append(
+            Ratios(
+                board,
+                plain[0].per_cpu_second / raw[0].per_cpu_second,
+                single / fp32[0].per_cpu_second,
+                scaling,
+                most,
+            )
+        )
+    return found
+
+
+def to_json(report: Report) -> dict[str, object]:
+    """Return a report as a JSON document."""
+    return {
+        "signature": report.signature,
+        "net": report.net,
+        "rows": [
+            {**asdict(row), "per_second": row.per_second, "per_cpu_second": row.per_cpu_second}
+            for row in report.rows
+        ],
+        "ratios": [asdict(one) for one in ratios_of(report.rows)],
+    }
+
+
+def to_text(report: Report) -> str:
+    """Return a report as a table and a few lines."""
+    table = align([*HEADINGS, *map(_cells, report.rows)], left=(0, 1))
+    lines = [report.net, "", *_with_gaps(table.splitlines(), report.rows), ""]
+    for one in ratios_of(report.rows):
+        lines.append(
+            f"{one.board}: with one thread, visits are {one.visits_over_raw:.3f} of the raw "
+            f"evaluations without the cache,"
+        )
+        lines.append(
+            f"  and {one.cached_over_raw_fp32:.2f} times the raw evaluations in fp32 with it "
+            "(per CPU-second)"
+        )
+        if one.scaling is not None:
+            lines.append(f"  {one.most_threads} threads against one: {one.scaling:.2f} times")
+    return "\n".join([*lines, f"signature {report.signature}"])
+
+
+def _with_gaps(lines: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    """Return the table's lines with an empty one between boards."""
+    found = list(lines[: len(HEADINGS)])
+    for i, row in enumerate(rows):
+        if i and row.board != rows[i - 1].board:
+            found.append("")
+        found.append(lines[len(HEADINGS) + i])
+    return found
+
+
+def _cells(row: Row) -> list[str]:
+    speeds = [f"{row.per_second:,.0f}", f"{row.per_cpu_second:,.0f}"]
+    if row.kind in (ROLLOUTS, RAW, RAW_FP32):
+        batch = "" if row.kind == ROLLOUTS else str(row.batch)
+        return [row.board, WHATS[row.kind], "1", batch, "", *speeds, *[""] * 6]
+    counts = [""] * 3
+    if row.kind == SEARCH:
+        evaluations = row.evaluations / max(row.wall_seconds, 1e-9)
+        counts = [f"{evaluations:,.0f}", str(row.cache_hits), f"{row.mean_batch:.2f}"]
+    return [
+        row.board,
+        WHATS[row.kind],
+        str(row.threads),
+        str(row.batch),
+        ("on" if row.use_cache else "off") if row.kind == SEARCH else "",
+        *speeds,
+        *counts,
+        str(row.collisions),
+        f"{row.lock_wait:.1%}",
+        f"{row.memory_mb:.0f}",
+    ]
