@@ -101,7 +101,10 @@ def _install(request: Request, source: Path, folder: Path, say: Callable[[str], 
         raise NetFileError(f"{source}: has SHA-256 {file_hash(source)}, not {request.sha256}")
     with tempfile.TemporaryDirectory(dir=folder / DOWNLOADS) as temporary:
         ready = _prepare(request, source, Path(temporary), say)
-        net = OnnxNet(ready, "cpu", say)
+        try:
+            net = OnnxNet(ready, "cpu", say)
+        except NetFileError as error:
+            raise NetFileError(str(error).replace(str(ready), str(source))) from None
         differences = differences_of(net)
         if not all(one.is_right for one in differences):
             raise NetFileError(f"{source}: does not compute what it should: {verdict(differences)}")

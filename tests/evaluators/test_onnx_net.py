@@ -332,3 +332,17 @@ def test_what_stands_in_the_way_of_cuda(
     assert cuda_obstacle() == obstacle
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert cuda_obstacle() == "CUDA_VISIBLE_DEVICES hides every device"
+
+
+def test_nets_from_the_future(tmp_path: Path) -> None:
+    def newer_opset(model: Any) -> None:
+        model.opset_import[0].version = 999
+
+    def newer_format(model: Any) -> None:
+        model.ir_version = 99
+
+    text = refused(altered(tmp_path / "opset.onnx", newer_opset))
+    assert text.startswith("is not a net that can be loaded: ") and "pset 999" in text
+    text = refused(altered(tmp_path / "format.onnx", newer_format))
+    assert "IR version: 99" in text
+    assert "onnxruntime" not in text, "no place in the runtime's source"

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+import onnx
 import pytest
 from flaky_server import FlakyServer, Habits
 from katago_writer import NetPlan, write_net
@@ -114,3 +115,15 @@ def test_a_wrong_answer_leaves_nothing(folder: Path, capsys: pytest.CaptureFixtu
         assert run(["add", server.url("net.onnx")]) == 1
     assert "404 Not Found" in capsys.readouterr().err
     assert list(folder.iterdir()) == []
+
+
+def test_what_is_wrong_is_said_of_the_file_that_was_given(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.load(TINY)
+    del model.graph.output[0]
+    path = tmp_path / "less.onnx"
+    onnx.save(model, path)
+    assert run(["add", str(path)]) == 1
+    assert capsys.readouterr().err == f"gtp-export: {path}: the graph has no 'policy'\n"
+    assert not folder.exists() or list(folder.iterdir()) == []

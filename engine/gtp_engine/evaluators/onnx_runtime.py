@@ -1,6 +1,7 @@
 """The one place that talks to ONNX Runtime: sessions on a provider, and batches bound to them."""
 
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import count
@@ -100,6 +101,23 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
     Raises:
         NetFileError: The file cannot be loaded.
     """
+    try:
+        return _new_session(str(path), providers)
+    except Exception as error:  # the runtime's own exception classes are not public
+        reason = first_line(error)
+        raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
+
+
+def open_model(content: bytes) -> Any:
+    """Return a session on the CPU of a model that is not in a file.
+
+    Raises:
+        Exception: One of the runtime's own; `first_line` says why.
+    """
+    return _new_session(content, [CPU])
+
+
+def _new_session(model: str | bytes, providers: Sequence[Provider]) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -107,13 +125,9 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return onnxruntime.InferenceSession(str(path), options, providers=list(providers))
-    except Exception as error:  # the runtime's own exception classes are not public
-        reason = first_line(error)
-        raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return onnxruntime.InferenceSession(model, options, providers=list(providers))
 
 
 def run_plain(session: Any, feed: Mapping[str, Array]) -> dict[str, Array]:
@@ -185,7 +199,15 @@ def is_out_of_memory(error: Exception) -> bool:
     return any(phrase in text for phrase in _OUT_OF_MEMORY)
 
 
+_LONGEST_GIST = 240
+_SOURCE_PLACE = re.compile(r"(Load model from .* failed:)?/\S*onnxruntime\S*:\d+ .*\) (?=[A-Z])")
+"""A file, a line and a function of the runtime's source, with what may stand before them."""
+
+
 def first_line(error: Exception) -> str:
-    """Return the gist of a runtime error: its first line, without the code in front."""
+    """Return the gist of a runtime error, without codes and places in the runtime's source."""
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return text.split(" : ", 3)[-1][:200]
+    gist = _SOURCE_PLACE.sub("", text.split(" : ", 3)[-1])
+    if len(gist) <= _LONGEST_GIST:
+        return gist
+    return gist[:_LONGEST_GIST].rpartition(". ")[0] or gist[:_LONGEST_GIST]

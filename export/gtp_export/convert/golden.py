@@ -20,6 +20,7 @@ from gtp_engine.evaluators.contract import (
     NetInfo,
     golden_to_metadata,
 )
+from gtp_engine.evaluators.onnx_runtime import first_line, open_model
 from gtp_export.convert.graph import GraphError
 
 _SEED = 20_261_120
@@ -76,17 +77,9 @@ def add_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
 def _run(
     model: onnx.ModelProto, cases: Sequence[dict[str, NDArray[np.uint8 | np.float32]]]
 ) -> list[list[NDArray[np.float32]]]:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
     try:
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        session = open_model(model.SerializeToString())
         return [session.run(None, dict(inputs)) for inputs in cases]
     except Exception as error:
         # ONNX Runtime raises a class of its own per status code, with nothing in common.
-        reason = str(error).strip().splitlines()[0]
-        raise GraphError(f"ONNX Runtime cannot run the net: {reason}") from None
+        raise GraphError(f"ONNX Runtime cannot run the net: {first_line(error)}") from None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from gtp_engine.evaluators.contract import GLOBAL_INPUT, META_INPUT, SPATIAL_INPUT, NetInfo
+from gtp_engine.evaluators.onnx_runtime import open_model
 from gtp_export.quantise.positions import PositionSet
 
 TAIL = 1e-4
@@ -70,18 +71,11 @@ def watch_tensors(
 def _values(
     model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: PositionSet
 ) -> Iterable[tuple[str, NDArray[np.float32]]]:
-    import onnxruntime
-
     watched = copy.deepcopy(model)
     del watched.graph.output[:]
     for name in names:
         watched.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = open_model(watched.SerializeToString())
     for batch in positions.batches:
         feed: dict[str, NDArray[np.uint8] | NDArray[np.float32]] = {SPATIAL_INPUT: batch.spatial}
         split = info.global_features
