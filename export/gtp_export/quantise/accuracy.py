@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 
+from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare
 from gtp_export.quantise.positions import PositionSet
 
@@ -60,14 +61,3 @@ def accuracy_table(found: dict[str, Accuracy]) -> str:
             ]
         )
     return align(rows)
-
-
-def align(rows: list[list[str]]) -> str:
-    """Return a table with its columns aligned, the first one to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
