@@ -84,6 +84,32 @@ def test_analysis_lines() -> None:
         process.kill()
 
 
+def test_every_key_of_an_analysis() -> None:
+    keys = "ownership ownershipStdev movesOwnership movesOwnershipStdev pvVisits pvEdgeVisits"
+    asked = " ".join(f"{key} true" for key in [*keys.split(), "rootInfo", "noResultValue"])
+    script = f"boardsize 5\nkata-set-rules japanese\nkata-search_analyze b {asked} maxmoves 2\n"
+    line = run(*QUICK, text=script).stdout.split("\n\n")[2].split("\n")[-2]
+    whole, _, spread = line.partition(" ownershipStdev ")
+    whole, _, owned = whole.partition(" ownership ")
+    moves, _, root = whole.partition(" rootInfo ")
+    assert [len(spread.split()), len(owned.split())] == [25, 25]
+    assert all(0 <= float(word) <= 1 for word in spread.split())
+    assert root.startswith("visits 12 utility ")
+    segments = moves.removeprefix("info ").split(" info ")
+    assert len(segments) == 2
+    for segment in segments:
+        numbers, _, rest = segment.partition(" pv ")
+        pairs = dict(zip(numbers.split()[::2], numbers.split()[1::2], strict=True))
+        assert 0 <= float(pairs["noResultValue"]) <= 1
+        assert float(pairs["utilityLcb"]) <= float(pairs["utility"])
+        pv, _, rest = rest.partition(" pvVisits ")
+        visits, _, rest = rest.partition(" pvEdgeVisits ")
+        edges, _, rest = rest.partition(" movesOwnership ")
+        after, _, after_spread = rest.partition(" movesOwnershipStdev ")
+        assert len(pv.split()) == len(visits.split()) == len(edges.split())
+        assert [len(after.split()), len(after_spread.split())] == [25, 25]
+
+
 def test_an_analysis_that_is_ended_at_once_reports_too() -> None:
     script = "boardsize 5\nlz-analyze 100\nkata-analyze\nlz-genmove_analyze b\nquit\n"
     replies = run(*QUICK, text=script).stdout.split("\n\n")
