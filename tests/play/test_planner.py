@@ -39,6 +39,19 @@ def test_a_bank_that_is_too_small_is_given_out_in_small_parts() -> None:
     plan = plan_move(Budget(bank=2.0, flag=2.0), QUICK)
     assert plan.soft == plan.hard == pytest.approx(0.25 * 2.0 / 50)
     assert plan_move(Budget(bank=0.04, flag=0.04), QUICK) == NO_TIME
+    # A part is 0.01 s: one evaluation of 0.004 s may be made, one of 0.006 s may not.
+    for seconds, is_urgent in ((0.004, False), (0.006, True)):
+        dear = Outlook(share=0.05, most_moves=50, lag=0.0, evaluation=seconds)
+        plan = plan_move(Budget(bank=2.0, flag=2.0), dear)
+        assert plan == MoveTime(0.0, 0.0, is_urgent)
+
+
+def test_half_of_the_lag_is_kept_back_for_every_move_and_all_of_it_before_the_flag() -> None:
+    lagging = Outlook(share=0.05, most_moves=50, lag=0.4)
+    plan = plan_move(Budget(bank=100.0, flag=100.0), lagging)
+    assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.25))
+    near = plan_move(Budget(bank=100.0, flag=1.0), lagging)
+    assert near.soft == near.hard == pytest.approx(1.0 - 0.4 - MOVE_SECONDS)
 
 
 def test_an_increment_is_used_up() -> None:
@@ -77,6 +90,7 @@ def test_a_difficult_move_may_use_up_a_byoyomi_period() -> None:
 def test_slow_evaluations_must_fit() -> None:
     slow = Outlook(share=0.05, most_moves=50, lag=0.3, evaluation=1.0)
     plan = plan_move(Budget(bank=10.0, flag=10.0, moves=1), slow)
+    # Both bounds hold: five evaluations before the flag, three before the period is used up.
     assert plan.hard == pytest.approx(10.0 - 0.3 - MOVE_SECONDS - EVALUATIONS_AFTER * 1.0)
     assert plan_move(Budget(bank=2.0, flag=2.0, moves=1), slow) == NO_TIME
 

@@ -1,5 +1,7 @@
 """Clocks: GTP's own commands, those of KGS, and KataGo's, which know the most kinds."""
 
+import contextlib
+
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
@@ -9,9 +11,18 @@ from gtp_engine.play.clock.notation import (
     gtp_time_system,
     named_time_system,
 )
-from gtp_engine.play.clock.time_system import ClockError
+from gtp_engine.play.clock.time_system import ClockError, TimeSystem
+from gtp_engine.play.loading import EngineUnavailableError
 
 commands = Registry()
+
+
+def _set_clock(session: Session, system: TimeSystem) -> None:
+    """Set the clock, and wait for the net: no clock runs yet, but with the next command one may."""
+    session.engine.clock.set_system(system)
+    if session.engine.clock.is_limited:
+        with contextlib.suppress(EngineUnavailableError):  # which the next genmove will say
+            session.net_engine()
 
 
 @commands.command("time_settings")
@@ -21,7 +32,7 @@ def time_settings(session: Session, arguments: Arguments) -> str:
     overtime = arguments.number(1, "the overtime")
     stones = arguments.integer(2, "the number of stones")
     try:
-        session.engine.clock.set_system(gtp_time_system(main, overtime, stones))
+        _set_clock(session, gtp_time_system(main, overtime, stones))
     except ClockError as error:
         raise GtpError(f"syntax error: {error}") from None
     return ""
@@ -31,7 +42,7 @@ def time_settings(session: Session, arguments: Arguments) -> str:
 def kata_time_settings(session: Session, arguments: Arguments) -> str:
     """Set a clock by the name of its kind, followed by its numbers."""
     try:
-        session.engine.clock.set_system(named_time_system(arguments.words))
+        _set_clock(session, named_time_system(arguments.words))
     except ClockError as error:
         raise GtpError(f"syntax error: {error}") from None
     return ""

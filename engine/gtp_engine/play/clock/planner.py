@@ -27,6 +27,12 @@ EVALUATIONS_AFTER = 5.0
 flight, two that look what a pass would cost, one that looks for a capture; and a quarter more,
 since speeds vary."""
 
+EVALUATIONS_COUNTED = 3.0
+"""How many of these are counted where not the flag is near, but the bank small."""
+
+USUAL_LAG = 0.5
+"""Part of the lag that moves are taken to lose on average; one alone may lose all of it."""
+
 SHORTEST = 0.25
 """Part of an equal share of the bank that a move is given at the least."""
 
@@ -109,34 +115,41 @@ def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
     """
     if budget.flag == math.inf:
         return MoveTime(math.inf, math.inf)
-    soft, hard = _period_share(budget, outlook) if budget.moves else _game_share(budget, outlook)
+    share = _period_share if budget.moves else _game_share
+    soft, hard = share(budget, outlook)
     # Where there is not enough for the lag of all moves, it may be smaller than is feared.
     shortest = SHORTEST * budget.bank / (budget.moves or outlook.most_moves)
-    soft, hard = max(shortest, soft - outlook.least), max(shortest, hard - outlook.least)
-    latest = min(hard, budget.flag - outlook.least) - EVALUATIONS_AFTER * outlook.evaluation
-    return NO_TIME if latest < 0.0 else MoveTime(min(soft, latest), latest)
+    safe = budget.flag - outlook.least - EVALUATIONS_AFTER * outlook.evaluation
+    if safe < 0.0:
+        return NO_TIME
+    latest = min(safe, max(shortest, hard) - EVALUATIONS_COUNTED * outlook.evaluation)
+    if latest < 0.0:  # a single evaluation may be affordable all the same
+        return MoveTime(0.0, 0.0, is_urgent=2.0 * outlook.evaluation > shortest)
+    return MoveTime(min(max(shortest, soft), latest), latest)
 
 
 def _period_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
-    """Return what an ordinary and a difficult move may take of a period with its moves."""
+    """Return how long to search an ordinary and a difficult move of a period with its moves."""
     assert budget.moves is not None
     share = budget.bank / budget.moves
     # What one move takes beyond its share, the others of the period lack.
     others = max(0.5 * share, min(share, 2.0 * outlook.least))
     left = budget.bank - (budget.moves - 1) * others
-    return share, min(left, BURST * share) + budget.spare
+    hard = min(left, BURST * share) + budget.spare
+    return share - outlook.least, hard - outlook.least
 
 
 def _game_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
-    """Return what an ordinary and a difficult move may take of what is for the whole game."""
-    need = max(0.0, outlook.least - budget.income - budget.overtime)
+    """Return how long to search an ordinary and a difficult move of all that are to come."""
+    usual = USUAL_LAG * outlook.lag + MOVE_SECONDS
+    need = max(0.0, usual - budget.income - budget.overtime)
     kept = min(need, budget.bank / outlook.most_moves)
     usable = max(0.0, budget.bank - kept * outlook.most_moves)
     share = outlook.share * usable
-    floor = max(budget.overtime, budget.surplus)
-    soft = max(kept + share + budget.income, floor)
     burst = max(share, min(BURST * share, LARGEST_BURST * usable))
-    return soft, max(kept + burst + budget.income, floor)
+    floor = max(budget.overtime, budget.surplus) - outlook.least
+    base = kept + budget.income - usual
+    return max(base + share, floor), max(base + burst, floor)
 
 
 def _weight(phase: float) -> float:
