@@ -97,6 +97,8 @@ def read_json_board(file: Path) -> MarkedBoard:
     document: dict[str, Any] = json.loads(file.read_text())
     rows, marks = document["board"], document["correct_ownership"]
     width = len(rows[0])
+    if [len(row) for row in marks] != [width] * len(rows):
+        raise ValueError("the ownership is not as large as the board")
     colors = {"b": BLACK, "W": WHITE}
     stones = {
         point_at(row, col, width): colors[symbol]
