@@ -1,8 +1,8 @@
 """Many positions at once: threads with a search each, whose leaves share one evaluation queue.
 
 Positions wait by priority. A position that is alone gets all the threads and batches that suit
-the device; the more there are, the fewer each one gets, because then the queue makes the batches
-out of many trees, which wastes no playout.
+the device; the more there are, the fewer each one gets: leaves of different trees are in no doubt
+about each other, so that no playout is wasted, and the queue makes the batches out of them.
 """
 
 import heapq
@@ -18,9 +18,12 @@ from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 
-POSITIONS_A_THREAD = 4
-"""Positions under way for each search thread that the device wants: while some wait for the net,
-others keep the cores busy, and what waits together is evaluated together."""
+LEAVES_A_POSITION = 8
+"""Leaves in flight that a position gets before another one is taken up beside it, where a device
+wants many. On two cores the 2 x 1 leaves that suit them make one position a core: measured on 100
+positions of 9x9 with 50 visits, that gives 1.26 times the visits a second of one position on both
+cores, where 4, 8 and 16 positions give 1.2, 0.8 and 0.65, as threads beyond the cores only take
+the interpreter from each other."""
 
 LEAST_MEMORY_MB = 16
 """Room for a tree, however many there are."""
@@ -129,7 +132,7 @@ class PositionPool:
         self._evaluator = evaluator
         self._threads, self._batch = evaluator.suggest(threads, batch)
         in_flight = self._threads * self._batch
-        self.at_once = at_once or max(POSITIONS_A_THREAD * self._threads, in_flight)
+        self.at_once = at_once or max(self._threads, in_flight // LEAVES_A_POSITION)
         self._memory_mb = memory_mb
         self._seed = seed
         self._changed = threading.Condition()
