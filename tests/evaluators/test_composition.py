@@ -215,6 +215,17 @@ def test_boards_that_all_take(tmp_path: Path) -> None:
             net.new_batch(1, *size)
 
 
+def test_each_part_has_its_own_doubts(tmp_path: Path) -> None:
+    small = write_chooser(tmp_path / "small.onnx", trained_sizes=(5, 7))
+    owner = write_owner(tmp_path / "owner.onnx", rules="japanese")
+    net = opened(f"{small}+{owner}")
+    doubts = net.doubts(position())
+    assert len(doubts) == 2
+    assert "the net small was trained on boards of 5x5 to 7x7, not 4x3" in doubts[0]
+    assert "the net owner was made for japanese rules" in doubts[1]
+    assert net.doubts(Position(5, 7, Rules.parse("japanese"))) == []
+
+
 def test_a_file_called_like_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_owner(tmp_path / "a+b.onnx")

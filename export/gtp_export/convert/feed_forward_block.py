@@ -6,7 +6,10 @@ from gtp_export.convert.stream import Stream
 
 
 def add_feed_forward_block(stream: Stream, block: FeedForwardBlock) -> None:
-    """Append the block, which works on each point by itself."""
+    """Append the block, which works on each point by itself.
+
+    KataGo 1.17 itself runs gated blocks alone.
+    """
     graph = stream.graph
     normed = rms_norm(graph, stream.tokens(), block.norm)
     hidden = activation(graph, dense(graph, normed, block.linear1), "silu")
