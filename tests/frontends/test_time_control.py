@@ -1,0 +1,34 @@
+"""Clocks as a client sets them: in mid-search, before the net is there, without a net."""
+
+from tests.frontends.conversation import TIMEOUT, Conversation
+from tests.frontends.fake_engine import FakeEngine
+
+from gtp_engine.go.coords import BLACK
+from gtp_engine.play.clock.byoyomi import Byoyomi
+from gtp_engine.play.clock.time_system import PlayerTime
+
+
+def test_clocks_that_arrive_in_mid_search_hold_afterwards() -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        client.send(b"1 genmove b\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        client.send(
+            b"2 kgs-time_settings byoyomi 60 10 3\n3 time_left b 9 2\n4 time_left b nan 2\n"
+        )
+        assert not engine.clock.is_limited
+        client.send(b"# interrupt\n")
+        replies = [client.reply() for _ in range(4)]
+    assert [reply.split()[0] for reply in replies] == ["=1", "=2", "=3", "?4"]
+    assert engine.clock.system == Byoyomi(60, 10, 3)
+    assert engine.clock.left(BLACK) == PlayerTime(9, 2)
+
+
+def test_a_clock_is_set_once_the_net_is_there_or_is_known_to_be_missing() -> None:
+    for net_error in (None, "no such net file"):
+        engine = FakeEngine(net_error=net_error)
+        with Conversation(engine) as client:
+            assert client.ask("time_settings 0 1 0") == "= "
+            assert client.ask("time_settings 60 0 0") == "= "
+            assert engine.is_ready and engine.clock.is_limited
+            assert client.ask("genmove b").startswith("?" if net_error else "=")
