@@ -107,6 +107,9 @@ class GtpModel:
         if expected.name in ("fixed_handicap", "place_free_handicap"):
             self._learn_handicap(expected, reply.split())
             return
+        if expected.name == "kata-set-rules":
+            self._learn_rules(expected.words)
+            return
         if expected.name in ("showboard", "get_komi"):
             self._check(expected.name, reply)
         method = getattr(self, "_do_" + expected.name.replace("-", "_"), None)
@@ -170,13 +173,16 @@ class GtpModel:
         self.komi = komi
 
     def _do_kata_set_rules(self, words: list[str]) -> None:
-        name = re.sub("[-_ ]", "", " ".join(words).lower())
-        if name in [each.replace("-", "") for each in SIMPLE_KO]:
-            self.ko = "simple"
-        elif name in [each.replace("-", "") for each in POSITIONAL_KO]:
-            self.ko = "positional"
-        else:
+        if " ".join(words) not in SIMPLE_KO + POSITIONAL_KO:
             raise NotImplementedError
+        self._learn_rules(words)
+
+    def _learn_rules(self, words: list[str]) -> None:
+        """Follow a change of rules, however the engine lets their name be written."""
+        name = re.sub("[-_ ]", "", " ".join(words).lower())
+        is_simple = name in [each.replace("-", "") for each in SIMPLE_KO]
+        assert is_simple or name in [each.replace("-", "") for each in POSITIONAL_KO], words
+        self.ko = "simple" if is_simple else "positional"
         for game in self.plies:
             game.ko = self.ko
 
