@@ -86,6 +86,8 @@ def layer_before(norm: str) -> str:
         return f"convolutions.{last}"
     if head == "dense_norms":
         return f"dense.{last}"
+    if last == "pass_norm":
+        return f"{lead}pass_hidden"
     if last in ("norm", "norm1", "norm2"):
         return f"{lead}conv{last.removeprefix('norm')}"
     return f"{lead}{last.removesuffix('_norm')}"

@@ -1,0 +1,205 @@
+"""Games as arrays: reading, packing, dividing, and the positions drawn from them."""
+
+import io
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gtp_engine.go.coords import BLACK, WHITE, point_to_action
+from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.scoring import agreed_owners
+from gtp_engine.go.sgf import parse_sgf
+from gtp_export.commands import run as run_command
+from gtp_export.encoding import FEATURES, PLANES, PositionEncoder
+from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
+from gtp_export.records.pack_file import read_pack, write_pack
+from gtp_export.records.reading import decode_line, read_table
+from gtp_export.records.stream import PositionReader, PositionStream
+
+PLAIN = "(;GM[1]SZ[5]KM[6.5]RE[B+3.5]RU[Japanese]SO[one]XD[aa];B[cc];W[aa];B[ab];W[];B[])"
+HANDICAP = "(;SZ[5]HA[2]AB[aa][ee]PL[W]RE[W+R];W[cc];B[bb])"
+ODD = "(;SZ[5:4];W[aa];W[bb];B[ed];B[])"
+MARKED = "(;SZ[5]RE[B+20];B[cc];W[aa];B[];W[];TB[aa][ab][ba]TW[])"
+ILLEGAL = "(;SZ[5]RE[B+R]XD[];B[cc];W[cc];B[dd])"
+
+
+def write_lines(path: Path, *games: str) -> Path:
+    import bz2
+
+    path.write_bytes(bz2.compress("\n".join(games).encode() + b"\n"))
+    return path
+
+
+def quiet(line: str) -> None:
+    """Say nothing."""
+
+
+def same_game(a: GameRecord, b: GameRecord) -> bool:
+    names = ("width", "height", "moves", "dead", "winner", "score_black", "komi")
+    stones = [a.initial_stones(color) == b.initial_stones(color) for color in (BLACK, WHITE)]
+    return all(getattr(a, name) == getattr(b, name) for name in names) and all(stones)
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Games:
+    return read_table([write_lines(tmp_path / "g.sgf.bz2", PLAIN, HANDICAP, ODD, MARKED)], quiet)
+
+
+def test_a_table_gives_back_what_the_records_say(games: Games) -> None:
+    for i, text in enumerate((PLAIN, HANDICAP, ODD)):
+        record = parse_sgf(text)
+        if record.komi is None:
+            record.komi = games.record(i).komi
+        assert same_game(games.record(i), record), text
+    assert games.record(0).rules == replace(parse_sgf(PLAIN).rules, komi=6.5)
+    assert games.record(0).source == "one"
+    assert games.table.first.tolist() == [BLACK, WHITE, WHITE, BLACK]
+    assert games.table.moves[games.table.starts[2] + 1] & OUT_OF_TURN  # White again
+
+
+def test_stones_in_marked_territory_are_dead(games: Games) -> None:
+    marked = parse_sgf(MARKED)
+    assert games.record(3).dead == (marked.moves[1].point,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b";B[ab];W[];B[tt])", [5, 25, 25]),
+        (b";B[ab];B[cc])\r", [5, 12 | OUT_OF_TURN]),
+        (b";B[ab];W[cc]C[hello])", None),
+        (b";B[ab];W[fa])", None),
+        (b";B[ab];W[c])", None),
+        (b";B[ab];W[cc", None),
+    ],
+)
+def test_lines_are_decoded_or_refused(text: bytes, expected: list[int] | None) -> None:
+    codes = np.zeros(8, np.int16)
+    padded = b"xx" + text + b"\n(;"
+    n = decode_line(np.frombuffer(padded, np.uint8), 2, 2 + len(text), 5, 5, BLACK, codes)
+    assert (None if n < 0 else codes[:n].tolist()) == expected
+
+
+def test_a_game_ends_before_an_illegal_move_and_is_not_settled(tmp_path: Path) -> None:
+    lines: list[str] = []
+    path = write_lines(tmp_path / "g.sgf.bz2", ILLEGAL, PLAIN, "no game at all")
+    games = read_table([path], lines.append)
+    assert [len(games.record(i).moves) for i in range(2)] == [1, 5]
+    assert games.table.settled.tolist() == [0, 1]
+    assert "1 of them end before" in lines[0] and "1 left out" in lines[0]
+
+
+def test_folders_and_archives_are_read(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "a.sgf").write_text(PLAIN)
+    (folder / "b.sgf").write_text(MARKED)
+    archive = tmp_path / "all.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        member = tarfile.TarInfo("c.sgf")
+        member.size = len(HANDICAP)
+        file.addfile(member, io.BytesIO(HANDICAP.encode()))
+    games = read_table([folder, archive], quiet)
+    assert len(games) == 3 and set(games.sources) == {"one", ""}
+
+
+def test_files_without_games_are_one_sentence(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.sgf.bz2"
+    write_lines(empty, "")
+    with pytest.raises(SgfError, match=r"no game in .*empty"):
+        read_table([empty], quiet)
+    (tmp_path / "broken.games").write_bytes(b"gtpgame1 but then nothing")
+    with pytest.raises(SgfError, match="damaged"):
+        read_table([tmp_path / "broken.games"], quiet)
+
+
+def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
+    path = tmp_path / "all.games"
+    write_pack(path, games)
+    again = read_pack(path)
+    for name in GameTable._fields:
+        wanted, got = getattr(games.table, name), getattr(again.table, name)
+        np.testing.assert_array_equal(wanted, got, err_msg=name)
+        assert wanted.dtype == got.dtype, name
+    assert again.rules == games.rules and again.sources == games.sources
+
+
+def test_the_command_packs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = write_lines(tmp_path / "g.sgf.bz2", PLAIN, ODD), tmp_path / "g.games"
+    assert run_command(["pack", str(source), "--out", str(target)]) == 0
+    assert "2 games, 9 moves" in capsys.readouterr().err and len(read_pack(target)) == 2
+    assert run_command(["pack", str(source), "--out", str(tmp_path / "g.zip")]) == 1
+    assert "ends in .games" in capsys.readouterr().err
+
+
+def test_a_game_is_on_one_side_however_often_it_stands_there(games: Games) -> None:
+    many = games.take(np.arange(400) % 4)
+    sides = many.split(0.5)
+    moves = [{tuple(side.record(i).moves) for i in range(len(side))} for side in sides]
+    assert not moves[0] & moves[1] and sum(map(len, sides)) == 400
+    assert len(games.split(0.0)[0]) == 4 and len(games.split(1.0)[1]) == 4
+
+
+def test_positions_are_what_the_engine_would_show_its_net(games: Games) -> None:
+    reader = PositionReader(games, "katago_v7")
+    plies = np.arange(6)
+    samples = reader.read(np.zeros(6, np.int64), plies, np.zeros(6, np.int64))
+    record = games.record(0)
+    owners = agreed_owners(record.position(), record.dead or ())
+    encoder = PositionEncoder()
+    for i in range(6):
+        position = record.position(i + 1)
+        spatial = np.zeros((PLANES, 5, 5), np.uint8)
+        features = np.zeros(FEATURES, np.float32)
+        encoder.encode(position, spatial, features)
+        np.testing.assert_array_equal(samples.spatial[i], spatial)
+        np.testing.assert_allclose(samples.features[i], features)
+        legal = {point_to_action(move, 5, 5) for move in position.legal_moves()}
+        assert set(np.flatnonzero(samples.legal[i])) == legal
+        is_black = position.to_play == BLACK
+        assert samples.outcome[i] == float(is_black)
+        assert samples.score[i] == (3.5 if is_black else -3.5)
+        mine = owners[position.points()].reshape(5, 5) == position.to_play
+        np.testing.assert_array_equal(samples.ownership[i] == 1, mine)
+    played = [point_to_action(move.point, 5, 5) for move in record.moves]
+    assert samples.action.tolist() == [*played, 25]  # the end counts as a pass
+
+
+@pytest.mark.parametrize("symmetry", range(8))
+def test_everything_of_a_sample_is_turned_alike(games: Games, symmetry: int) -> None:
+    reader = PositionReader(games, "gocnn8")
+    one = np.zeros(1, np.int64)
+    plain, turned = (reader.read(one, one + 2, one + s) for s in (0, symmetry))
+    marks = np.zeros(25)
+    marks[plain.action[0]] = 1
+    from gtp_engine.go.symmetry import transform
+
+    assert transform(marks.reshape(5, 5), symmetry).ravel().argmax() == turned.action[0]
+    np.testing.assert_array_equal(transform(plain.ownership[0], symmetry), turned.ownership[0])
+    np.testing.assert_array_equal(transform(plain.spatial[0], symmetry), turned.spatial[0])
+
+
+def test_whoever_moves_out_of_turn_is_to_move(games: Games) -> None:
+    reader = PositionReader(games, "dlgo1")
+    samples = reader.read(np.full(3, 2), np.arange(3), np.zeros(3, np.int64))
+    # White, White again, Black: own stones before each move.
+    assert samples.spatial[:, 0].sum((1, 2)).tolist() == [0, 1, 0]
+    assert samples.spatial[:, 1].sum((1, 2)).tolist() == [0, 0, 2]
+
+
+def test_streams_give_batches_of_one_size_and_only_what_is_asked_for(games: Games) -> None:
+    stream = PositionStream(games, "gocnn8", 200, seed=1, only_settled=True)
+    batches = [stream.draw() for _ in range(6)]
+    stream.close()
+    assert {batch.spatial.shape[1:] for batch in batches} == {(8, 5, 5)}
+    assert {int(game) for batch in batches for game in batch.game} == {0, 3}
+    stream = PositionStream(games, "alphago48", 200, seed=1, with_pass=False)
+    batch = stream.draw()
+    stream.close()
+    assert (batch.action < batch.legal.shape[1] - 1).all()
+    unknown = games.take(np.array([1]))
+    with pytest.raises(ValueError, match="final board"):
+        PositionStream(unknown, "gocnn8", 200, seed=1, only_settled=True)
