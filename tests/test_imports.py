@@ -141,9 +141,10 @@ def test_the_engine_never_imports_what_makes_its_nets() -> None:
     assert not wrong
 
 
-def test_only_the_plot_of_the_benchmark_wants_what_draws() -> None:
+def test_only_what_draws_pictures_wants_what_draws() -> None:
     importers = {entry for entry in IMPORTS if top_of(entry.target) == "matplotlib"}
-    assert {entry.importer for entry in importers} == {"gtp_engine.commands.benchmark_plot"}
+    drawing = {"gtp_engine.commands.benchmark_plot", "gtp_export.pictures"}
+    assert {entry.importer for entry in importers} == drawing
     assert all(entry.is_lazy for entry in importers)
 
 
