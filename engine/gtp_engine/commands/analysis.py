@@ -1,14 +1,13 @@
 """`gtp-engine analysis`: positions analysed for other programs, or game records into a file."""
 
 import argparse
-import os
 import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.frontends.analysis.overrides import (
     DEFAULT_VISITS,
@@ -20,9 +19,6 @@ from gtp_engine.frontends.analysis.overrides import (
 )
 from gtp_engine.play.settings import Settings
 
-if TYPE_CHECKING:
-    from gtp_engine.frontends.analysis.analyst import Analyst
-
 _OPTIONS = ("net", "human-profile", "device", "threads", "batch", "memory", "log", "seed")
 
 _EXAMPLES = """examples:
@@ -33,9 +29,6 @@ _EXAMPLES = """examples:
 
 _LOAD_AFTER = 0.1
 """Seconds after which the engine loads although nobody has asked for it."""
-
-_CLOSING_SECONDS = 0.2
-"""How long the engine may take to wind up before the process ends."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,14 +158,5 @@ def _converse(
     if not over.wait(_LOAD_AFTER):
         analyst.start()
         over.wait()
-    _leave(analyst)
+    end_process(analyst)
     return 0
-
-
-def _leave(analyst: "Analyst") -> None:
-    """End the process, whatever its threads are doing."""
-    closing = threading.Thread(target=analyst.close, daemon=True)
-    closing.start()
-    closing.join(_CLOSING_SECONDS)
-    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
-    os._exit(0)

@@ -83,7 +83,7 @@ def _measure(
     at_once: int | None,
 ) -> _Speed:
     """Analyse all positions and return how fast that went."""
-    pool = PositionPool(net, at_once=at_once, threads=settings.threads, batch=settings.batch)
+    pool = PositionPool.for_settings(net, settings, at_once)
     failures: list[Exception] = []
 
     def end(found: object) -> None:

@@ -19,7 +19,7 @@ from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.position_pool import PositionPool
-from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.play.settings import Settings
 
 INTERRUPTED_STATUS = 130
 """Exit status after Ctrl-C, as shells have it."""
@@ -89,11 +89,4 @@ def _open_pool(settings: Settings, at_once: int | None, say: Callable[[str], Non
     except EngineUnavailableError as error:
         raise UsageError(str(error)) from None
     assert loader.evaluator is not None
-    return PositionPool(
-        loader.evaluator,
-        at_once=at_once,
-        threads=settings.threads,
-        batch=settings.batch,
-        memory_mb=settings.memory or default_memory(),
-        seed=settings.seed or 0,
-    )
+    return PositionPool.for_settings(loader.evaluator, settings, at_once)

@@ -12,6 +12,7 @@ from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.play.settings import Settings
 
 if TYPE_CHECKING:
+    from gtp_engine.frontends.analysis.analyst import Analyst
     from gtp_engine.play.engine import Engine
 
 _EXAMPLES = """examples:
@@ -88,7 +89,7 @@ def _converse(settings: Settings) -> int:
     return 0
 
 
-def end_process(engine: "Engine") -> None:
+def end_process(engine: "Engine | Analyst") -> None:
     """End the process successfully, whatever its threads are doing."""
     closing = threading.Thread(target=engine.close, daemon=True)
     closing.start()

@@ -10,9 +10,11 @@ import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
+from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
@@ -141,6 +143,20 @@ class PositionPool:
         self._running: set[PositionJob] = set()
         self._n_threads = 0
         self._is_closed = False
+
+    @classmethod
+    def for_settings(
+        cls, evaluator: Evaluator, settings: Settings, at_once: int | None = None
+    ) -> Self:
+        """Return a pool with the threads, the memory and the seed that a user wants."""
+        return cls(
+            evaluator,
+            at_once=at_once,
+            threads=settings.threads,
+            batch=settings.batch,
+            memory_mb=settings.memory or default_memory(),
+            seed=settings.seed or 0,
+        )
 
     def submit(self, request: PositionRequest) -> PositionJob:
         """Put a request in line and return at once."""

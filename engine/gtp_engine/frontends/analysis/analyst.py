@@ -13,7 +13,7 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.play.loading import EngineUnavailableError, Loader
-from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.play.settings import Settings
 from gtp_engine.search.limits import ReportRequest
 
 if TYPE_CHECKING:
@@ -127,15 +127,7 @@ class Analyst:
     def _new_pool(self) -> "PositionPool":
         from gtp_engine.play.position_pool import PositionPool
 
-        settings = self._settings
-        return PositionPool(
-            self.evaluator(),
-            at_once=self._at_once,
-            threads=settings.threads,
-            batch=settings.batch,
-            memory_mb=settings.memory or default_memory(),
-            seed=settings.seed or 0,
-        )
+        return PositionPool.for_settings(self.evaluator(), self._settings, self._at_once)
 
     def _fail(self, error: Exception) -> None:
         """Answer whatever comes, and what has come, with why nothing can be analysed."""
