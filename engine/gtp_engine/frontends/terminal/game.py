@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gtp_engine import __version__
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
+from gtp_engine.frontends.terminal.game_file import GameFile
 from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving
 from gtp_engine.frontends.terminal.keys import explain, find_key
 from gtp_engine.frontends.terminal.reports import (
@@ -32,10 +33,9 @@ from gtp_engine.go.coords import (
     parse_vertex,
     row_col,
 )
-from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
+from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 from gtp_engine.go.scoring import format_result
-from gtp_engine.go.sgf import SgfError, format_sgf, load_sgf
-from gtp_engine.go.sgf_files import write_whole
+from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
@@ -94,8 +94,8 @@ class TerminalGame:
         self._view = View()
         self._message: list[str] = []
         self._result = ""
-        self._file: Path | None = None
-        self._on_file: tuple[list[Move], str] = ([], "")
+        me = f"gtp-engine {__version__}"
+        self._file = GameFile({c: "you" if c in colors else me for c in (BLACK, WHITE)})
         self._handlers: dict[str, Callable[[str], None]] = {
             "pass": lambda rest: self._play(PASS),
             "undo": self._undo,
@@ -171,7 +171,9 @@ class TerminalGame:
 
     def _leave(self, is_terminal_gone: bool) -> None:
         """Save what is not on file, and say where it is."""
-        said = self._save_if_needed() if self._engine.has_kernels else []
+        said = []
+        if self._engine.has_kernels:
+            said = self._file.save_changes(self._position, self._result)
         if is_terminal_gone:
             return
         try:
@@ -386,7 +388,7 @@ class TerminalGame:
             return
         if size is not None:
             width, height = int(size[1]), int(size[2] or size[1])
-        said = self._save_if_needed()
+        said = self._file.save_changes(self._position, self._result)
         try:
             self._engine.new_game(width, height)
         except SetupError as error:
@@ -398,8 +400,7 @@ class TerminalGame:
     def _begin(self) -> None:
         self._result = ""
         self._view = View()
-        self._file = None
-        self._on_file = (self._position.moves, "")
+        self._file.begin(self._position)
 
     def _quit(self, rest: str) -> None:
         raise Leaving
@@ -407,46 +408,13 @@ class TerminalGame:
     # Files ----------------------------------------------------------------------------------------
 
     def _save(self, rest: str) -> None:
-        path = Path(rest).expanduser() if rest else self._file or _new_file()
-        if path != self._file and path.exists():
-            self._message.append(f"{path} is there already; give another name.")
-            return
-        self._message.append(self._write(path))
-
-    def _write(self, path: Path) -> str:
-        """Write the game and return what to say about it."""
-        me = f"gtp-engine {__version__}"
-        names = {color: "you" if color in self._colors else me for color in (BLACK, WHITE)}
-        text = format_sgf(
-            self._position,
-            black_name=names[BLACK],
-            white_name=names[WHITE],
-            result=self._result,
-            date=time.strftime("%Y-%m-%d"),
-        )
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            return f"{path} cannot be written: {error.strerror}"
-        self._file = path
-        self._on_file = (self._position.moves, self._result)
-        return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
-
-    def _save_if_needed(self) -> list[str]:
-        """Save a game that is not on file, in the home folder if this one cannot be written."""
-        if (self._position.moves, self._result) == self._on_file:
-            return []
-        path = self._file or _new_file()
-        said = self._write(path)
-        if self._file != path:
-            said = self._write(Path.home() / path.name)
-        return [said]
+        self._message.append(self._file.save(self._position, self._result, rest))
 
     def _load_file(self, rest: str) -> None:
         if not rest:
             self._message.append("Which file? load FILE")
             return
-        said = self._save_if_needed()
+        said = self._file.save_changes(self._position, self._result)
         try:
             self._adopt(Path(rest).expanduser())
         except SgfError as error:
@@ -459,8 +427,3 @@ class TerminalGame:
         self._engine.adopt(record.position_under(self._engine.rules))
         self._begin()
         self._message.append(f"{path} goes on after move {self._position.ply}.")
-
-
-def _new_file() -> Path:
-    """Return a name in the present folder that no file has."""
-    return Path(time.strftime("gtp-engine-%Y%m%d-%H%M%S.sgf"))

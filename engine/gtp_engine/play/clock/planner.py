@@ -2,7 +2,7 @@
 
 What is left is shared among the moves expected, weighted by the phase of the game: the middle
 game decides most and gets most (Huang, Coulom, Lin 2010, "Time Management for Monte-Carlo Tree
-Search Applied to the Game of Go", section 3, found the same). From a bank that has to last, a
+Search Applied to the Game of Go", found the same). From a bank that has to last, a
 little is kept back for each move of a game that goes on for long, so that the flag never falls.
 
 A plan has two bounds. A search whose choice is clear ends at the soft one or, if nothing can

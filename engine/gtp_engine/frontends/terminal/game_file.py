@@ -1,0 +1,76 @@
+"""The file of the present game: where it is, and whether it holds the game as it stands."""
+
+import time
+from pathlib import Path
+
+from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.position import Move, Position
+from gtp_engine.go.sgf import format_sgf
+from gtp_engine.go.sgf_files import write_whole
+
+
+class GameFile:
+    """Writes one game after the other, and never over the file of another."""
+
+    def __init__(self, names: dict[int, str]) -> None:
+        """Begin without a file.
+
+        Args:
+            names: Who plays which colour.
+        """
+        self._names = names
+        self._path: Path | None = None
+        self._on_file: tuple[list[Move], str] = ([], "")
+
+    def begin(self, position: Position) -> None:
+        """Turn to a game that has not changed since it was begun or loaded."""
+        self._path = None
+        self._on_file = (position.moves, "")
+
+    def save(self, position: Position, result: str, name: str) -> str:
+        """Write the game and return what to say about it.
+
+        Args:
+            position: The game.
+            result: How it ended, as SGF has it; empty while it goes on.
+            name: The file; the game's own, or a new one, when empty.
+        """
+        path = Path(name).expanduser() if name else self._path or _new_path()
+        if path != self._path and path.exists():
+            return f"{path} is there already; give another name."
+        return self._write(position, result, path)
+
+    def save_changes(self, position: Position, result: str) -> list[str]:
+        """Save a game that is not on file as it stands, if need be in the home folder.
+
+        Returns:
+            What to say about it; nothing where nothing was to be done.
+        """
+        if (position.moves, result) == self._on_file:
+            return []
+        path = self._path or _new_path()
+        said = self._write(position, result, path)
+        if self._path != path:
+            said = self._write(position, result, Path.home() / path.name)
+        return [said]
+
+    def _write(self, position: Position, result: str, path: Path) -> str:
+        text = format_sgf(
+            position,
+            black_name=self._names[BLACK],
+            white_name=self._names[WHITE],
+            result=result,
+            date=time.strftime("%Y-%m-%d"),
+        )
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            return f"{path} cannot be written: {error.strerror}"
+        self._path = path
+        self._on_file = (position.moves, result)
+        return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
+
+
+def _new_path() -> Path:
+    """Return a name in the present folder that no file has."""
+    return Path(time.strftime("gtp-engine-%Y%m%d-%H%M%S.sgf"))
