@@ -81,7 +81,7 @@ def test_settled_points_come_last_without_a_policy(tmp_path: Path) -> None:
     raw = net.net.run(batch.spatial, batch.features)
     assert raw.ownership is not None and raw.policy is None
     raw.ownership[0, 2, 2] = 1.0
-    net._finish(batch, [0], raw)
+    net._finish(batch, np.arange(1), raw)
     assert prior_at(batch, "C1") == pytest.approx(
         prior_at(batch, "D1") * SETTLED_SHARE / (1 + SETTLED_SHARE), rel=1e-4
     )

@@ -91,24 +91,24 @@ def look_up(
     """
     n_missing = 0
     for slot in range(n):
-        key = uint64(batch.keys[slot, 0])
+        key = uint64(batch.slots[slot]["keys"][0])
         at = int64(cache.places[int64(key & uint64(cache.places.shape[0] - 1))]) - 1
         if (
             at < 0
             or cache.entries[at]["low"] != key
-            or cache.entries[at]["high"] != batch.keys[slot, 1]
+            or cache.entries[at]["high"] != batch.slots[slot]["keys"][1]
         ):
             missing[n_missing] = slot
             n_missing += 1
             continue
-        symmetry = batch.canonical[slot]
-        for i in range(batch.n_moves[slot]):
+        symmetry = batch.slots[slot]["canonical"]
+        for i in range(batch.slots[slot]["n_moves"]):
             code = int64(cache.policy[at, targets[symmetry, batch.moves[slot, i]]])
             batch.priors[slot, i] = coded_prior(code)
-        batch.value[slot] = cache.entries[at]["value"]
-        batch.no_result[slot] = cache.entries[at]["no_result"]
-        batch.lead[slot] = cache.entries[at]["lead"]
-        batch.stdev[slot] = cache.entries[at]["stdev"]
+        batch.slots[slot]["value"] = cache.entries[at]["value"]
+        batch.slots[slot]["no_result"] = cache.entries[at]["no_result"]
+        batch.slots[slot]["lead"] = cache.entries[at]["lead"]
+        batch.slots[slot]["stdev"] = cache.entries[at]["stdev"]
         for i in range(cache.ownership.shape[1]):
             owned = np.float32(cache.ownership[at, actions[symmetry, i]])
             batch.ownership[slot, i] = owned / np.float32(127.0)
@@ -135,18 +135,18 @@ def store(
     for slot in slots:
         at = cache.stored[0] % cache.entries.shape[0]
         cache.stored[0] += 1
-        key = uint64(batch.keys[slot, 0])
+        key = uint64(batch.slots[slot]["keys"][0])
         cache.places[int64(key & uint64(cache.places.shape[0] - 1))] = at + 1
         entry = cache.entries[at]
         entry["low"] = key
-        entry["high"] = batch.keys[slot, 1]
-        entry["value"] = batch.value[slot]
-        entry["no_result"] = batch.no_result[slot]
-        entry["lead"] = batch.lead[slot]
-        entry["stdev"] = batch.stdev[slot]
-        symmetry = batch.canonical[slot]
+        entry["high"] = batch.slots[slot]["keys"][1]
+        entry["value"] = batch.slots[slot]["value"]
+        entry["no_result"] = batch.slots[slot]["no_result"]
+        entry["lead"] = batch.slots[slot]["lead"]
+        entry["stdev"] = batch.slots[slot]["stdev"]
+        symmetry = batch.slots[slot]["canonical"]
         cache.policy[at, :] = 0
-        for i in range(batch.n_moves[slot]):
+        for i in range(batch.slots[slot]["n_moves"]):
             action = targets[symmetry, batch.moves[slot, i]]
             cache.policy[at, action] = prior_code(batch.priors[slot, i])
         for i in range(cache.ownership.shape[1]):

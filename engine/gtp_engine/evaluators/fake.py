@@ -22,14 +22,14 @@ def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags)
     turn = line.turns[ply]
     seed = mix(line.boards[ply]["hash"])
     seed = mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
-    batch.keys[slot, 0] = seed
+    batch.slots[slot]["keys"][0] = seed
 
 
 @kernel
 def _evaluate(batch: LeafBatch, n: int) -> None:
     for slot in range(n):
-        state = batch.keys[slot, 0]
-        n_moves = int64(batch.n_moves[slot])
+        state = batch.slots[slot]["keys"][0]
+        n_moves = int64(batch.slots[slot]["n_moves"])
         # Shares fall off like 1, 1/2, 1/4 ... with random ranks, over a floor, in units of
         # 2^-20; the pass takes what is left of 1, so that the sum is exact.
         left = int64(1) << _PRIOR_BITS
@@ -44,12 +44,12 @@ def _evaluate(batch: LeafBatch, n: int) -> None:
         state = mix(state)
         # An integer from -512 to 511, in 1/1024.
         draw = int64(state >> uint64(54)) - 512
-        batch.value[slot] = np.float32(draw) / np.float32(1024)
-        batch.lead[slot] = np.float32(draw // 64)
-        batch.stdev[slot] = np.float32(8)
-        batch.no_result[slot] = 0
+        batch.slots[slot]["value"] = np.float32(draw) / np.float32(1024)
+        batch.slots[slot]["lead"] = np.float32(draw // 64)
+        batch.slots[slot]["stdev"] = np.float32(8)
+        batch.slots[slot]["no_result"] = 0
         for point in range(batch.ownership.shape[1]):
-            batch.ownership[slot, point] = batch.value[slot]
+            batch.ownership[slot, point] = batch.slots[slot]["value"]
 
 
 class FakeEvaluator:

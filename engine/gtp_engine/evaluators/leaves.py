@@ -1,6 +1,6 @@
 """A batch of positions on their way through a net: what goes in, what comes out."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,45 +10,101 @@ from gtp_engine.go.jit import kernel
 from gtp_engine.go.line import Line, legal_points, white_komi
 from gtp_engine.go.rules import RuleFlags
 
+SLOT = np.dtype(
+    [
+        ("keys", np.uint64, (2,)),  # the evaluation is remembered under it; see `situation_keys`
+        ("optimism", np.float32),  # share of the optimistic policy
+        ("komi", np.float32),  # points that the mover has besides the board
+        ("value", np.float32),  # result: win minus loss, -1..1
+        ("no_result", np.float32),  # result: probability of no result
+        ("lead", np.float32),  # result: expected points ahead
+        ("stdev", np.float32),  # result: standard deviation of the final score, points
+        ("n_moves", np.int16),  # how many moves are legal
+        ("symmetry", np.int8),  # under which the net sees the position
+        ("canonical", np.int8),  # symmetry under which the evaluation is remembered
+        ("no_result_counts", np.uint8),  # whether the rules know games without result
+    ],
+    align=True,
+)
+
+Floats = npt.NDArray[np.float32]
+
 
 class LeafBatch(NamedTuple):
-    """Parallel arrays over B slots, for boards of one size with A points.
+    """Arrays over B slots, for boards of one size with A points.
 
-    Results speak for the player to move in the slot's position.
+    Results speak for the player to move in the slot's position. Kernels read the numbers of a
+    slot from its record, for every array handed to a kernel costs time; elsewhere each has a
+    name.
     """
 
     spatial: npt.NDArray[np.uint8]
     """[B, C, H, W] planes, symmetry applied."""
-    features: npt.NDArray[np.float32]
+    features: Floats
     """[B, G + M] globals, then the player profile of nets that take one."""
-    symmetry: npt.NDArray[np.int8]
-    """[B] the symmetry under which the net sees the position."""
-    keys: npt.NDArray[np.uint64]
-    """[B, 2] the key under which the evaluation is remembered; see `situation_keys`."""
-    canonical: npt.NDArray[np.int8]
-    """[B] the symmetry under which it is remembered."""
-    optimism: npt.NDArray[np.float32]
-    """[B] share of the optimistic policy."""
-    no_result_counts: npt.NDArray[np.uint8]
-    """[B] whether the rules know games without result."""
-    komi: npt.NDArray[np.float32]
-    """[B] points that the player to move has besides the board; negative for Black's komi."""
+    slots: npt.NDArray[Any]
+    """[B] of SLOT."""
     moves: npt.NDArray[np.int16]
     """[B, A + 1] legal moves, the pass last."""
-    n_moves: npt.NDArray[np.int16]
-    """[B] how many."""
-    priors: npt.NDArray[np.float32]
+    priors: Floats
     """[B, A + 1] result: the policy over `moves`; sums to 1."""
-    value: npt.NDArray[np.float32]
-    """[B] result: win minus loss, -1..1."""
-    no_result: npt.NDArray[np.float32]
-    """[B] result: probability of no result."""
-    lead: npt.NDArray[np.float32]
-    """[B] result: expected points ahead."""
-    stdev: npt.NDArray[np.float32]
-    """[B] result: standard deviation of the final score, points."""
-    ownership: npt.NDArray[np.float32]
+    ownership: Floats
     """[B, A] result: -1..1, row by row from the top; [B, 0] when the net has none."""
+
+    @property
+    def keys(self) -> npt.NDArray[np.uint64]:
+        """[B, 2] keys of the situations."""
+        return self.slots["keys"]
+
+    @property
+    def symmetry(self) -> npt.NDArray[np.int8]:
+        """[B] the symmetry under which the net sees the position."""
+        return self.slots["symmetry"]
+
+    @property
+    def canonical(self) -> npt.NDArray[np.int8]:
+        """[B] the symmetry under which the evaluation is remembered."""
+        return self.slots["canonical"]
+
+    @property
+    def optimism(self) -> Floats:
+        """[B] share of the optimistic policy."""
+        return self.slots["optimism"]
+
+    @property
+    def no_result_counts(self) -> npt.NDArray[np.uint8]:
+        """[B] whether the rules know games without result."""
+        return self.slots["no_result_counts"]
+
+    @property
+    def komi(self) -> Floats:
+        """[B] points that the player to move has besides the board; negative for Black's komi."""
+        return self.slots["komi"]
+
+    @property
+    def n_moves(self) -> npt.NDArray[np.int16]:
+        """[B] how many moves are legal."""
+        return self.slots["n_moves"]
+
+    @property
+    def value(self) -> Floats:
+        """[B] result: win minus loss, -1..1."""
+        return self.slots["value"]
+
+    @property
+    def no_result(self) -> Floats:
+        """[B] result: probability of no result."""
+        return self.slots["no_result"]
+
+    @property
+    def lead(self) -> Floats:
+        """[B] result: expected points ahead."""
+        return self.slots["lead"]
+
+    @property
+    def stdev(self) -> Floats:
+        """[B] result: standard deviation of the final score, points."""
+        return self.slots["stdev"]
 
 
 def new_leaf_batch(
@@ -59,19 +115,9 @@ def new_leaf_batch(
     return LeafBatch(
         spatial=np.zeros((slots, planes, height, width), np.uint8),
         features=np.zeros((slots, features), np.float32),
-        symmetry=np.zeros(slots, np.int8),
-        keys=np.zeros((slots, 2), np.uint64),
-        canonical=np.zeros(slots, np.int8),
-        optimism=np.zeros(slots, np.float32),
-        no_result_counts=np.zeros(slots, np.uint8),
-        komi=np.zeros(slots, np.float32),
+        slots=np.zeros(slots, SLOT),
         moves=np.zeros((slots, area + 1), np.int16),
-        n_moves=np.zeros(slots, np.int16),
         priors=np.zeros((slots, area + 1), np.float32),
-        value=np.zeros(slots, np.float32),
-        no_result=np.zeros(slots, np.float32),
-        lead=np.zeros(slots, np.float32),
-        stdev=np.zeros(slots, np.float32),
         ownership=np.zeros((slots, area if has_ownership else 0), np.float32),
     )
 
@@ -81,6 +127,6 @@ def list_moves(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFla
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(line, ply, rules, batch.moves[slot])
     batch.moves[slot, n] = PASS
-    batch.n_moves[slot] = n + 1
+    batch.slots[slot]["n_moves"] = n + 1
     komi = white_komi(line.turns[ply], rules)
-    batch.komi[slot] = komi if line.turns[ply]["to_play"] == WHITE else -komi
+    batch.slots[slot]["komi"] = komi if line.turns[ply]["to_play"] == WHITE else -komi

@@ -21,7 +21,7 @@ from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import LANES_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
     BY_RULES,
-    finish_slot,
+    finish_slots,
     knows_no_result,
     misshapen_output,
     output_arrays,
@@ -116,9 +116,10 @@ def _begin_slot(
 ) -> None:
     """Write everything into a slot but the inputs of the net; see `encode` and `write_key`."""
     list_moves(batch, slot, line, ply, rules)
-    batch.symmetry[slot] = symmetry
-    batch.optimism[slot] = optimism
-    batch.no_result_counts[slot] = knows_no_result(rules)
+    numbers = batch.slots[slot]
+    numbers["symmetry"] = symmetry
+    numbers["optimism"] = optimism
+    numbers["no_result_counts"] = knows_no_result(rules)
     write_key(batch, slot, line, ply, rules, targets, salt)
 
 
@@ -259,7 +260,7 @@ class NetEvaluator:
         height, width = batch.spatial.shape[2:]
         if not use_cache or not self._cache_bytes:
             raw = self.queue.evaluate(batch.spatial[:n], batch.features[:n])
-            self._finish(batch, list(range(n)), raw)
+            self._finish(batch, np.arange(n), raw)
             return
         cache = self._cache(width, height)
         tables = point_table(width, height), action_table(width, height)
@@ -272,23 +273,19 @@ class NetEvaluator:
         missing = found[:n_missing]
         rows = slice(n) if n_missing == n else missing
         raw = self.queue.evaluate(batch.spatial[rows], batch.features[rows])
-        self._finish(batch, missing.tolist(), raw)
+        self._finish(batch, missing, raw)
         with self._guard:
             store(cache, batch, missing, *tables)
 
-    def _finish(self, batch: LeafBatch, slots: list[int], raw: RawOutputs) -> None:
+    def _finish(self, batch: LeafBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
         wrong = misshapen_output(outputs, self.net.info, width * height)
         if wrong is not None:
             raise NetFileError(f"{self.net.path}: its output {wrong!r} has an unexpected shape")
         points, actions = point_table(width, height), action_table(width, height)
-        for row, slot in enumerate(slots):
-            symmetry = int(batch.symmetry[slot])
-            if not finish_slot(
-                outputs, row, self._layout, batch, slot, points[symmetry], actions[symmetry]
-            ):
-                raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
+        if not finish_slots(outputs, self._layout, batch, slots, points, actions):
+            raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
 
     def raw_evaluation(
         self,
@@ -315,7 +312,7 @@ class NetEvaluator:
         for slot, one in enumerate(shown):
             self._fill(batch, slot, position.line, position.ply, rules, one, share, options)
         raw = self.queue.evaluate(batch.spatial, batch.features)
-        self._finish(batch, list(range(len(shown))), raw)
+        self._finish(batch, np.arange(len(shown)), raw)
         actions = point_table(width, height)[0]
         policies = [prior_by_action(batch, i, actions, position.area) for i in range(len(shown))]
         policy = np.stack(policies).mean(axis=0)

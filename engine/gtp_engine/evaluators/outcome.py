@@ -169,9 +169,42 @@ def finish_slot(
         _win_by_score(batch, slot)
     for action in range(batch.ownership.shape[1]):
         batch.ownership[slot, action] = outputs.ownership[row, actions[action]]
-    last = int64(batch.n_moves[slot]) - 1
-    total = batch.priors[slot, last] + batch.value[slot] + batch.lead[slot] + batch.stdev[slot]
+    numbers = batch.slots[slot]
+    last = batch.priors[slot, int64(numbers["n_moves"]) - 1]
+    total = last + numbers["value"] + numbers["lead"] + numbers["stdev"]
     return bool(np.isfinite(total))
+
+
+@kernel
+def finish_slots(
+    outputs: OutputArrays,
+    layout: OutputLayout,
+    batch: LeafBatch,
+    slots: npt.NDArray[np.int64],
+    points: npt.NDArray[np.int16],
+    actions: npt.NDArray[np.int16],
+) -> bool:
+    """Write the results of some slots, the first from the first row of a run's outputs.
+
+    Args:
+        outputs: The run's outputs.
+        layout: What the columns mean.
+        batch: The batch; the slots' moves and symmetries are written.
+        slots: Which of its slots.
+        points: [8, points] `symmetry.point_table`.
+        actions: [8, A + 1] `symmetry.action_table`.
+
+    Returns:
+        Whether the results are finite; a search cannot go on from others.
+    """
+    for row in range(slots.shape[0]):
+        slot = slots[row]
+        symmetry = int64(batch.slots[slot]["symmetry"])
+        if not finish_slot(
+            outputs, int64(row), layout, batch, slot, points[symmetry], actions[symmetry]
+        ):
+            return False
+    return True
 
 
 @kernel
@@ -184,15 +217,15 @@ def _finish_policy(
     points: npt.NDArray[np.int16],
 ) -> None:
     """Mask, mix and normalise the policy over the slot's moves, the pass last."""
-    n = int64(batch.n_moves[slot])
+    n = int64(batch.slots[slot]["n_moves"])
     n_logits = n if layout.has_pass else n - 1
-    mixes = outputs.optimistic.shape[0] > 0 and batch.optimism[slot] != 0.0
+    mixes = outputs.optimistic.shape[0] > 0 and batch.slots[slot]["optimism"] != 0.0
     highest = np.float32(-np.inf)
     for i in range(n_logits):
         at = points[batch.moves[slot, i]]
         logit = outputs.policy[row, at]
         if mixes:
-            logit += (outputs.optimistic[row, at] - logit) * batch.optimism[slot]
+            logit += (outputs.optimistic[row, at] - logit) * batch.slots[slot]["optimism"]
         batch.priors[slot, i] = logit
         highest = max(highest, logit)
     total = np.float32(0.0)
@@ -212,16 +245,16 @@ def _finish_value(
     outputs: OutputArrays, row: int, layout: OutputLayout, batch: LeafBatch, slot: int
 ) -> float:
     """Write value and no result; return the share of no result that the score is reduced by."""
-    batch.value[slot] = 0.0
-    batch.no_result[slot] = 0.0
+    batch.slots[slot]["value"] = 0.0
+    batch.slots[slot]["no_result"] = 0.0
     if outputs.value.shape[0] == 0:
         return 0.0
     if not layout.is_win_loss:
-        batch.value[slot] = outputs.value[row, 0]
+        batch.slots[slot]["value"] = outputs.value[row, 0]
         return 0.0
     win, loss, none = outputs.value[row, 0], outputs.value[row, 1], outputs.value[row, 2]
     counts = layout.no_result == ALWAYS or (
-        layout.no_result == BY_RULES and batch.no_result_counts[slot]
+        layout.no_result == BY_RULES and batch.slots[slot]["no_result_counts"]
     )
     highest = max(win, loss)
     if counts:
@@ -230,8 +263,8 @@ def _finish_value(
     loss = np.exp(loss - highest)
     none = np.exp(none - highest) if counts else np.float32(0.0)
     total = win + loss + none
-    batch.value[slot] = (win - loss) / total
-    batch.no_result[slot] = none / total
+    batch.slots[slot]["value"] = (win - loss) / total
+    batch.slots[slot]["no_result"] = none / total
     return np.float64(none / total) if layout.no_result == BY_RULES else 0.0
 
 
@@ -245,19 +278,19 @@ def _finish_score(
     no_result: float,
 ) -> None:
     """Write lead and standard deviation; a game without result has the score zero."""
-    batch.lead[slot] = 0.0
-    batch.stdev[slot] = 0.0
+    batch.slots[slot]["lead"] = 0.0
+    batch.slots[slot]["stdev"] = 0.0
     counts = 1.0 - no_result
     mean = 0.0
     if layout.mean_column >= 0:
         mean = np.float64(outputs.score[row, layout.mean_column])
-        batch.lead[slot] = mean * counts
+        batch.slots[slot]["lead"] = mean * counts
     if layout.lead_column >= 0:
-        batch.lead[slot] = outputs.score[row, layout.lead_column] * counts
+        batch.slots[slot]["lead"] = outputs.score[row, layout.lead_column] * counts
     if layout.stdev_column >= 0:
         stdev = np.float64(outputs.score[row, layout.stdev_column])
         square = (mean * mean + stdev * stdev) * counts
-        batch.stdev[slot] = np.sqrt(max(0.0, square - (mean * counts) ** 2))
+        batch.slots[slot]["stdev"] = np.sqrt(max(0.0, square - (mean * counts) ** 2))
 
 
 # Heads that there are not -------------------------------------------------------------------------
@@ -276,7 +309,7 @@ def _prefer_open_points(
     A point that is x to -x likely one's own has the variance 1 - x^2. Without ownership all moves
     are alike.
     """
-    n = int64(batch.n_moves[slot])
+    n = int64(batch.slots[slot]["n_moves"])
     knows_owners = outputs.ownership.shape[0] > 0
     total = 0.0
     for i in range(n - 1):
@@ -295,28 +328,28 @@ def _prefer_open_points(
 @kernel
 def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: int) -> None:
     """Write lead and standard deviation for a net without a score, each point by itself."""
-    batch.lead[slot] = 0.0
-    batch.stdev[slot] = 0.0
+    batch.slots[slot]["lead"] = 0.0
+    batch.slots[slot]["stdev"] = 0.0
     if outputs.ownership.shape[0] == 0:
         return
-    lead = np.float64(batch.komi[slot])
+    lead = np.float64(batch.slots[slot]["komi"])
     variance = 0.0
     for point in range(outputs.ownership.shape[1]):
         owned = np.float64(outputs.ownership[row, point])
         lead += owned
         variance += max(0.0, 1.0 - owned * owned)
-    batch.lead[slot] = lead
-    batch.stdev[slot] = np.sqrt(variance)
+    batch.slots[slot]["lead"] = lead
+    batch.slots[slot]["stdev"] = np.sqrt(variance)
 
 
 @kernel
 def _win_by_score(batch: LeafBatch, slot: int) -> None:
     """Write the value for a net without one: win minus loss if the score is normally spread."""
-    lead = np.float64(batch.lead[slot])
-    stdev = np.float64(batch.stdev[slot])
+    lead = np.float64(batch.slots[slot]["lead"])
+    stdev = np.float64(batch.slots[slot]["stdev"])
     if stdev <= 0.0:
         stdev = SCORE_SPREAD * np.sqrt(batch.spatial.shape[2] * batch.spatial.shape[3])
-    batch.value[slot] = math.erf(lead / (stdev * np.sqrt(2.0)))
+    batch.slots[slot]["value"] = math.erf(lead / (stdev * np.sqrt(2.0)))
 
 
 def prior_by_action(

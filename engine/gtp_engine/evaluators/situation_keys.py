@@ -74,7 +74,7 @@ def _sum_board(
                 low += _COEFFICIENTS[_BANNED, targets[point], 0]
                 high += _COEFFICIENTS[_BANNED, targets[point], 1]
         return low, high
-    for i in range(batch.n_moves[slot]):
+    for i in range(batch.slots[slot]["n_moves"]):
         low += _COEFFICIENTS[_LISTED, targets[moves[i]], 0]
         high += _COEFFICIENTS[_LISTED, targets[moves[i]], 1]
     for point in range(board["n_points"]):
@@ -137,14 +137,14 @@ def write_key(
     board = line.boards[ply]
     turn = line.turns[ply]
     low, high = _sum_board(batch, slot, board, turn, targets[0])
-    batch.canonical[slot] = 0
+    batch.slots[slot]["canonical"] = 0
     n_stones = int64(board["width"]) * int64(board["height"]) - int64(board["n_empty"])
     if n_stones <= FEW_STONES and turn["phase"] == 0:
         for symmetry in range(1, targets.shape[0]):
             other_low, other_high = _sum_board(batch, slot, board, turn, targets[symmetry])
             if other_low < low:
                 low, high = other_low, other_high
-                batch.canonical[slot] = symmetry
-    rest = _rest(line, ply, rules, batch.optimism[slot], salt)
-    batch.keys[slot, 0] = mix(low ^ rest)
-    batch.keys[slot, 1] = mix(high + rest)
+                batch.slots[slot]["canonical"] = symmetry
+    rest = _rest(line, ply, rules, batch.slots[slot]["optimism"], salt)
+    batch.slots[slot]["keys"][0] = mix(low ^ rest)
+    batch.slots[slot]["keys"][1] = mix(high + rest)

@@ -153,15 +153,15 @@ def finish_leaves(tree: Tree, batch: LeafBatch, paths: Paths, n: int) -> None:
     for slot in range(n):
         path = paths[slot]
         node = int64(path["nodes"][path["length"] - 1])
-        expand(tree, node, batch.moves[slot], batch.priors[slot], int64(batch.n_moves[slot]))
+        numbers = batch.slots[slot]
+        expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))
         record = tree.nodes[node]
-        record["raw_value"] = batch.value[slot]
-        record["raw_lead"] = batch.lead[slot]
-        record["raw_stdev"] = batch.stdev[slot]
+        record["raw_value"] = numbers["value"]
+        record["raw_lead"] = numbers["lead"]
+        record["raw_stdev"] = numbers["stdev"]
         _keep_ownership(tree, node, batch.ownership[slot])
-        value = np.float64(batch.value[slot])
-        lead = np.float64(batch.lead[slot])
-        backup(tree, path, value, lead, np.float64(batch.stdev[slot]))
+        value, lead = np.float64(numbers["value"]), np.float64(numbers["lead"])
+        backup(tree, path, value, lead, np.float64(numbers["stdev"]))
 
 
 @inline_kernel
@@ -183,7 +183,7 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
     """
     kept = 0
     total = np.float32(0.0)
-    for i in range(batch.n_moves[slot]):
+    for i in range(batch.slots[slot]["n_moves"]):
         move = int64(batch.moves[slot, i])
         if not forbidden[move]:
             batch.moves[slot, kept] = move
@@ -195,7 +195,7 @@ def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
         batch.priors[slot, 0] = 1.0
         total = np.float32(1.0)
         kept = 1
-    batch.n_moves[slot] = kept
+    batch.slots[slot]["n_moves"] = kept
     for i in range(kept):
         batch.priors[slot, i] = batch.priors[slot, i] / total if total > 0.0 else 1.0 / kept
 
