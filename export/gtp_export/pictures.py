@@ -68,7 +68,9 @@ def draw_board(
     if policy is not None:
         for row, col in np.argwhere(policy >= SMALLEST_MARK):
             side = 0.48 * float(policy[row, col]) ** 0.5
-            axes.add_patch(_circle(col, row, max(side, 0.03), MARK_COLOR, MARK_COLOR))
+            mark = _circle(col, row, max(side, 0.03), MARK_COLOR, MARK_COLOR)
+            mark.set_zorder(4)  # above the owner's square
+            axes.add_patch(mark)
     drawing.savefig(path, dpi=110)
 
 

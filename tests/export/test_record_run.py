@@ -1,0 +1,120 @@
+"""The commands from game records to a described net, and what draws pictures."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
+from gtp_export.learning.training import TrainError  # noqa: E402
+
+# Black owns the left of a 4x4 board, White the right, in four orders of moves.
+GAME = (
+    "(;SZ[4]KM[0.5]RE[W+0.5]XD[];B[b{}];W[c{}];B[b{}];W[c{}];B[b{}];W[c{}];B[b{}];W[c{}];B[];W[])"
+)
+ORDERS = ("aabbccdd", "ddccbbaa", "bbaaddcc", "ccddaabb", "aaccbbdd", "ddaaccbb", "bbddccaa")
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.sgf"
+    path.write_text("\n".join(GAME.format(*order) for order in ORDERS))
+    return path
+
+
+def train(games: Path, out: Path, *more: str) -> int:
+    arguments = ["--games", str(games), "--valid", str(games), "--out", str(out)]
+    quick = ["--minutes", "0.05", "--batch-points", "320", "--positions", "20", "--device", "cpu"]
+    return run_command(["train", *arguments, *quick, *more])
+
+
+def test_the_command_trains_evaluates_and_describes(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert train(games, out, "--preset", "gocnn", "--name", "owner") == 0
+    assert f"wrote {out / 'owner.onnx'}" in capsys.readouterr().err
+    info = OnnxNet(out / "owner.onnx", "cpu").info
+    assert set(info.heads) == {"ownership"} and info.name == "owner"
+    facts = json.loads((out / "metrics.json").read_text())
+    assert facts["parity"]["ownership"] < 1e-3 and facts["learned_games"] == len(ORDERS)
+    assert "ownership end" in facts["figures"] and "top1 all" not in facts["figures"]
+    card = (out / "owner.md").read_text()
+    assert "gtp-export train --preset gocnn" in card and "the same on the final board" in card
+    # The same command again goes on from the checkpoint and puts the net there once more.
+    (out / "owner.onnx").unlink()
+    assert train(games, out, "--preset", "gocnn", "--name", "owner") == 0
+    assert (out / "owner.onnx").exists()
+    # Another architecture does not overwrite it.
+    assert train(games, out, "--preset", "gocnn-chain21", "--name", "owner") == 1
+    assert "another shape" in capsys.readouterr().err
+
+
+def test_one_size_presets_take_the_size_of_the_games(games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert train(games, out, "--preset", "agz-dual") == 0
+    info = OnnxNet(out / "agz-dual.onnx", "cpu").info
+    assert (info.board_min, info.board_max, info.square_only) == (4, 4, True)
+    figures = evaluate_net(out / "agz-dual.onnx", [games], 20, 4, seed=1)
+    assert {"top1 all", "winner all"} <= set(figures) and "score_error all" not in figures
+
+
+def test_mistakes_are_one_sentence(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more, words in (
+        (("--preset", "huge"), "unknown preset 'huge'"),
+        (("--preset", "tiny", "--freeze", "roof"), "no layers 'roof'"),
+        (("--preset", "tiny", "--minutes", "0"), "--minutes must be positive"),
+        (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
+    ):
+        assert train(games, tmp_path / "run", *more) == 1
+        error = capsys.readouterr().err
+        assert words in error and "Traceback" not in error
+    assert run_command(["train", "--preset", "list"]) == 0
+    assert "gocnn-chain" in capsys.readouterr().out
+
+
+def test_exhausted_memory_keeps_the_checkpoint(
+    games: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "run"
+    assert train(games, out, "--preset", "tiny") == 0
+    before = (out / "checkpoint.pt").read_bytes()
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("gtp_export.learning.training.Trainer.step", fail)
+    assert train(games, out, "--preset", "tiny") == 1
+    assert "memory is exhausted" in capsys.readouterr().err
+    assert (out / "checkpoint.pt").read_bytes() == before
+    assert issubclass(TrainError, ValueError)
+
+
+def test_pictures_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from gtp_export.pictures import draw_board, draw_by_move_number, draw_run
+
+    generator = np.random.default_rng(1)
+    grid = generator.integers(3, size=(5, 7)).astype(np.uint8)
+    owner = generator.uniform(-1, 1, (5, 7)).astype(np.float32)
+    policy = np.full((5, 7), np.nan, np.float32)
+    policy[2, 3] = 0.7
+    draw_board(tmp_path / "a.svg", grid, ownership_black=owner, policy=policy)
+    text = (tmp_path / "a.svg").read_text()
+    squares = 35
+    assert text.count("<path") > squares + int((grid > 0).sum())
+    stages = {f"top1 moves {n:03d}-{n + 19:03d}": Figure(0.4, 0.3, 0.5, 9, 3) for n in (1, 21)}
+    draw_by_move_number(tmp_path / "b.png", {"one": stages}, "top1", "moves")
+    entry = {"steps": 5, "losses": {"policy": 2.0}, "valid": {"policy": 2.5}}
+    draw_run(tmp_path / "c.png", [entry, entry | {"steps": 9}], ("policy", "value"))
+    assert all((tmp_path / name).read_bytes()[1:4] == b"PNG" for name in ("b.png", "c.png"))
