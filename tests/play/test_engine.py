@@ -23,9 +23,11 @@ from gtp_engine.play.clock.absolute import Absolute
 from gtp_engine.play.clock.byoyomi import Byoyomi
 from gtp_engine.play.clock.time_system import PlayerTime
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.levels import highest_level, load_levels
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
 from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.params import SearchParams
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 PATIENCE = 30.0
@@ -503,3 +505,26 @@ def test_a_loaded_net_is_announced_once() -> None:
     made.load()
     made.wait_ready()
     assert len(said) == 1 and said[0].startswith("net tiny (")
+
+
+def test_a_level_searches_briefly_and_leaves_the_search_as_it_was() -> None:
+    made = engine(level=1, playouts=400, size=(5, 5), seed=1)
+    for color in (BLACK, WHITE, BLACK):
+        decision = made.genmove(color)
+        assert decision.point is not None and decision.analysis is not None
+        assert decision.analysis.playouts <= load_levels()[0].playouts
+    assert made.search.params == made.search_params == SearchParams()
+    # The highest level is the net's best.
+    best = engine(level=highest_level(), playouts=60, size=(5, 5)).genmove(BLACK)
+    assert best.analysis is not None and best.analysis.playouts == 60
+
+
+def test_nobody_resigns_in_the_opening_of_a_handicap_game() -> None:
+    # Every move leads to a position that the opponent likes.
+    made = engine(FlatEvaluator(value=0.95), playouts=4, size=(9, 9), resign_turns=1)
+    for vertex in ("C3", "G7", "C7"):
+        made.play(BLACK, parse_vertex(vertex, 9, 9))
+    assert made.position.handicap == 3
+    while made.position.ply < 2 * 81 // 5:
+        assert made.genmove(made.position.to_play).point is not None
+    assert made.genmove(made.position.to_play).point is None
