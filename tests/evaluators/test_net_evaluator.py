@@ -255,7 +255,8 @@ def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
     assert threads >= 1 and batch == 1
     gpu = odd()
     gpu.net = SimpleNamespace(device="cuda")  # type: ignore[assignment]
-    assert gpu.suggest(None, None) == (3, 32) and gpu.suggest(1, None) == (1, 32)
+    gpu.lanes, gpu.gpu_batch = 6, 64
+    assert gpu.suggest(None, None) == (6, 64) and gpu.suggest(1, None) == (1, 64)
 
 
 def test_opening_by_file(tmp_path: Path) -> None:
