@@ -255,13 +255,17 @@ def test_named_time_settings_without_sense(text: str, complaint: str) -> None:
     "text, known, command",
     [
         ("none", "", "time_settings 0 1 0"),
-        ("absolute 60.5", "", "time_settings 60.5 0 0"),
+        ("absolute 60.5", "kata-time_settings", "time_settings 60.5 0 0"),
+        ("absolute 60.5", "", "time_settings 60 0 0"),
+        ("canadian 0 0.5 5", "", "time_settings 0 1 5"),
         ("canadian 60 30 5", "kata-time_settings", "time_settings 60 30 5"),
         ("simple 5", "", "time_settings 0 5 1"),
+        ("byoyomi 60 2.5 5", "kata-time_settings", "kata-time_settings byoyomi 60 2.5 5"),
         ("byoyomi 60 30 5", "kgs-time_settings", "kgs-time_settings byoyomi 60 30 5"),
         ("byoyomi 60 30 5", "", "time_settings 180 30 1"),
         ("fischer 60 10", "kata-time_settings", "kata-time_settings fischer-capped 60 10 -1 -1"),
         ("fischer-capped 60 10 90 -1", "", "time_settings 50 10 1"),
+        ("fischer 8 1.5", "", "time_settings 6 1 1"),
     ],
 )
 def test_clocks_are_told_to_engines_as_they_understand(text: str, known: str, command: str) -> None:

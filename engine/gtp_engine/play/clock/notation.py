@@ -93,30 +93,40 @@ def settings_command(system: TimeSystem, knows: Callable[[str], bool]) -> str:
 
     To engines that know nothing but `time_settings`, the periods of byoyomi before the last one
     are main time, and so is what is left of Fischer's after an increment, as overtime of one move.
+    They are told whole seconds, no more than there are: GTP has no others.
 
     Args:
         system: How time is counted.
         knows: Whether the engine has a command.
     """
+    is_exact = knows("kata-time_settings")
     match system:
         case Absolute(main):
-            return f"time_settings {main:g} 0 0"
+            return _time_settings(main, 0.0, 0, is_exact)
         case Canadian(main, period, stones):
-            return f"time_settings {main:g} {period:g} {stones}"
+            return _time_settings(main, period, stones, is_exact)
         case Simple(period):
-            return f"time_settings 0 {period:g} 1"
+            return _time_settings(0.0, period, 1, is_exact)
         case Byoyomi(main, period, periods):
+            if is_exact:
+                return f"kata-time_settings byoyomi {main:g} {period:g} {periods}"
             if knows("kgs-time_settings"):
-                return f"kgs-time_settings byoyomi {main:g} {period:g} {periods}"
-            return f"time_settings {main + (periods - 1) * period:g} {period:g} 1"
+                return f"kgs-time_settings byoyomi {int(main)} {max(1, int(period))} {periods}"
+            return _time_settings(main + (periods - 1) * period, period, 1, is_exact)
         case Fischer(main, increment, limit, longest_move):
-            if knows("kata-time_settings"):
+            if is_exact:
                 bounds = [-1 if bound == math.inf else bound for bound in (limit, longest_move)]
                 numbers = " ".join(f"{number:g}" for number in (main, increment, *bounds))
                 return f"kata-time_settings fischer-capped {numbers}"
-            return f"time_settings {max(0.0, main - increment):g} {increment:g} 1"
+            return _time_settings(max(0.0, main - increment), increment, 1, is_exact)
         case _:
             return "time_settings 0 1 0"
+
+
+def _time_settings(main: float, period: float, stones: int, is_exact: bool) -> str:
+    if not is_exact:
+        main, period = int(main), max(1, int(period)) if period else 0
+    return f"time_settings {main:g} {period:g} {stones}"
 
 
 def _fischer(numbers: Sequence[float], names: Sequence[str]) -> Fischer:
