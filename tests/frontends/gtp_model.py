@@ -183,6 +183,8 @@ class GtpModel:
         is_simple = name in [each.replace("-", "") for each in SIMPLE_KO]
         assert is_simple or name in [each.replace("-", "") for each in POSITIONAL_KO], words
         self.ko = "simple" if is_simple else "positional"
+        # Copies, since a line that is only judged must leave the games as they are.
+        self.plies = [game.copy() for game in self.plies]
         for game in self.plies:
             game.ko = self.ko
 

@@ -26,6 +26,12 @@ def expects(model: GtpModel, line: str) -> bool | None:
     return expected.must_succeed
 
 
+def test_judging_changes_nothing() -> None:
+    model = GtpModel()
+    assert model.expect(b"kata-set-rules japanese") is not None
+    assert model.game.ko == "positional"
+
+
 def test_the_model_itself() -> None:
     model = GtpModel()
     assert expects(model, "boardsize 3 2") and (model.width, model.height) == (3, 2)
