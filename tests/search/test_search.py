@@ -1,5 +1,8 @@
 """Whole searches with one thread: limits, reuse, ends of games, bans, restrictions, symmetry."""
 
+import gc
+import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -59,6 +62,24 @@ def searched(position: Position, playouts: int) -> Search:
 
 def child_of(search: Search, move: int) -> int:
     return next(child for at, child, _ in children_of(search.tree, search.root) if at == move)
+
+
+# Memory ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_cycle_collector() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_cycle_collector")
+def test_a_search_that_nobody_uses_any_more_is_freed_at_once() -> None:
+    search = searched(Position(5), playouts=20)
+    remembered = weakref.ref(search)
+    del search
+    assert remembered() is None
 
 
 # Limits ------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ Only descents and back-ups hold the tree's lock; replaying moves, encoding and e
 outside it, on arrays that belong to the worker.
 """
 
+import weakref
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,9 @@ class Worker:
     """The arrays of one searching thread."""
 
     def __init__(self, search: "Search", slots: int, seed: int) -> None:
-        self._search = search
+        # A worker must not keep its search: freed only by the cycle collector, which does not know
+        # how large arrays are, trees that nobody uses any more would pile up.
+        self._search: Search = weakref.proxy(search)
         self._slots = slots
         self._seed = seed
         self._paths = np.zeros(slots, PATH)
