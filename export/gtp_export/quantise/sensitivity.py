@@ -17,6 +17,9 @@ from gtp_export.quantise.speed import measured_sizes, open_cpu, speeds
 MARGIN = 0.8
 """A mixture is chosen to stay this far inside its bounds, for other positions are harder."""
 
+NEGLIGIBLE = 0.001
+"""A group with a smaller share of the multiplications saves no time that could be measured."""
+
 
 @dataclass(frozen=True)
 class GroupEffect:
@@ -109,8 +112,9 @@ def mixed_precision(
 ) -> frozenset[str]:
     """Return the layers to put in int8 so that the net keeps to its bounds and loses little speed.
 
-    All layers at first; as long as the bounds do not hold with a margin, the group goes back to
-    fp32 that costs most accuracy for the time it saves.
+    All layers at first, but for groups that would cost accuracy and save no time; as long as the
+    bounds do not hold with a margin, the group goes back to fp32 that costs most accuracy for the
+    time it saves.
     """
     table = measure_sensitivity(laboratory, weight_bits)
     say(table.text())
@@ -119,8 +123,10 @@ def mixed_precision(
         1.0 - (1.0 - bounds.min_top1) * MARGIN,
         bounds.max_win_error * MARGIN,
     )
-    order = sorted(table.groups, key=_price, reverse=True)
-    chosen = {layer.name for layer in laboratory.layers}
+    worth = [effect for effect in table.groups if effect.multiplications >= NEGLIGIBLE]
+    order = sorted(worth, key=_price, reverse=True)
+    kept = {effect.group for effect in worth}
+    chosen = {layer.name for layer in laboratory.layers if layer.group in kept}
     for effect in order:
         settings = Int8Settings(frozenset(chosen), weight_bits=weight_bits)
         broken = strict.broken(_judge(laboratory, settings))
