@@ -1,16 +1,14 @@
 """Dead stones, seki, territory and the count, on diagrams."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from tests.go.diagrams import position_of, rows_of
-from tests.search.scripted import FlatEvaluator
+from tests.search.scripted import FlatEvaluator, Verdict
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
-from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
 from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive
@@ -270,31 +268,6 @@ def test_the_turn_and_the_moves_before_do_not_matter() -> None:
     assert np.array_equal(bare.grid(), position.grid())
 
 
-class Oracle(FlatEvaluator):
-    """Says who wins: White, wherever the komi lets the group in the corner live or die."""
-
-    has_ownership = True
-
-    def __init__(self, winner: int) -> None:
-        """Let a player win every fight."""
-        super().__init__()
-        self.winner = winner
-        self._to_play: dict[tuple[int, int], int] = {}
-
-    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
-        """Remember who is to move."""
-        super().encode(batch, slot, line, ply, *rest)
-        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
-
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
-        """Fill in the value; of the ownership nothing is known."""
-        super().evaluate(batch, n, use_cache=use_cache)
-        for slot in range(n):
-            is_winner = self._to_play[id(batch.spatial), slot] == self.winner
-            batch.value[slot] = 0.95 if is_winner else -0.95
-            batch.ownership[slot] = 0.0
-
-
 FIGHT = """
     . . . X . O .
     O O O X . O .
@@ -309,7 +282,7 @@ FIGHT = """
 @pytest.mark.parametrize("winner", [BLACK, WHITE])
 def test_a_group_in_doubt_is_read_out(winner: int) -> None:
     position = position_of(FIGHT, AREA)
-    fights = read_fights(Oracle(winner), position, explain(position, np.zeros((7, 7), np.float32)))
+    fights = read_fights(Verdict(winner), position, explain(position, np.zeros((7, 7), np.float32)))
     assert fights and all(fight.at_stake >= 8 for fight in fights)
     for fight in fights:
         assert fight.is_dead == (fight.group[0].color != winner)

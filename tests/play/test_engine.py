@@ -4,19 +4,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator
+from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator, Verdict
 from tests.search.trees import assert_sound
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.handicap import HandicapError
-from gtp_engine.go.line import Line
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.clock.absolute import Absolute
@@ -267,29 +264,6 @@ def test_memory_is_shared_by_tree_and_cache() -> None:
 
 
 # Resigning ---------------------------------------------------------------------------------------
-
-
-class Verdict(FlatEvaluator):
-    """Calls every position won for one colour."""
-
-    def __init__(self, winner: int) -> None:
-        """Say who wins."""
-        super().__init__()
-        self.winner = winner
-        self._to_play: dict[tuple[int, int], int] = {}
-
-    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
-        """Remember who is to move."""
-        super().encode(batch, slot, line, ply, *rest)
-        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
-
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
-        """Fill in 0.95 for the winner, without any opinion on points."""
-        super().evaluate(batch, n, use_cache=use_cache)
-        for slot in range(n):
-            is_winner = self._to_play[id(batch.spatial), slot] == self.winner
-            batch.value[slot] = 0.95 if is_winner else -0.95
-            batch.ownership[slot] = 0.0
 
 
 def test_a_hopeless_game_is_resigned_after_some_turns() -> None:

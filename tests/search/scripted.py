@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -138,3 +139,26 @@ class MirrorEvaluator(FakeEvaluator):
             )
             batch.lead[slot] = 0.0
             batch.stdev[slot] = 0.0
+
+
+class Verdict(FlatEvaluator):
+    """Calls every position won for one colour."""
+
+    def __init__(self, winner: int) -> None:
+        """Say who wins."""
+        super().__init__()
+        self.winner = winner
+        self._to_play: dict[tuple[int, int], int] = {}
+
+    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+        """Remember who is to move."""
+        super().encode(batch, slot, line, ply, *rest)
+        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in 0.95 for the winner, without any opinion on points."""
+        super().evaluate(batch, n, use_cache=use_cache)
+        for slot in range(n):
+            is_winner = self._to_play[id(batch.spatial), slot] == self.winner
+            batch.value[slot] = 0.95 if is_winner else -0.95
+            batch.ownership[slot] = 0.0
