@@ -6,6 +6,7 @@ from torch.nn import functional
 from gtp_export.architectures.dual import DualShape
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
+from gtp_export.learning.starting_weights import draw_residual_weights
 
 
 class DualBlock(nn.Module):
@@ -44,11 +45,7 @@ class DualNet(nn.Module):
         self.value_hidden = nn.Linear(area, shape.value_hidden, bias=False)
         self.value_hidden_norm = RunningNorm(shape.value_hidden)
         self.value_out = nn.Linear(shape.value_hidden, 1)
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1:
-                nn.init.kaiming_normal_(parameter, nonlinearity="relu")
-            if name.endswith("norm2.weight"):
-                nn.init.constant_(parameter, 0.5)  # blocks start close to the identity
+        draw_residual_weights(self)
 
     def forward(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate [B, P, H, W] planes (any number type); there are no globals."""

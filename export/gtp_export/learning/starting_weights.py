@@ -1,4 +1,4 @@
-"""Begin with the weights of a finished net, and keep some of them as they are."""
+"""Begin with random weights, or with those of a finished net and keep some of them as they are."""
 
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,19 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_export.architectures.shape import NORM_EPSILON
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm
+
+
+def draw_residual_weights(net: nn.Module) -> None:
+    """Draw the weights of a residual net whose blocks end in a norm called `norm2`.
+
+    As in He et al. 2015, "Delving Deep into Rectifiers", equation 10; blocks start close to the
+    identity.
+    """
+    for name, parameter in net.named_parameters():
+        if parameter.dim() > 1:
+            nn.init.kaiming_normal_(parameter, nonlinearity="relu")
+        if name.endswith("norm2.weight"):
+            nn.init.constant_(parameter, 0.5)
 
 
 def load_weights(net: nn.Module, path: Path, batch: Batch) -> None:

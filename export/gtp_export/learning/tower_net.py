@@ -20,6 +20,7 @@ from gtp_export.architectures.tower import (
 )
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
+from gtp_export.learning.starting_weights import draw_residual_weights
 
 
 def size_offset(tensor: Tensor) -> float:
@@ -141,11 +142,7 @@ class Tower(nn.Module):
         )
         self.policy = PolicyHead(shape.channels, shape.head_channels)
         self.value = ValueHead(shape.channels, shape.head_channels, shape.value_hidden)
-        for name, parameter in self.named_parameters():
-            if parameter.dim() > 1:
-                nn.init.kaiming_normal_(parameter, nonlinearity="relu")
-            if name.endswith("norm2.weight"):
-                nn.init.constant_(parameter, 0.5)  # blocks start close to the identity
+        draw_residual_weights(self)
 
     def forward(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate [B, P, H, W] planes (any number type) and [B, G] globals."""
