@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.go import jit
 from gtp_engine.play.settings import Settings
 from gtp_engine.play.warmup import compile_outputs, compile_search, precompile, start_children
 
@@ -31,7 +32,12 @@ def test_a_child_without_a_net_ends_by_itself(tmp_path: Path) -> None:
         child.wait(timeout=600)
 
 
-def test_everything_can_be_compiled_beforehand() -> None:
+def test_everything_can_be_compiled_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
+    assert not jit.cache_is_warm()
     said: list[str] = []
     precompile(Settings(net=TINY_NET, device="cpu"), said.append)
     assert len(said) == 1 and said[0].startswith("net tiny ")
+    assert jit.cache_is_warm()

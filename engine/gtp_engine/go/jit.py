@@ -6,6 +6,7 @@ named by a hash of every source file of this package and of the versions in play
 numba is imported. Where no such folder can be written, kernels compile anew in each process.
 """
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -83,9 +84,24 @@ JIT_ENABLED = not numba.config.DISABLE_JIT
 _OPTIONS = {"cache": CACHE_FOLDER is not None, "no_cfunc_wrapper": True}
 
 
+WARM_MARK = "complete"
+"""Name of the file in the cache folder that says that a start once went all the way."""
+
+
 def cache_is_warm() -> bool:
-    """Whether there are compiled kernels to load, left by this process or an earlier one."""
-    return CACHE_FOLDER is not None and any(CACHE_FOLDER.rglob("*.nbi"))
+    """Whether the kernels that a game needs are there to be loaded.
+
+    Some of them may be there without: other commands compile what they need, and a first start
+    may have been killed half-way.
+    """
+    return CACHE_FOLDER is not None and (CACHE_FOLDER / WARM_MARK).exists()
+
+
+def mark_cache_warm() -> None:
+    """Remember that all kernels that a game needs are in the cache folder, if there is one."""
+    if CACHE_FOLDER is not None:
+        with contextlib.suppress(OSError):
+            (CACHE_FOLDER / WARM_MARK).touch()
 
 
 def _interpreted(function: Callable[..., Result]) -> Callable[..., Result]:

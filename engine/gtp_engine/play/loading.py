@@ -60,6 +60,7 @@ class Loader:
         self._kernels_error: str | None = None
         self._net_error: str | None = None
         self._compilers: list[subprocess.Popen[bytes]] = []
+        self._is_first_start = False
         self._is_started = False
         self._guard = threading.Lock()
 
@@ -128,6 +129,7 @@ class Loader:
             kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
             self.progress = f"compiling the kernels ({kept}, about half a minute)"
             if jit.CACHE_FOLDER is not None and self.evaluator is None:
+                self._is_first_start = True
                 self._start_compilers()
         import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
 
@@ -144,6 +146,10 @@ class Loader:
                 self.evaluator = self._open_net()
             self.search = self._new_search(self.evaluator)
             self.step_seconds = self._measure(self.evaluator)
+            if self._is_first_start:
+                from gtp_engine.go.jit import mark_cache_warm
+
+                mark_cache_warm()
             self._tune(self.evaluator)
         except (NetFileError, OSError) as error:
             self._net_error = str(error)
