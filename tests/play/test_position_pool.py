@@ -1,23 +1,26 @@
 """Many positions at once: the same answers as one by one, in order of urgency, and endings."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.position import Position
 from gtp_engine.play.position_pool import PositionPool, PositionRequest, share_out
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.signature import random_position
 
 POSITIONS = [random_position(5, 5, "chinese-ogs", seed, seed=seed) for seed in range(20)]
 
 
-def analyse(pool: PositionPool, positions: list[Position], visits: int = 30) -> list[object]:
-    found: dict[int, object] = {}
+def submit(
+    pool: PositionPool, positions: list[Position], found: dict[int, object], visits: int = 30
+) -> None:
     for number, position in enumerate(positions):
         pool.submit(
             PositionRequest(
@@ -26,12 +29,18 @@ def analyse(pool: PositionPool, positions: list[Position], visits: int = 30) -> 
                 limits=Limits(visits=visits),
             )
         )
+
+
+def analyse(pool: PositionPool, positions: list[Position]) -> list[object]:
+    found: dict[int, object] = {}
+    submit(pool, positions, found)
     pool.wait()
     return [found[number] for number in range(len(positions))]
 
 
-def test_positions_do_not_disturb_each_other() -> None:
-    pool = PositionPool(FakeEvaluator(), at_once=8, seed=3)
+@pytest.mark.parametrize("at_once", [2, 8, None])
+def test_positions_do_not_disturb_each_other(at_once: int | None) -> None:
+    pool = PositionPool(FakeEvaluator(), at_once=at_once, seed=3)
     together = analyse(pool, POSITIONS)
     pool.close()
     for position, found in zip(POSITIONS, together, strict=True):
@@ -39,9 +48,75 @@ def test_positions_do_not_disturb_each_other() -> None:
         search.set_position(position)
         alone = search.run(Limits(visits=30))
         assert isinstance(found, Analysis)
-        assert [(m.point, m.visits) for m in found.moves] == [
-            (m.point, m.visits) for m in alone.moves
-        ]
+        assert replace(found, elapsed=0.0) == replace(alone, elapsed=0.0)
+
+
+def test_a_thread_evaluates_its_positions_together() -> None:
+    sizes: list[int] = []
+
+    class Counting(FakeEvaluator):
+        def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+            sizes.append(n)
+            super().evaluate(batch, n, use_cache=use_cache)
+
+    hold = threading.Event()
+
+    def held() -> Position:
+        hold.wait(60)
+        return POSITIONS[0]
+
+    pool = PositionPool(Counting())
+    pool.submit(PositionRequest(held, lambda found: None, Limits(visits=1)))
+    found: dict[int, object] = {}
+    submit(pool, POSITIONS[:16], found)
+    hold.set()
+    pool.wait()
+    pool.close()
+    assert sum(isinstance(one, Analysis) for one in found.values()) == 16
+    assert max(sizes) == 8 == pool.at_once
+
+
+def test_what_is_urgent_goes_before_what_has_begun() -> None:
+    ended: list[str] = []
+    pool = PositionPool(FakeEvaluator(), at_once=2)
+    has_begun = threading.Event()
+
+    def position() -> Position:
+        has_begun.set()
+        return POSITIONS[1]
+
+    slow = PositionRequest(position, lambda found: ended.append("slow"), Limits())
+    job = pool.submit(slow)
+    assert has_begun.wait(60)
+    urgent_ended = threading.Event()
+
+    def end(found: object) -> None:
+        assert isinstance(found, Analysis) and found.visits == 40
+        ended.append("urgent")
+        urgent_ended.set()
+
+    pool.submit(PositionRequest(lambda: POSITIONS[2], end, Limits(visits=40), priority=1))
+    assert urgent_ended.wait(60)
+    job.stop()
+    pool.wait()
+    pool.close()
+    assert ended == ["urgent", "slow"]
+
+
+def test_one_that_is_stopped_ends_with_what_it_has_beside_others() -> None:
+    found: list[object] = []
+    heard = threading.Event()
+    report = ReportRequest(interval=0.0, callback=lambda _: heard.set())
+    pool = PositionPool(FakeEvaluator(), at_once=4)
+    job = pool.submit(PositionRequest(lambda: POSITIONS[5], found.append, Limits(), report=report))
+    others = threading.Thread(target=lambda: (heard.wait(60), job.stop()))
+    others.start()
+    assert all(
+        isinstance(one, Analysis) and one.visits == 30 for one in analyse(pool, POSITIONS[:6])
+    )
+    others.join()
+    pool.close()
+    assert len(found) == 1 and isinstance(found[0], Analysis) and found[0].visits > 1
 
 
 def test_an_error_concerns_its_position_alone() -> None:
@@ -82,3 +157,15 @@ def test_closing_stops_what_runs_and_drops_what_waits() -> None:
 def test_the_machine_is_shared_out(among: int, share: tuple[int, int]) -> None:
     """Three threads of 32 leaves each suit the device: all searches together keep to that."""
     assert share_out(3, 32, among) == share
+
+
+@pytest.mark.parametrize(
+    ("threads", "batch", "at_once"), [(1, 1, 8), (2, 1, 16), (2, 3, 4), (4, 32, 16)]
+)
+def test_a_thread_fills_a_batch_from_as_many_positions_as_that_needs(
+    threads: int, batch: int, at_once: int
+) -> None:
+    """Two threads of one leaf each take eight positions; four of 32 make sixteen of eight."""
+    pool = PositionPool(FakeEvaluator(), threads=threads, batch=batch)
+    assert pool.at_once == at_once
+    pool.close()

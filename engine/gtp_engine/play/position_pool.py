@@ -1,8 +1,9 @@
-"""Many positions at once: threads with a search each, whose leaves share one evaluation queue.
+"""Many positions at once: threads with several searches each, stepped together.
 
 Positions wait by priority. A position that is alone gets all the threads and batches that suit
 the device; the more there are, the fewer each one gets: leaves of different trees are in no doubt
-about each other, so that no playout is wasted, and the queue makes the batches out of them.
+about each other, so that no playout is wasted. A thread evaluates the leaves of its searches
+together, and the queue in front of the net merges what the threads ask.
 """
 
 import heapq
@@ -17,15 +18,13 @@ from gtp_engine.go.position import Position
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.lockstep import Lockstep
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 
-LEAVES_A_POSITION = 8
-"""Leaves in flight that a position gets before another one is taken up beside it, where a device
-wants many. On two cores the 2 x 1 leaves that suit them make one position a core: measured on 100
-positions of 9x9 with 50 visits, that gives 1.26 times the visits a second of one position on both
-cores, where 4, 8 and 16 positions give 1.2, 0.8 and 0.65, as threads beyond the cores only take
-the interpreter from each other."""
+LEAVES_A_STEP = 8
+"""Leaves that a thread evaluates at once, taken from as many positions as that needs. What is paid
+once a batch, in Python and in the runtime, is paid for all of them."""
 
 LEAST_MEMORY_MB = 16
 """Room for a tree, however many there are."""
@@ -80,36 +79,48 @@ class PositionJob:
         if is_dropped:
             self.request.on_end(None)
 
-    def run(self, make_search: Callable[[], Search]) -> None:
-        """Search and tell the request what was found."""
+    def begin(self, make_search: Callable[[], Search]) -> Search | None:
+        """Begin to search; None if there is nothing to do, which the request knows then."""
         with self._guard:
             if self._is_stopped:
-                return
+                return None
             self._has_begun = True
-        found: Analysis | Exception
-        try:
-            found = self._run(make_search())
-        except Exception as error:
-            found = error
-        self.request.on_end(found)
-
-    def _run(self, search: Search) -> Analysis:
         request = self.request
-        search.params = request.params
-        search.set_position(request.position(), avoid=request.report.avoid)
+        try:
+            search = make_search()
+            search.params = request.params
+            search.set_position(request.position(), avoid=request.report.avoid)
+            search.begin(request.limits, request.report)
+        except Exception as error:
+            request.on_end(error)
+            return None
         with self._guard:
             self._search = search
             if self._is_stopped:
                 search.stop()
+        return search
+
+    def end(self, failure: Exception | None) -> None:
+        """Tell the request what was found, or what has failed."""
+        with self._guard:
+            search, self._search = self._search, None
+        assert search is not None
+        found: Analysis | Exception
         try:
-            return search.run(request.limits, request.report)
-        finally:
-            with self._guard:
-                self._search = None
+            if failure is not None:
+                search.abandon()
+                raise failure
+            found = search.end()
+        except Exception as error:
+            found = error
+        self.request.on_end(found)
 
 
 class PositionPool:
-    """Runs jobs on threads of its own, the most urgent first."""
+    """Runs jobs on threads of its own, the most urgent first.
+
+    What is more urgent than all that a thread has begun lets that wait, while its time runs on.
+    """
 
     def __init__(
         self,
@@ -134,13 +145,17 @@ class PositionPool:
         self._evaluator = evaluator
         self._threads, self._batch = evaluator.suggest(threads, batch)
         in_flight = self._threads * self._batch
-        self.at_once = at_once or max(self._threads, in_flight // LEAVES_A_POSITION)
+        n_threads = max(self._threads, in_flight // LEAVES_A_STEP)
+        _, leaves = share_out(self._threads, self._batch, n_threads)
+        self.at_once = at_once or n_threads * max(1, LEAVES_A_STEP // leaves)
+        self._most_threads = min(n_threads, self.at_once)
         self._memory_mb = memory_mb
         self._seed = seed
         self._changed = threading.Condition()
         self._waiting: list[tuple[int, int, PositionJob]] = []
         self._numbers = itertools.count()
         self._running: set[PositionJob] = set()
+        """Of all threads."""
         self._n_threads = 0
         self._is_closed = False
 
@@ -163,11 +178,11 @@ class PositionPool:
         job = PositionJob(request)
         with self._changed:
             heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
-            n_idle = self._n_threads - len(self._running)
-            if len(self._waiting) > n_idle and self._n_threads < self.at_once:
+            wanted = min(self._most_threads, len(self._waiting) + len(self._running))
+            if self._n_threads < wanted:
                 self._n_threads += 1
                 threading.Thread(target=self._work, daemon=True).start()
-            self._changed.notify()
+            self._changed.notify_all()
         return job
 
     def wait(self) -> None:
@@ -185,22 +200,63 @@ class PositionPool:
             self._changed.wait_for(lambda: self._n_threads == 0)
 
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._is_closed)
-                if not self._waiting:
+        """Step searches until the pool is closed and they have ended."""
+        lockstep = Lockstep(self._evaluator)
+        own: dict[PositionJob, Search] = {}
+        while self._take_up(own):
+            self._advance(lockstep, own)
+
+    def _advance(self, lockstep: Lockstep, own: dict[PositionJob, Search]) -> None:
+        """Make a step of the most urgent searches of a thread, and end what has come to its end."""
+        urgent = max((job.request.priority for job in own), default=0)
+        moving = [search for job, search in own.items() if job.request.priority == urgent]
+        failures = lockstep.step(moving)
+        for job, search in list(own.items()):
+            failure = failures.get(search)
+            if failure is not None or not search.goes_on():
+                del own[job]
+                job.end(failure)
+                self._discard(job)
+
+    def _take_up(self, own: dict[PositionJob, Search]) -> bool:
+        """Begin this thread's share of what waits; False if there is nothing to do for ever."""
+        with self._changed:
+            if not own:
+                self._changed.wait_for(lambda: self._has_turn() or self._is_closed)
+                if not self._has_turn():
                     self._n_threads -= 1
                     self._changed.notify_all()
-                    return
+                    return False
+            taken: list[PositionJob] = []
+            while self._has_turn() and len(own) + len(taken) < self._share_of_a_thread():
                 _, _, job = heapq.heappop(self._waiting)
                 self._running.add(job)
-                share = min(self.at_once, len(self._running) + len(self._waiting))
-            try:
-                job.run(lambda share=share: self._new_search(share))  # type: ignore[misc]
-            finally:
-                with self._changed:
-                    self._running.discard(job)
-                    self._changed.notify_all()
+                taken.append(job)
+            among = self._n_under_way()
+        for job in taken:
+            search = job.begin(lambda: self._new_search(among))
+            if search is None:
+                self._discard(job)
+            else:
+                own[job] = search
+        return True
+
+    def _has_turn(self) -> bool:
+        """Whether one of those that wait may begin. The lock is held."""
+        return bool(self._waiting) and len(self._running) < self.at_once
+
+    def _n_under_way(self) -> int:
+        """Return how many positions share the machine, or will at once. The lock is held."""
+        return min(self.at_once, len(self._running) + len(self._waiting))
+
+    def _share_of_a_thread(self) -> int:
+        """Return how many of the positions are a thread's. The lock is held."""
+        return -(-self._n_under_way() // self._most_threads)
+
+    def _discard(self, job: PositionJob) -> None:
+        with self._changed:
+            self._running.discard(job)
+            self._changed.notify_all()
 
     def _new_search(self, share: int) -> Search:
         """Return a search that takes one of so many shares of the machine."""

@@ -148,10 +148,19 @@ def finish_game(
 
 
 @kernel
-def finish_leaves(tree: Tree, batch: LeafBatch, paths: Paths, n: int) -> None:
-    """Give the last nodes of the first n paths their moves and evaluations; back these up."""
-    for slot in range(n):
-        path = paths[slot]
+def finish_leaves(tree: Tree, batch: LeafBatch, first: int, paths: Paths, n: int) -> None:
+    """Give the last nodes of the first n paths their moves and evaluations; back these up.
+
+    Args:
+        tree: The tree.
+        batch: The evaluations.
+        first: The slot of the first path; those of the others follow.
+        paths: Ways from the root to leaves.
+        n: How many of them.
+    """
+    for i in range(n):
+        path = paths[i]
+        slot = first + i
         node = int64(path["nodes"][path["length"] - 1])
         numbers = batch.slots[slot]
         expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))

@@ -93,7 +93,7 @@ class Search:
         """What a worker's step, a batch of evaluations, took on average in the latest search."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
         self._workers = [Worker(self, batch, seed) for _ in range(threads)]
-        self._batch = batch
+        self._helpers: list[threading.Thread] = []
         self._stop = threading.Event()
         self.tree: Tree
         self._position: Position | None
@@ -185,6 +185,17 @@ class Search:
         """The node of the position."""
         return self._trail[-1]
 
+    @property
+    def leader(self) -> Worker:
+        """The worker that is stepped by whoever runs the search; the others have threads."""
+        return self._workers[0]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the board."""
+        assert self._position is not None
+        return self._position.width, self._position.height
+
     # Running ------------------------------------------------------------------------------------
 
     def run(self, limits: Limits, report: ReportRequest | None = None) -> Analysis:
@@ -200,23 +211,20 @@ class Search:
         Raises:
             NetFileError: The net failed.
         """
-        assert self._position is not None, "set_position comes first"
         try:
-            self._begin(limits, report or ReportRequest())
-            if self.tree.nodes[self.root]["state"] != EXPANDED:
-                self._workers[0].evaluate_root()
-                self._playouts = 1
-            self.score = self._centered_score_utility()
-            self._run_workers()
+            self.begin(limits, report or ReportRequest())
+            n_steps = 0
+            began = time.monotonic()
+            while self.goes_on():
+                self.leader.step()
+                n_steps += 1
+                self.attend()
+            if n_steps:
+                self.step_seconds = (time.monotonic() - began) / n_steps
         except BaseException:
-            self.clear()  # descents in flight have left their marks in the tree
+            self.abandon()
             raise
-        finally:
-            self._stop.clear()
-        final = self.analysis(self._report, is_final=True)
-        if self._report.callback is not None:
-            self._report.callback(final)
-        return final
+        return self.end()
 
     def stop(self) -> None:
         """End the running search soon, from any thread."""
@@ -226,8 +234,16 @@ class Search:
         """Take back a `stop` that came when nothing was running."""
         self._stop.clear()
 
-    def _begin(self, limits: Limits, report: ReportRequest) -> None:
-        assert self._position is not None
+    def begin(self, limits: Limits, report: ReportRequest) -> None:
+        """Start what `run` does, and leave the rest to the caller.
+
+        While `goes_on()`, steps of the `leader` and `attend` are due; `end` or, if anything
+        raised an exception, `abandon` concludes it.
+
+        Raises:
+            NetFileError: The net failed.
+        """
+        assert self._position is not None, "set_position comes first"
         self._limits = limits
         self._report = report
         self._started = time.monotonic()
@@ -240,30 +256,41 @@ class Search:
         self.numbers = self.params.numbers
         for worker in self._workers:
             worker.begin(self._position, self._trail)
-
-    def _run_workers(self) -> None:
-        """Search with all workers, the first one in this thread."""
-        helpers = [
-            threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
-            for worker in self._workers[1:]
-        ]
-        for helper in helpers:
+        if self.tree.nodes[self.root]["state"] != EXPANDED:
+            self.leader.evaluate_root()
+            self._playouts = 1
+        self.score = self._centered_score_utility()
+        for worker in self._workers[1:]:
+            helper = threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
+            self._helpers.append(helper)
             helper.start()
-        n_steps = 0
-        began = time.monotonic()
-        try:
-            while self.goes_on():
-                self._workers[0].step()
-                n_steps += 1
-                self._attend()
-        finally:
-            if n_steps:
-                self.step_seconds = (time.monotonic() - began) / n_steps
-            self._over = True
-            for helper in helpers:
-                helper.join()
+
+    def end(self) -> Analysis:
+        """Return what was found since `begin`, and report it.
+
+        Raises:
+            NetFileError: The net failed in another thread.
+        """
+        self._join_helpers()
         if self._error is not None:
+            self.clear()
             raise self._error
+        final = self.analysis(self._report, is_final=True)
+        if self._report.callback is not None:
+            self._report.callback(final)
+        return final
+
+    def abandon(self) -> None:
+        """Give up what was begun, and the tree: descents in flight have left their marks in it."""
+        self._join_helpers()
+        self.clear()
+
+    def _join_helpers(self) -> None:
+        self._over = True
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
+        self._stop.clear()
 
     def _run_helper(self, worker: Worker) -> None:
         try:
@@ -272,7 +299,7 @@ class Search:
             self._error = error
             self._over = True
 
-    def _attend(self) -> None:
+    def attend(self) -> None:
         """Report and look at the clock, between two steps of the leading worker."""
         now = time.monotonic()
         if self._report.callback is not None and now >= self._next_report:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
 from gtp_engine.search.leaf import OVER, drop_moves, finish_game, finish_leaves, gather, prepare
@@ -29,7 +30,8 @@ class Worker:
         # A worker must not keep its search: freed only by the cycle collector, which does not know
         # how large arrays are, trees that nobody uses any more would pile up.
         self._search: Search = weakref.proxy(search)
-        self._slots = slots
+        self.slots = slots
+        """Leaves of a step, at most."""
         self._seed = seed
         self._paths = np.zeros(slots, PATH)
         self._root_at = 0
@@ -46,7 +48,7 @@ class Worker:
         """
         if self._size != (position.width, position.height):
             size = (position.width, position.height)
-            self._batch = self._search.evaluator.new_batch(self._slots, *size)
+            self._batch = self._search.evaluator.new_batch(self.slots, *size)
             self._size = size  # only now: a refused size is refused again
         room = position.ply + MAX_DEPTH + 2
         if len(self._line.situations) < room:
@@ -67,11 +69,12 @@ class Worker:
         """Evaluate and expand the root."""
         search = self._search
         mark(search.tree, self._paths[0])
-        self._encode(0, search.params.root_policy_optimism)
-        self._judge(1)
+        self._encode(0, self._batch, 0, search.params.root_policy_optimism)
+        search.evaluator.evaluate(self._batch, 1, use_cache=search.params.use_cache)
+        self._drop_forbidden(self._batch, 0, 1)
         search.adjust_root_priors(self._batch)
         with search.lock:
-            finish_leaves(search.tree, self._batch, self._paths, 1)
+            finish_leaves(search.tree, self._batch, 0, self._paths, 1)
 
     def run(self) -> None:
         """Make playouts until the search says that it is enough."""
@@ -81,10 +84,39 @@ class Worker:
     def step(self) -> None:
         """Make as many playouts as there are slots, or fewer if leaves are in flight elsewhere."""
         search = self._search
+        n = self.open_leaves(self._batch, 0)
+        if n:
+            search.evaluator.evaluate(self._batch, n, use_cache=search.params.use_cache)
+            self.close_leaves(self._batch, 0, n)
+
+    def open_leaves(self, batch: LeafBatch, first: int) -> int:
+        """Begin a step: descend to new leaves and encode them.
+
+        Args:
+            batch: For boards of the search's size; its owner evaluates it.
+            first: The slot of the first leaf; there is room for `slots` from there on.
+
+        Returns:
+            How many slots were filled; unless none, `close_leaves` is to follow.
+        """
+        search = self._search
         with search.lock:
             n = self._gather()
-        if n:
-            self._evaluate(n)
+        opened = 0
+        for i in range(n):
+            if opened != i:
+                self._paths[opened] = self._paths[i]
+            if self._encode(opened, batch, first + opened, search.params.policy_optimism):
+                opened += 1
+        return opened
+
+    def close_leaves(self, batch: LeafBatch, first: int, n: int) -> None:
+        """End a step: put the evaluations of the slots filled into the tree."""
+        search = self._search
+        self._drop_forbidden(batch, first, n)
+        with search.lock:
+            finish_leaves(search.tree, batch, first, self._paths, n)
+            search.lock.notify_all()
 
     def _gather(self) -> int:
         """Descend to up to a batch of new leaves; return how many. The lock is held."""
@@ -101,26 +133,11 @@ class Worker:
             search.lock.wait(WAIT_FOR_OTHERS_SECONDS)
         return int(leaves)
 
-    def _evaluate(self, n: int) -> None:
-        """Evaluate the gathered leaves and back them up."""
-        search = self._search
-        opened = 0
-        for slot in range(n):
-            if opened != slot:
-                self._paths[opened] = self._paths[slot]
-            if self._encode(opened, search.params.policy_optimism):
-                opened += 1
-        if opened:
-            self._judge(opened)
-        with search.lock:
-            finish_leaves(search.tree, self._batch, self._paths, opened)
-            search.lock.notify_all()
+    def _ply(self, i: int) -> int:
+        """Return the ply of a path's leaf."""
+        return self._root_ply + int(self._paths[i]["length"]) - 1 - self._root_at
 
-    def _ply(self, slot: int) -> int:
-        """Return the ply of a slot's leaf."""
-        return self._root_ply + int(self._paths[slot]["length"]) - 1 - self._root_at
-
-    def _encode(self, slot: int, optimism: float) -> bool:
+    def _encode(self, i: int, batch: LeafBatch, slot: int, optimism: float) -> bool:
         """Play a path's moves and encode its leaf, or back it up at once if the game is over.
 
         Returns:
@@ -132,29 +149,29 @@ class Worker:
             line,
             self._root_ply,
             paths,
-            slot,
+            i,
             self._root_at,
             rules,
             self._symmetries,
             self._seed,
         )
-        ply = self._ply(slot)
+        ply = self._ply(i)
         if symmetry == OVER:
             with search.lock:
-                finish_game(search.tree, line, ply, paths, slot, rules)
+                finish_game(search.tree, line, ply, paths, i, rules)
+                search.lock.notify_all()
             return False
-        search.evaluator.encode(self._batch, slot, line, ply, rules, symmetry, optimism)
+        search.evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)
         return True
 
-    def _judge(self, n: int) -> None:
-        """Evaluate the first n slots, and drop what is not to be tried."""
+    def _drop_forbidden(self, batch: LeafBatch, first: int, n: int) -> None:
+        """Drop what is not to be tried from evaluated slots."""
         search = self._search
-        search.evaluator.evaluate(self._batch, n, use_cache=search.params.use_cache)
         if not search.is_restricted:
             return
-        for slot in range(n):
-            depth = int(self._paths[slot]["length"]) - 1 - self._root_at
+        for i in range(n):
+            depth = int(self._paths[i]["length"]) - 1 - self._root_at
             color = search.to_play if depth % 2 == 0 else 3 - search.to_play
             forbidden = search.forbidden_at(depth, color)
             if forbidden is not None:
-                drop_moves(self._batch, slot, forbidden)
+                drop_moves(batch, first + i, forbidden)

@@ -1,0 +1,172 @@
+"""Searches stepped together: the same trees as alone, shared evaluations, failures kept apart."""
+
+from dataclasses import replace
+
+import pytest
+from tests.search.trees import assert_sound
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.lockstep import Lockstep
+from gtp_engine.search.params import SearchParams
+from gtp_engine.search.search import Search
+from gtp_engine.search.signature import random_position
+
+
+class CountingEvaluator(FakeEvaluator):
+    """Remembers the sizes of the batches, and fails where the komi is in question and told to."""
+
+    def __init__(self, failing_komi: float | None = None) -> None:
+        """Fail batches in which a slot has this komi, once `is_armed`."""
+        self.batches: list[tuple[tuple[int, ...], int]] = []
+        self.failing_komi = failing_komi
+        self.is_armed = False
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        """Count, then evaluate or fail."""
+        self.batches.append((batch.spatial.shape[2:], n))
+        if self.is_armed and self.failing_komi in abs(batch.komi[:n]).tolist():
+            raise NetFileError("this komi does not please the net")
+        super().evaluate(batch, n, use_cache=use_cache)
+
+
+def begin(
+    evaluator: FakeEvaluator,
+    position: Position,
+    limits: Limits,
+    report: ReportRequest | None = None,
+    **kwargs: int,
+) -> Search:
+    search = Search(evaluator, memory_mb=16, seed=5, **kwargs)
+    report = report or ReportRequest()
+    search.set_position(position, avoid=report.avoid)
+    search.begin(limits, report)
+    return search
+
+
+def together(searches: list[Search]) -> list[Analysis]:
+    lockstep = Lockstep(searches[0].evaluator)
+    while moving := [search for search in searches if search.goes_on()]:
+        assert lockstep.step(moving) == {}
+    return [search.end() for search in searches]
+
+
+def untimed(found: Analysis) -> Analysis:
+    return replace(found, elapsed=0.0)
+
+
+def test_every_search_finds_what_it_finds_alone() -> None:
+    """Other lengths, sizes, slots, restrictions and a game about to end change nothing."""
+    only_two = AvoidRule(BLACK, frozenset([PASS, 8]), depth=1, allow=True)
+    over_soon = Position(3)
+    over_soon.play(BLACK, PASS)
+    cases: list[tuple[Position, Limits, ReportRequest, int]] = [
+        (random_position(5, 5, "chinese-ogs", 3, seed=1), Limits(visits=80), ReportRequest(), 1),
+        (random_position(5, 5, "japanese", 7, seed=2), Limits(visits=7), ReportRequest(), 3),
+        (random_position(4, 6, "tromp-taylor", 2, seed=3), Limits(playouts=61), ReportRequest(), 1),
+        (Position(5), Limits(visits=40), ReportRequest(avoid=(only_two,)), 2),
+        (over_soon, Limits(visits=120), ReportRequest(), 4),
+        (Position(5), Limits(visits=1), ReportRequest(), 1),
+    ]
+    evaluator = FakeEvaluator()
+    searches = [
+        begin(evaluator, position, limits, report, batch=slots)
+        for position, limits, report, slots in cases
+    ]
+    for search, shared, (position, limits, report, slots) in zip(
+        searches, together(searches), cases, strict=True
+    ):
+        assert shared.visits == (limits.visits or limits.playouts)
+        assert_sound(search.tree)
+        lone = Search(evaluator, memory_mb=16, seed=5, batch=slots)
+        lone.set_position(position, avoid=report.avoid)
+        assert untimed(shared) == untimed(lone.run(limits, report))
+
+
+def test_boards_of_one_size_share_a_batch() -> None:
+    evaluator = CountingEvaluator()
+    searches = [
+        begin(evaluator, random_position(7, 7, "chinese", 4, seed=seed), Limits(visits=4))
+        for seed in range(3)
+    ]
+    searches.append(begin(evaluator, Position(6, 4), Limits(visits=3)))
+    evaluator.batches.clear()
+    together(searches)
+    # Each has evaluated its root: three leaves of 7x7 thrice, one of 6x4 twice.
+    assert evaluator.batches == [((7, 7), 3), ((4, 6), 1)] * 2 + [((7, 7), 3)]
+
+
+def test_another_wish_about_the_cache_is_another_batch() -> None:
+    evaluator = CountingEvaluator()
+    searches = [begin(evaluator, Position(7), Limits(visits=2)) for _ in range(3)]
+    searches[1].params = SearchParams(use_cache=False)
+    evaluator.batches.clear()
+    together(searches)
+    assert sorted(n for _, n in evaluator.batches) == [1, 2]
+
+
+def test_what_fails_fails_for_one_alone() -> None:
+    evaluator = CountingEvaluator(failing_komi=13.5)
+    good = random_position(5, 5, "chinese", 4, seed=4)
+    bad = Position(5, rules=replace(Rules.parse("chinese"), komi=13.5))
+    searches = [begin(evaluator, one, Limits(visits=30)) for one in (good, bad, good)]
+    evaluator.is_armed = True
+    lockstep = Lockstep(evaluator)
+    failures = lockstep.step(searches)
+    assert list(failures) == [searches[1]] and "komi" in str(failures[searches[1]])
+    searches[1].abandon()
+    first, last = together([searches[0], searches[2]])
+    assert first.visits == 30 and untimed(first) == untimed(last)
+
+
+def test_a_listener_that_fails_harms_its_search_alone() -> None:
+    def hear(found: Analysis) -> None:
+        raise ValueError(f"{found.visits} visits are too many")
+
+    evaluator = FakeEvaluator()
+    calm = begin(evaluator, Position(5), Limits(visits=20))
+    loud = begin(evaluator, Position(5), Limits(visits=20), ReportRequest(0.0, hear))
+    failures = Lockstep(evaluator).step([calm, loud])
+    assert list(failures) == [loud] and str(failures[loud]) == "2 visits are too many"
+    loud.abandon()
+    assert together([calm])[0].visits == 20
+
+
+def test_reports_come_after_every_step_that_is_due() -> None:
+    heard: list[tuple[int, bool]] = []
+    report = ReportRequest(0.0, lambda found: heard.append((found.visits, found.is_final)))
+    evaluator = FakeEvaluator()
+    other = begin(evaluator, Position(5), Limits(visits=9))
+    together([other, begin(evaluator, Position(5), Limits(visits=4), report)])
+    assert heard == [(2, False), (3, False), (4, False), (4, True)]
+
+
+def test_a_stop_ends_one_search_at_the_next_step() -> None:
+    evaluator = FakeEvaluator()
+    endless = begin(evaluator, Position(5), Limits())
+    other = begin(evaluator, Position(5), Limits(visits=12))
+    lockstep = Lockstep(evaluator)
+    for _ in range(4):
+        lockstep.step([endless, other])
+    endless.stop()
+    assert not endless.goes_on() and other.goes_on()
+    assert lockstep.step([endless, other]) == {}
+    assert endless.end().visits == 5  # the root's and four steps'
+    assert together([other])[0].visits == 12
+
+
+@pytest.mark.parametrize("slots", [1, 3])
+def test_helpers_of_a_search_go_on_beside_the_steps(slots: int) -> None:
+    evaluator = FakeEvaluator()
+    position = random_position(5, 5, "chinese", 2, seed=6)
+    wide = begin(evaluator, position, Limits(visits=400), threads=3, batch=slots)
+    narrow = begin(evaluator, position, Limits(visits=90))
+    found = together([wide, narrow])
+    assert [one.visits for one in found] == [400, 90]
+    assert_sound(wide.tree)
