@@ -1,24 +1,26 @@
 """Fill a folder with shards of labelled positions, job by job; a killed run goes on where it was.
 
-Every job makes one shard. Which kind comes next depends only on the shards that are there, so
-that the mixture stays as wanted however often the run is interrupted. One shard in
-`VALID_EVERY` of each kind goes to the folder `valid`; as a job plays whole games, no game is on
-both sides.
+Every job makes one shard, and several processes may work on jobs. Which kind comes next depends
+only on the shards that are there, so that the mixture stays as wanted however often the run is
+interrupted. One shard in `VALID_EVERY` of each kind goes to the folder `valid`; as a job plays
+whole games, no game is on both sides.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labels import Teacher
-from gtp_export.packs import games_of
 from gtp_export.record_positions import label_records
+from gtp_export.records.games import Games
 from gtp_export.samples import Samples, write_shard
 from gtp_export.selfplay import draw_plan, play_games
 
@@ -40,58 +42,173 @@ class Kind:
 
 
 KINDS = (
-    Kind("9x9", games=24, share=0.46),
-    Kind("13x13", games=10, share=0.17),
-    Kind("19x19", games=5, share=0.06),
-    Kind(OTHER, games=12, share=0.16),
-    Kind(RECORDS, games=256, share=0.15),
+    Kind("9x9", games=24, share=0.20),
+    Kind("13x13", games=10, share=0.08),
+    Kind("19x19", games=5, share=0.05),
+    Kind(OTHER, games=12, share=0.09),
+    Kind(RECORDS, games=256, share=0.58),
 )
-"""Sizes people play most, and enough of everything else that no size is foreign."""
+"""Half of the positions from records, where there are any: 19x19 is the hardest board to learn,
+and games of people are more varied and nearer to what is met than self-play. The rest are the
+small sizes that people play most, and enough of everything else that no size is foreign."""
 
 
-def generate(
-    teacher: Teacher,
-    folder: Path,
-    packs: Sequence[Path],
-    seconds: float,
-    seed: int,
-    say: Callable[[str], None],
-    played_weight: float = 0.0,
-) -> int:
-    """Add shards for a while and return how many positions were made.
+@dataclass(frozen=True)
+class Job:
+    """One shard to make."""
 
-    Args:
-        teacher: Gives the labels and draws the moves of self-play.
-        folder: Where `train` and `valid` are, or will be made.
-        packs: Game records; without any, self-play makes everything.
-        seconds: No job but the first is begun after that time.
-        seed: Together with a job's number, makes its games.
-        say: Told in a line about every shard.
-        played_weight: As for `label_records`.
+    kind: Kind
+    seed: int
+    path: Path
+    records: tuple[GameRecord, ...] = ()
+    """Games of one board size to take positions from; none for self-play."""
+    played_weight: float = 0.0
 
-    Raises:
-        OSError: A shard cannot be written.
-    """
-    start = time.monotonic()
-    kinds = [kind for kind in KINDS if packs or kind.name != RECORDS]
-    done = _count_shards(folder)
-    skip = sum(kind.games * done.get(RECORDS, 0) for kind in kinds if kind.name == RECORDS)
-    records = islice(games_of(packs), skip, None)
-    positions = 0
-    while kinds and (positions == 0 or time.monotonic() - start < seconds):
-        kind = min(kinds, key=lambda kind: (done.get(kind.name, 0) + 1) / kind.share)
-        number = done.get(kind.name, 0)
-        samples = _make(teacher, kind, records, _job_seed(seed, kind, number), played_weight)
-        if samples is None:
-            kinds.remove(kind)
-            continue
-        side = "valid" if number % VALID_EVERY == 1 else "train"
-        write_shard(folder / side / f"{kind.name}-{number:06d}.npz", samples)
-        done[kind.name] = number + 1
-        positions += len(samples.features)
-        elapsed = time.monotonic() - start
-        say(f"{positions} positions in {elapsed:.0f} s; last {kind.name}, {side}")
-    return positions
+
+class Generator:
+    """Makes shards in one process or several."""
+
+    def __init__(
+        self,
+        teacher: Path,
+        folder: Path,
+        games: Games | None,
+        seed: int,
+        played_weight: float = 0.0,
+        processes: int = 1,
+    ) -> None:
+        """Count the shards that are there.
+
+        Args:
+            teacher: The net that gives the labels and draws the moves of self-play.
+            folder: Where `train` and `valid` are, or will be made.
+            games: Game records; without any, self-play makes everything.
+            seed: Together with a job's number, makes its games.
+            played_weight: As for `label_records`.
+            processes: How many work at once.
+
+        Raises:
+            NetFileError: The teacher cannot be used.
+            OSError: A folder cannot be made.
+        """
+        self._teacher_path = teacher
+        self._teacher = Teacher(teacher)
+        self._folder = folder
+        self._games = games
+        self._chunks = [] if games is None else _chunks(games, seed)
+        self._seed = seed
+        self._played_weight = played_weight
+        self._processes = processes
+        self._kinds = [kind for kind in KINDS if kind.name != RECORDS or self._chunks]
+        self._planned = _count_shards(folder)
+
+    def run(self, seconds: float, say: Callable[[str], None]) -> int:
+        """Add shards for a while and return how many positions were made.
+
+        Args:
+            seconds: No job but the first is begun after that time.
+            say: Told in a line about every shard.
+
+        Raises:
+            OSError: A shard cannot be written.
+        """
+        start = time.monotonic()
+        positions = 0
+        for job, made in self._made(start + seconds):
+            positions += made
+            elapsed = time.monotonic() - start
+            shard = f"{job.path.parent.name}/{job.path.name}"
+            say(f"{positions} positions in {elapsed:.0f} s; last {shard}")
+        return positions
+
+    def _made(self, ends_at: float) -> Iterator[tuple[Job, int]]:
+        """Work on jobs until a moment of the monotonic clock; give each with its positions."""
+        if self._processes == 1:
+            job = self._next_job()
+            while job is not None:
+                yield job, _make_shard(self._teacher, job)
+                job = self._next_job() if time.monotonic() < ends_at else None
+            return
+        context = get_context("spawn")
+        opening = (self._teacher_path,)
+        with ProcessPoolExecutor(self._processes, context, _open_teacher, opening) as pool:
+            yield from self._made_by(pool, ends_at)
+
+    def _made_by(self, pool: Executor, ends_at: float) -> Iterator[tuple[Job, int]]:
+        running: dict[Future[int], Job] = {}
+        while True:
+            while len(running) < self._processes and (not running or time.monotonic() < ends_at):
+                job = self._next_job()
+                if job is None:
+                    break
+                running[pool.submit(_make_shard_here, job)] = job
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield running.pop(future), future.result()
+            if time.monotonic() >= ends_at and not running:
+                return
+
+    def _next_job(self) -> Job | None:
+        """Return the job that the mixture lacks most; None when nothing can be made."""
+        while self._kinds:
+            kind = min(
+                self._kinds, key=lambda kind: (self._planned.get(kind.name, 0) + 1) / kind.share
+            )
+            number = self._planned.get(kind.name, 0)
+            if kind.name == RECORDS and number >= len(self._chunks):
+                self._kinds.remove(kind)
+                continue
+            self._planned[kind.name] = number + 1
+            side = "valid" if number % VALID_EVERY == 1 else "train"
+            return Job(
+                kind,
+                _job_seed(self._seed, kind, number),
+                self._folder / side / f"{kind.name}-{number:06d}.npz",
+                self._records(number) if kind.name == RECORDS else (),
+                self._played_weight,
+            )
+        return None
+
+    def _records(self, number: int) -> tuple[GameRecord, ...]:
+        assert self._games is not None
+        return tuple(self._games.record(int(game)) for game in self._chunks[number])
+
+
+def _chunks(games: Games, seed: int) -> list[NDArray[np.int64]]:
+    """Return the games in random order, in groups of one board size, a group a shard."""
+    generator = np.random.Generator(np.random.PCG64([seed, len(games)]))
+    size = next(kind.games for kind in KINDS if kind.name == RECORDS)
+    order = generator.permutation(len(games))
+    side = MAX_SIZE + 1
+    codes = games.table.width.astype(np.int64)[order] * side + games.table.height[order]
+    chunks = []
+    for code in np.unique(codes):
+        alike = order[codes == code]
+        chunks += [alike[at : at + size] for at in range(0, len(alike), size)]
+    return [chunks[i] for i in generator.permutation(len(chunks))]
+
+
+_process_teacher: list[Teacher] = []
+"""The teacher of a worker process."""
+
+
+def _open_teacher(path: Path) -> None:
+    _process_teacher.append(Teacher(path))
+
+
+def _make_shard_here(job: Job) -> int:
+    return _make_shard(_process_teacher[0], job)
+
+
+def _make_shard(teacher: Teacher, job: Job) -> int:
+    """Write a job's shard; return its positions, 0 where no game of its records could be used."""
+    samples = _make(teacher, job)
+    if samples is None:
+        return 0
+    write_shard(job.path, samples)
+    return len(samples.features)
 
 
 def _count_shards(folder: Path) -> dict[str, int]:
@@ -110,11 +227,10 @@ def _job_seed(seed: int, kind: Kind, number: int) -> int:
     return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
 
 
-def _make(
-    teacher: Teacher, kind: Kind, records: Iterator[GameRecord], seed: int, played_weight: float
-) -> Samples | None:
+def _make(teacher: Teacher, job: Job) -> Samples | None:
+    kind, seed = job.kind, job.seed
     if kind.name == RECORDS:
-        return label_records(teacher, records, seed, kind.games, played_weight)
+        return label_records(teacher, job.records, seed, job.played_weight)
     generator = np.random.Generator(np.random.PCG64(seed))
     if kind.name == OTHER:
         width, height = draw_size(generator)

@@ -1,8 +1,7 @@
 """Positions from game records, labelled by a teacher."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from gtp_export.selfplay import draw_rules
 POSITIONS_PER_GAME = 4
 OTHER_RULES_RATE = 0.4
 """Share of games that are shown to the teacher under other rules than recorded."""
-ASTRAY_RATE = 0.4
+ASTRAY_RATE = 0.25
 """Share of positions that are led astray by random moves first, as a search would."""
 MAX_ASTRAY_MOVES = 3
 GAMES_AT_ONCE = 8
@@ -26,12 +25,11 @@ GAMES_AT_ONCE = 8
 
 def label_records(
     teacher: Teacher,
-    records: Iterator[GameRecord],
+    records: Sequence[GameRecord],
     seed: int,
-    games: int,
     played_weight: float = 0.0,
 ) -> Samples | None:
-    """Label a few random positions of each of the next games, which share one board size.
+    """Label a few random positions of each of some games, which share one board size.
 
     Games that do not fit the rules they are to be shown under are left out.
 
@@ -39,17 +37,16 @@ def label_records(
         teacher: Gives the labels.
         records: The games.
         seed: Picks positions and rules.
-        games: How many games to take.
         played_weight: Share of the recorded move in the policy, the rest being the teacher's,
             where it was played in just this position.
 
     Returns:
-        The samples; None when the records are used up.
+        The samples; None when no game is of use.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     parts = []
-    chosen = islice(records, games)
-    while group := list(islice(chosen, GAMES_AT_ONCE)):
+    for at in range(0, len(records), GAMES_AT_ONCE):
+        group = records[at : at + GAMES_AT_ONCE]
         picked = [found for record in group for found in _pick_positions(record, generator)]
         if picked:
             labels = teacher.label([position for position, _ in picked])

@@ -11,8 +11,9 @@ from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.generation import KINDS, draw_size, generate
+from gtp_export.generation import KINDS, Generator, draw_size
 from gtp_export.labels import Teacher
+from gtp_export.records.reading import read_table
 from gtp_export.samples import (
     Samples,
     ShardError,
@@ -160,22 +161,60 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     assert sum(kind.share for kind in KINDS) == pytest.approx(1.0)
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.generation.KINDS", small)
-    teacher, lines = Teacher(TINY_NET), []
+    lines: list[str] = []
     for _ in range(2):
-        generate(teacher, tmp_path, [], 0.0, 3, lines.append)
+        Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
     assert len(lines) == 2
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
 
 
+def use_small_kinds(monkeypatch: pytest.MonkeyPatch, name: str, games: int) -> None:
+    """Make shards of one kind only, of few games."""
+    small = tuple(replace(kind, games=games) for kind in KINDS if kind.name == name)
+    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+
+
 def test_records_become_shards_until_they_are_used_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small = tuple(replace(kind, games=1) for kind in KINDS if kind.name == "records")
-    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+    use_small_kinds(monkeypatch, "records", games=1)
     pack = tmp_path / "games.sgf"
-    pack.write_text("(;SZ[9];B[aa];W[bb])\n" * 3)
-    teacher, lines = Teacher(TINY_NET), []
-    assert generate(teacher, tmp_path, [pack], 60.0, 3, lines.append) == 6
+    pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
+    games, lines = read_table([pack], lambda line: None), []
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 6
     assert len(lines) == 3
+    sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
+    assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 0
+
+
+def test_boards_of_different_sizes_are_never_in_one_shard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_small_kinds(monkeypatch, "records", games=4)
+    pack = tmp_path / "games.sgf"
+    pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
+    games = read_table([pack], lambda line: None)
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lambda line: None) == 12
+    shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
+    assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
+
+
+def test_several_processes_make_the_same_shards_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_small_kinds(monkeypatch, "records", games=1)
+    pack = tmp_path / "games.sgf"
+    pack.write_text("(;SZ[9];B[aa];W[bb];B[cc])\n" * 4)
+    games = read_table([pack], lambda line: None)
+    made = {}
+    for processes in (1, 2):
+        folder = tmp_path / str(processes)
+        generator = Generator(TINY_NET, folder, games, seed=3, processes=processes)
+        assert generator.run(60.0, lambda line: None) == 12
+        made[processes] = {
+            path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")
+        }
+    assert made[1] == made[2] and len(made[1]) == 4

@@ -176,6 +176,34 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "# pupil" in card and "2 post-activation residual blocks" in card
 
 
+def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--preset", "tiny", "--minutes", "0.04"]
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert run_command(["distil", *arguments, "--out", str(first)]) == 0
+    start = first / "student-final.onnx"
+    assert run_command(["distil", *arguments, "--out", str(second), "--from", str(start)]) == 0
+    made = OnnxNet(second / "student-final.onnx", "cpu").info
+    assert made.source.endswith("begun with student-final.onnx")
+    assert json.loads((second / "facts.json").read_text())["learning_rate"] == 0.08
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--label-minutes", "60", "less than --minutes"),
+        ("--label-minutes", "nan", "less than --minutes"),
+        ("--learning-rate", "-1", "--learning-rate must be positive"),
+        ("--played-weight", "1", "below 1"),
+    ],
+)
+def test_absurd_numbers_are_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, sentence: str
+) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, option, value]) == 1
+    assert sentence in capsys.readouterr().err
+
+
 def test_a_preset_nobody_knows_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,17 +16,18 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards import write_card
-from gtp_export.generation import generate
-from gtp_export.labels import Teacher
+from gtp_export.generation import Generator
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.training import CHECKPOINT, TrainPlan, train
+from gtp_export.records.reading import read_table
 
-GENERATION_SHARE = 0.3
-"""Share of the span that goes into labelling positions before training begins."""
+LABEL_SHARE = 0.3
+"""Share of the span that goes into labelling positions before training begins, if no other is
+asked for."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ def distil(
     task: DistilTask,
     info: NetInfo,
     played_weight: float = 0.0,
+    label_minutes: float | None = None,
 ) -> Path:
     """Make a net that judges positions as the teacher does.
 
@@ -76,32 +78,42 @@ def distil(
         info: The description to put into the net, of `describe_student`.
         played_weight: Share of the played move in the policy that is learned where a position
             comes from a record.
+        label_minutes: How much of the plan's minutes goes into labels; LABEL_SHARE of them if
+            None.
 
     Returns:
         The finished net's file.
 
     Raises:
         NetFileError: The teacher cannot be used.
-        OSError: A file cannot be written.
+        SgfError: There is no game in the packs.
+        OSError: A file cannot be read or written.
     """
-    teacher = Teacher(teacher_path)
-    seconds = 60.0 * GENERATION_SHARE * plan.minutes
+    if label_minutes is None:
+        label_minutes = LABEL_SHARE * plan.minutes
     if not (plan.out / CHECKPOINT).exists():
-        generate(teacher, task.data, packs, seconds, plan.seed, say, played_weight)
-    plan = replace(plan, minutes=(1.0 - GENERATION_SHARE) * plan.minutes)
+        games = read_table(packs, say) if packs else None
+        generator = Generator(
+            teacher_path, task.data, games, plan.seed, played_weight, plan.processes
+        )
+        generator.run(60.0 * label_minutes, say)
+    plan = replace(plan, minutes=plan.minutes - label_minutes)
     train(plan, NetExport(plan.out, info), say)
     write_facts(plan, task)
     write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
 
 
-def describe_student(shape: TowerShape, name: str, teacher_path: Path, licence: str) -> NetInfo:
-    """Return the description of a distilled net."""
+def describe_student(
+    shape: TowerShape, name: str, teacher_path: Path, start: Path | None, licence: str
+) -> NetInfo:
+    """Return the description of a distilled net, begun with another one or with nothing."""
     teacher = OnnxNet(teacher_path, "cpu").info
+    begun = f", begun with {start.name}" if start else ""
     return replace(
         describe_net(shape, name),
         trained_sizes=(2, 25),
-        source=f"distilled from {teacher.name}",
+        source=f"distilled from {teacher.name}{begun}",
         trained_on="positions of quick self-play on all sizes, rules and komi, and of game "
         f"records on 19x19, labelled by {teacher.name} ({teacher.architecture})",
         licence=licence,
