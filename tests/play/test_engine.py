@@ -16,6 +16,8 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
+from gtp_engine.play.adjudication.judge import judge
+from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.clock.absolute import Absolute
 from gtp_engine.play.clock.byoyomi import Byoyomi
 from gtp_engine.play.clock.time_system import PlayerTime
@@ -424,6 +426,43 @@ def test_the_count_judges_by_ownership() -> None:
     assert made.final_score() == status.white_score == 0.5 - 25
     made.set_up([at("B1"), at("B2"), at("A2")], [at("D1"), at("D2"), at("E2")])
     assert made.final_status().dead == []
+
+
+def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[tuple[int, float]] = []
+
+    def judge_aloud(evaluator: Evaluator, position: Position) -> FinalStatus:
+        judged.append((position.ply, position.komi))
+        return judge(evaluator, position, read=False)
+
+    monkeypatch.setattr("gtp_engine.play.adjudication.judge.judge", judge_aloud)
+    made = engine(FlatEvaluator(), rules=Rules.parse("japanese"), komi=0.5)
+    made.play_sequence([(BLACK, at("C3")), (WHITE, at("C4"))])
+    first = made.final_status()
+    assert made.final_status() is first and made.final_score() == first.white_score
+    assert judged == [(2, 0.5)]
+    # Whatever the answer depends on asks anew: the stones, the komi, the rules, the prisoners.
+    made.undo()
+    assert made.final_status().alive + made.final_status().dead == [at("C3")]
+    made.komi = 5.5
+    assert made.final_score() == made.final_score()
+    assert judged[1:] == [(1, 0.5), (1, 5.5)]
+    made.rules = Rules.parse("chinese")
+    assert made.final_score() == made.final_score()
+    made.clear_cache()
+    assert made.final_score() == made.final_score()
+    assert len(judged) == 5
+
+
+def test_prisoners_count_in_a_judgement_that_is_remembered() -> None:
+    made = engine(FlatEvaluator(), rules=Rules.parse("japanese"), komi=0.5)
+    made.set_up([at("A2"), at("B1")], [at("E5")])
+    free = made.final_score()
+    made.new_game(5, 5)
+    made.play_sequence([(BLACK, at("A2")), (WHITE, at("A1")), (BLACK, at("B1")), (WHITE, at("E5"))])
+    assert made.position.stones(BLACK) == [at("A2"), at("B1")]
+    assert made.position.stones(WHITE) == [at("E5")]
+    assert made.final_score() == free - 1.0
 
 
 # Failures ----------------------------------------------------------------------------------------

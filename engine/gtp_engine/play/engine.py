@@ -70,6 +70,7 @@ class Engine:
         self._hopeless = {1: 0, 2: 0}
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
+        self._judgement: tuple[bytes, FinalStatus] | None = None
         folder = self.settings.keep_games
         self._keeper = None if folder is None else GameKeeper(folder, say)
 
@@ -410,6 +411,7 @@ class Engine:
         """
         self._stop_pondering()
         self.search.clear()
+        self._judgement = None
         net = self._net_evaluator()
         if net is not None:
             net.clear_cache()
@@ -575,6 +577,8 @@ class Engine:
     def final_status(self) -> "FinalStatus":
         """Return which stones are dead and whose the points are, as things stand.
 
+        Asked again about the same board under the same rules, it gives the same answer at once.
+
         Raises:
             EngineUnavailableError: There is no usable net.
         """
@@ -583,7 +587,19 @@ class Engine:
         search = self.search
         self._say_doubts()
         self._stop_pondering()
-        return judge(search.evaluator, self.position)
+        asked = self._what_a_judgement_depends_on()
+        if self._judgement is None or self._judgement[0] != asked:
+            self._judgement = (asked, judge(search.evaluator, self.position))
+        return self._judgement[1]
+
+    def _what_a_judgement_depends_on(self) -> bytes:
+        """Return the board with its prisoners, the turn with its bonuses, rules and profile.
+
+        A turn holds more than a judgement looks at, so that a pass asks anew; nothing is missing.
+        """
+        position = self.position
+        others = (position.width, position.height, position.rules, self.settings.human_profile)
+        return bytes(position.board.tobytes() + position.turn.tobytes() + repr(others).encode())
 
     def final_score(self) -> float:
         """Return White's points minus Black's, dead stones removed.
