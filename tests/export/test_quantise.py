@@ -40,7 +40,7 @@ from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
 from gtp_export.quantise.ranges import Range, watch_tensors
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
-LOOSE = Bounds(max_kl=10.0, min_top1=0.0, max_win_error=1.0)
+LOOSE = Bounds(max_kl=10.0, min_top1=0.0, max_win_error=1.0, max_ownership_error=float("inf"))
 
 
 def convert(folder: Path, content: bytes) -> Path:
@@ -310,6 +310,21 @@ def test_bounds() -> None:
     assert Bounds().broken(good) == []
     assert len(Bounds().broken(replace(good, policy_kl=0.1, top1=0.5, win_error=0.02))) == 3
     assert Bounds().broken(replace(good, policy_kl=float("nan"))) != []
+    assert Bounds().broken(replace(good, ownership_error=0.03)) == [
+        "ownership error 0.0300 is above 0.02"
+    ]
+
+
+def test_a_net_without_policy_is_judged_by_what_it_says() -> None:
+    found = Accuracy(100, 0.5, 0.1, 0.005, 0.05, 0.3, 0.01)
+    bounds = Bounds().for_heads({"ownership": ""})
+    assert bounds.broken(found) == []
+    assert len(bounds.broken(replace(found, win_error=0.02, ownership_error=0.03))) == 2
+    assert Bounds().for_heads({"policy": "", "ownership": ""}) == Bounds()
+
+
+def test_tightened_bounds_leave_a_margin() -> None:
+    assert Bounds(0.1, 0.8, 0.02, 0.04).tightened(0.5) == Bounds(0.05, 0.9, 0.01, 0.02)
 
 
 def plan(**changes: object) -> QuantisePlan:

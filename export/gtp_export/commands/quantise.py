@@ -45,6 +45,12 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--max-kl", type=float, default=0.03, help="largest mean policy KL in nats (0.03)")
     add("--min-top1", type=float, default=0.87, help="smallest share of same best moves (0.87)")
     add("--max-win-error", type=float, default=0.01, help="largest mean win-rate error (0.01)")
+    add(
+        "--max-ownership-error",
+        type=float,
+        default=0.02,
+        help="largest mean ownership error, of a range from -1 to 1 (0.02)",
+    )
     add("--force", action="store_true", help="write the net even if it breaks these bounds")
 
 
@@ -77,7 +83,12 @@ def plan_of(arguments: argparse.Namespace) -> "QuantisePlan":
         keep_fp32=words or ("none",),
         calibration=arguments.calibration,
         positions=arguments.positions,
-        bounds=Bounds(arguments.max_kl, arguments.min_top1, arguments.max_win_error),
+        bounds=Bounds(
+            arguments.max_kl,
+            arguments.min_top1,
+            arguments.max_win_error,
+            arguments.max_ownership_error,
+        ),
         force=arguments.force,
     )
 

@@ -183,7 +183,7 @@ def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say
     info = replace(laboratory.info, precision=what)
     replace_info(model, info)
     accuracy = laboratory.judge(model)
-    broken = plan.bounds.broken(accuracy["all"])
+    broken = plan.bounds.for_heads(laboratory.info.heads).broken(accuracy["all"])
     if broken and not plan.force:
         problem = "; ".join(broken)
         raise NetFileError(
@@ -205,7 +205,8 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int
 
     bits = plan.weight_bits
     if plan.keep_fp32 == (AUTO,):
-        layers = mixed_precision(laboratory, plan.bounds, bits, say)
+        bounds = plan.bounds.for_heads(laboratory.info.heads)
+        layers = mixed_precision(laboratory, bounds, bits, say)
     else:
         layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
     if not layers:

@@ -118,11 +118,7 @@ def mixed_precision(
     """
     table = measure_sensitivity(laboratory, weight_bits)
     say(table.text())
-    strict = Bounds(
-        bounds.max_kl * MARGIN,
-        1.0 - (1.0 - bounds.min_top1) * MARGIN,
-        bounds.max_win_error * MARGIN,
-    )
+    strict = bounds.tightened(MARGIN)
     worth = [effect for effect in table.groups if effect.multiplications >= NEGLIGIBLE]
     order = sorted(worth, key=_price, reverse=True)
     kept = {effect.group for effect in worth}
