@@ -25,8 +25,8 @@ def test_zero_has_no_sign(to_play: int, lead: float) -> None:
         shortterm_score_error=None,
         policy=np.full((2, 2), 0.25, np.float32),
         policy_pass=0.0,
-        ownership=None,
+        ownership=np.full((1, 1), lead * 1e-5, np.float32),
     )
     lines = format_raw_evaluation(raw).splitlines()
     assert "whiteLead 0.000" in lines and "whiteScoreSelfplay 0.000" in lines
-    assert "varTimeLeft -1.000" in lines and "whiteOwnership" not in lines
+    assert "varTimeLeft -1.000" in lines and lines[-2:] == ["whiteOwnership", "0.0000000"]

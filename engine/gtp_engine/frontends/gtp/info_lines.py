@@ -128,8 +128,8 @@ def _ten_thousandths(value: float) -> int:
 
 
 def _decimal(value: float) -> str:
-    return f"{value:.6f}" if math.isfinite(value) else "0.0"
+    return f"{value:z.6f}" if math.isfinite(value) else "0.0"  # z: zero has no sign
 
 
 def _decimals(values: Iterable[float]) -> str:
-    return " ".join(f"{value:.4f}" for value in values)
+    return " ".join(f"{value:z.4f}" for value in values)

@@ -38,8 +38,7 @@ def format_raw_evaluation(raw: "RawEvaluation") -> str:
 
 def _number(value: float | None) -> str:
     """Return a number as text, never -0.000; -1 for an estimate that the net does not give."""
-    text = f"{-1.0 if value is None else value:.3f}"
-    return "0.000" if text == "-0.000" else text
+    return f"{-1.0 if value is None else value:z.3f}"
 
 
 def _row(values: Iterable[float], form: Callable[[float], str]) -> str:
@@ -51,4 +50,4 @@ def _probability(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{value + 0.0:9.7f}"  # zero has no sign
+    return f"{value:z9.7f}"  # z: zero has no sign
