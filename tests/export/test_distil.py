@@ -11,10 +11,8 @@ from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.generation import KINDS, Generator, draw_size
-from gtp_export.labels import Teacher
-from gtp_export.records.reading import read_table
-from gtp_export.samples import (
+from gtp_export.labelling.generation import KINDS, Generator, draw_size
+from gtp_export.labelling.samples import (
     Samples,
     ShardError,
     join_samples,
@@ -24,7 +22,9 @@ from gtp_export.samples import (
     transform_policy,
     write_shard,
 )
-from gtp_export.selfplay import draw_plan, play_games
+from gtp_export.labelling.selfplay import draw_plan, play_games
+from gtp_export.labelling.teacher import Teacher
+from gtp_export.records.reading import read_table
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 
@@ -160,7 +160,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
 ) -> None:
     assert sum(kind.share for kind in KINDS) == pytest.approx(1.0)
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
-    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+    monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
     lines: list[str] = []
     for _ in range(2):
         Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
@@ -173,7 +173,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
 def use_small_kinds(monkeypatch: pytest.MonkeyPatch, name: str, games: int) -> None:
     """Make shards of one kind only, of few games."""
     small = tuple(replace(kind, games=games) for kind in KINDS if kind.name == name)
-    monkeypatch.setattr("gtp_export.generation.KINDS", small)
+    monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
 
 
 def test_records_become_shards_until_they_are_used_up(

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.go.sgf import parse_sgf
-from gtp_export.labels import Teacher
-from gtp_export.record_positions import label_records
+from gtp_export.labelling.record_positions import label_records
+from gtp_export.labelling.teacher import Teacher
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 

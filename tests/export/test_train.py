@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
 from gtp_export.learning.distillation import DistilTask  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
@@ -18,7 +19,6 @@ from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.tower_net import Tower  # noqa: E402
 from gtp_export.learning.training import Trainer, TrainError, TrainPlan, train  # noqa: E402
-from gtp_export.samples import Samples, pack_samples, write_shard  # noqa: E402
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 

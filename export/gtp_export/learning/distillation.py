@@ -15,8 +15,8 @@ from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
-from gtp_export.cards import write_card
-from gtp_export.generation import Generator
+from gtp_export.cards.distilled import write_card
+from gtp_export.labelling.generation import Generator
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport

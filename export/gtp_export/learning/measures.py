@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gtp_export.labelling.samples import Samples, join_samples
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import losses, mask_occupied
 from gtp_export.learning.sample_source import make_batch, read_folder
 from gtp_export.learning.tower_net import Tower
-from gtp_export.samples import Samples, join_samples
 
 POSITIONS_PER_SIZE = 1500
 BATCH_POINTS = 20_000

@@ -15,13 +15,13 @@ from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
+from gtp_export.cards.trained import format_record_card
 from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.parity import check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.training import METRICS, Trainer, TrainPlan, train
-from gtp_export.record_card import format_record_card
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 

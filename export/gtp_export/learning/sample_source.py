@@ -7,9 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from gtp_export.learning.batch import Batch
-from gtp_export.learning.losses import Targets
-from gtp_export.samples import (
+from gtp_export.labelling.samples import (
     Samples,
     ShardError,
     join_samples,
@@ -17,6 +15,8 @@ from gtp_export.samples import (
     transform_board,
     transform_policy,
 )
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.losses import Targets
 
 RESCAN_SECONDS = 60.0
 MAX_BATCH = 256

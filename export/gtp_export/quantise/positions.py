@@ -17,7 +17,7 @@ from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules, Scoring
 from gtp_engine.go.symmetry import point_table
-from gtp_export.selfplay import Game, GamePlan, draw_plan
+from gtp_export.labelling.selfplay import Game, GamePlan, draw_plan
 
 SIZE_SHARES = ((9, 0.4), (13, 0.25), (19, 0.35))
 """Board sizes and their shares of the positions, where the net takes them."""

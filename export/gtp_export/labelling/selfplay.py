@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gtp_engine.go.coords import PASS, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax, default_komi
-from gtp_export.labels import Labels, Teacher
-from gtp_export.samples import Samples, join_samples
+from gtp_export.labelling.samples import Samples, join_samples
+from gtp_export.labelling.teacher import Labels, Teacher
 
 MAX_MOVES_PER_POINT = 2.0
 """Games are broken off after this many moves a point of the board."""

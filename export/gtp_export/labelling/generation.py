@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
-from gtp_export.labels import Teacher
-from gtp_export.record_positions import label_records
+from gtp_export.labelling.record_positions import label_records
+from gtp_export.labelling.samples import Samples, write_shard
+from gtp_export.labelling.selfplay import draw_plan, play_games
+from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.games import Games
-from gtp_export.samples import Samples, write_shard
-from gtp_export.selfplay import draw_plan, play_games
 
 VALID_EVERY = 20
 RECORDS = "records"

@@ -19,8 +19,8 @@ from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.tower import SCORE_COLUMNS
-from gtp_export.encoding import FEATURES, PLANES, PositionEncoder
-from gtp_export.samples import Samples, pack_samples
+from gtp_export.labelling.encoding import FEATURES, PLANES, PositionEncoder
+from gtp_export.labelling.samples import Samples, pack_samples
 
 
 class Labels(NamedTuple):

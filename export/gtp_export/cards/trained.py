@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_export.cards import describe_in_table, table
+from gtp_export.cards.tables import describe_in_table, table
 
 SHARES = {
     "top1 all": "the recorded move is the net's first",

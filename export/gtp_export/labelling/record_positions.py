@@ -9,9 +9,9 @@ from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
-from gtp_export.labels import Teacher
-from gtp_export.samples import Samples, join_samples
-from gtp_export.selfplay import draw_rules
+from gtp_export.labelling.samples import Samples, join_samples
+from gtp_export.labelling.selfplay import draw_rules
+from gtp_export.labelling.teacher import Teacher
 
 POSITIONS_PER_GAME = 4
 OTHER_RULES_RATE = 0.4

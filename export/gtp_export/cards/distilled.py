@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.contract import NetInfo
+from gtp_export.cards.tables import describe_in_table, table
 
 COLUMNS = {
     "positions": "positions",
@@ -67,20 +68,6 @@ def write_card(target: Path, run: Path, info: NetInfo) -> None:
     target.write_text(format_card(info, facts, json.loads(last)))
 
 
-def describe_in_table(info: NetInfo) -> str:
-    """Return what a net is, as a table."""
-    rows = {
-        "Architecture": info.architecture,
-        "Weights": f"{info.parameters:,}, {info.precision}",
-        "Inputs": f"{info.encoder}: {info.spatial_planes} planes, {info.global_features} globals",
-        "Outputs": ", ".join(info.heads),
-        "Boards": f"{info.board_min} to {info.board_max}, rectangles too",
-        "Source": info.source,
-        "Made by": f"`{info.created_by}`",
-    }
-    return table(("", ""), rows.items())
-
-
 def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
     train, valid = positions["train"], positions["valid"]
     rows = [
@@ -109,9 +96,3 @@ def _metrics_table(valid: Mapping[str, Mapping[str, float]]) -> str:
         (group, *(f"{figures[name]:g}" for name in COLUMNS)) for group, figures in valid.items()
     ]
     return table(("boards", *COLUMNS.values()), rows)
-
-
-def table(header: tuple[str, ...], rows: Any) -> str:
-    """Return a table in Markdown."""
-    lines = [header, ("---",) * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
