@@ -9,11 +9,12 @@ from tests.search.trees import assert_sound
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
-from gtp_engine.search.search import Search
+from gtp_engine.search.search import FEWEST_LEAVES, VISITS_A_LEAF, Search
 from gtp_engine.search.tree import N_NODES
 
 
@@ -68,6 +69,45 @@ def test_collisions_are_counted_and_cost_no_playout() -> None:
     found = search.run(Limits(playouts=50))
     assert search.collisions > 0 and (found.playouts, found.visits) == (50, 50)
     assert_sound(search.tree)
+
+
+class InFlight(FakeEvaluator):
+    """Notes, for every leaf encoded, the root's visits and how many leaves are in flight."""
+
+    def __init__(self) -> None:
+        self.search: Search | None = None
+        self.seen: list[tuple[int, int]] = []
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        if self.search is not None:
+            with self.search.lock:
+                record = self.search.tree.nodes[self.search.root]
+                self.seen.append((int(record["visits"]), int(record["pending"])))
+        super().evaluate(batch, n)
+
+
+@pytest.mark.parametrize("threads, batch", [(1, 32), (4, 8), (3, 1)])
+def test_leaves_in_flight_are_a_small_share_of_the_visits(threads: int, batch: int) -> None:
+    evaluator = InFlight()
+    search = evaluator.search = Search(evaluator, threads=threads, batch=batch)
+    search.set_position(Position(7))
+    assert search.run(Limits(visits=500)).visits == 500
+    assert_sound(search.tree)
+    for visits, pending in evaluator.seen:
+        assert pending <= max(FEWEST_LEAVES, visits // VISITS_A_LEAF)
+    if threads == 1:  # with visits enough, every slot is used
+        assert max(pending for _, pending in evaluator.seen) == batch
+
+
+def test_a_kept_tree_lets_a_search_begin_with_many_leaves_in_flight() -> None:
+    evaluator = InFlight()
+    search = Search(evaluator, batch=16)
+    search.set_position(Position(7))
+    search.run(Limits(visits=400))
+    evaluator.search = search
+    search.set_position(Position(7))
+    search.run(Limits(playouts=16))
+    assert evaluator.seen == [(400, 16)]
 
 
 def test_stop_ends_an_endless_search_from_another_thread() -> None:

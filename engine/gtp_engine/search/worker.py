@@ -124,12 +124,13 @@ class Worker:
         allowed = search.allowed_playouts()
         if not allowed:
             return 0
+        paths = self._paths[: search.allowed_leaves()]
         leaves, repeats, ended = gather(
-            search.tree, self._paths, self._root_at, allowed, search.numbers, search.score
+            search.tree, paths, self._root_at, allowed, search.numbers, search.score
         )
         search.count_playouts(leaves + repeats, collided=ended == COLLISION)
         waits = ended == COLLISION or (ended == FULL and not search.make_room())
-        if waits and not leaves:
+        if not leaves and (waits or not len(paths)):
             search.lock.wait(WAIT_FOR_OTHERS_SECONDS)
         return int(leaves)
 
