@@ -118,6 +118,16 @@ def test_an_analysis_that_is_ended_at_once_reports_too() -> None:
     assert re.search(r"\nplay [A-E][1-5]$", replies[3])
 
 
+def test_a_move_without_time_to_think_is_reported_too() -> None:
+    script = "boardsize 5\ntime_settings 10 0 0\ntime_left b 0 0\ntime_left w 0 0\n"
+    script += "kata-genmove_analyze b rootInfo true\nlz-genmove_analyze w\nquit\n"
+    replies = run(*QUICK, text=script).stdout.split("\n\n")
+    for reply in replies[4:6]:
+        head, line, move = reply.split("\n")
+        vertex = move.removeprefix("play ")
+        assert head == "= " and line.startswith(f"info move {vertex} visits 0 ")
+
+
 def test_raw_evaluations_agree_with_the_board() -> None:
     script = "boardsize 3 2\nplay b a1\nkata-raw-nn all\n"
     text = run(*QUICK, text=script).stdout

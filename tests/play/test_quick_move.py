@@ -1,14 +1,19 @@
 """Moves without an evaluation."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from tests.go.diagrams import position_of
-from tests.search.scripted import FailingEvaluator
+from tests.search.scripted import FailingEvaluator, FlatEvaluator
 
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
-from gtp_engine.play.quick_move import criticality, decide_quickly
-from gtp_engine.search.limits import Limits
+from gtp_engine.go.rules import Rules
+from gtp_engine.play.quick_move import criticality, decide_quickly, undisputed_points
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
 
 SIX_IN_ATARI = """
@@ -27,6 +32,28 @@ FULL = """
     . X X O .
 """
 """Nothing but eyes is left; Black has three points more before komi."""
+
+
+SAFE_BUT_FOR_A_PRISONER = """
+    . X . X . . X
+    X X X X . O X
+    X X X X . . X
+    X X X X X X X
+    X X X X X X X
+"""
+"""All of it is Black's, proven."""
+
+TWO_HALVES = """
+    . . X . X O . . .
+    . . X X O O . O .
+    . X . X O . . O O
+    . . X X O O . . .
+    . X X O O . . O .
+    X X O O . . O . .
+    O O O . O . . . .
+    . . . O . . O . .
+    . . . . . . . . .
+"""
 
 
 def forbidding_search() -> Search:
@@ -66,3 +93,72 @@ def test_eyes_are_not_filled_and_a_won_count_is_accepted() -> None:
     won.play(BLACK, PASS)
     answer = decide_quickly(forbidding_search(), won)
     assert answer.point == PASS and "count is won" in answer.reason, "White has the komi"
+
+
+def test_safe_territory_is_left_alone_but_for_stones_that_must_be_captured() -> None:
+    japanese = Rules.parse("japanese")
+    position = position_of(SAFE_BUT_FOR_A_PRISONER, japanese)
+    assert decide_quickly(forbidding_search(), position).point == PASS
+    position = position_of(SAFE_BUT_FOR_A_PRISONER, Rules.parse("tromp-taylor"))
+    near = {parse_vertex(vertex, 7, 5) for vertex in ("F5", "E4", "F3", "E5", "E3")}
+    assert decide_quickly(forbidding_search(), position).point in near
+
+
+def test_land_that_is_owned_anyway_is_not_filled_where_it_costs_a_point() -> None:
+    japanese = replace(Rules.parse("japanese"), komi=0.5)
+    position = position_of(TWO_HALVES, japanese, to_play=WHITE)
+    land = undisputed_points(position)
+    assert {parse_vertex(vertex, 9, 9) for vertex in ("A9", "H9", "C1")} <= land
+    while not position.is_over and position.ply < 100:
+        land = undisputed_points(position)
+        point = decide_quickly(forbidding_search(), position).point
+        assert point is not None and point not in land
+        position.play(position.to_play, point)
+    assert position.is_over
+
+
+@pytest.mark.parametrize(
+    "rules, komi, passes",
+    [("japanese", 9.5, True), ("tromp-taylor", 9.5, False), ("tromp-taylor", -9.5, True)],
+)
+def test_a_pass_that_the_tree_likes_is_made_where_it_forgets_no_stones(
+    rules: str, komi: float, passes: bool
+) -> None:
+    position = position_of(SIX_IN_ATARI, replace(Rules.parse(rules), komi=komi))
+    search = Search(FlatEvaluator(favourite=PASS))
+    search.set_position(position)
+    search.run(Limits(playouts=5))
+    assert search.favourites()[0] == PASS
+    assert (decide_quickly(search, position).point == PASS) is passes
+
+
+def test_a_quick_move_reports_what_the_tree_knows() -> None:
+    position = Position(5, 5)
+    search = Search(FakeEvaluator(), seed=1)
+    heard: list[Analysis] = []
+    report = ReportRequest(callback=heard.append, min_moves=1)
+    point = decide_quickly(search, position, report).point
+    assert len(heard) == 1 and heard[0].is_final and heard[0].visits == 0
+    assert [(move.point, move.visits) for move in heard[0].moves] == [(point, 0)]
+    search.set_position(position)
+    known = search.run(Limits(playouts=20))
+    decision = decide_quickly(search, position, report)
+    assert len(heard) == 2 and heard[1].is_final and decision.analysis is None
+    assert (heard[1].visits, heard[1].playouts) == (known.visits, 0)
+    assert [(move.point, move.visits, move.winrate) for move in heard[1].moves] == [
+        (move.point, move.visits, move.winrate) for move in known.moves
+    ]
+
+
+def test_a_quick_move_keeps_to_the_moves_asked_for() -> None:
+    position = position_of(SIX_IN_ATARI)
+    best = parse_vertex("A3", 5, 5)
+    for rule in (
+        AvoidRule(BLACK, frozenset([best]), depth=1),
+        AvoidRule(BLACK, frozenset([parse_vertex("C1", 5, 5)]), depth=1, allow=True),
+    ):
+        point = decide_quickly(forbidding_search(), position, ReportRequest(avoid=(rule,))).point
+        assert point is not None and (point in rule.points) == rule.allow
+    other = AvoidRule(WHITE, frozenset([best]), depth=1)
+    report = ReportRequest(avoid=(other,))
+    assert decide_quickly(forbidding_search(), position, report).point == best

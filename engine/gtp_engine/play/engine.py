@@ -332,7 +332,7 @@ class Engine:
         limits = limits or self.move_limits(color, time.monotonic() - started)
         try:
             if limits is None:
-                decision = decide_quickly(search, position)
+                decision = decide_quickly(search, position, report)
             elif self._level is not None:
                 decision = self._decide_at_level(self._level, position, limits, report, cleanup)
             else:

@@ -5,42 +5,110 @@ the one whose possession at the end goes together with a good result (after Coul
 "Criticality: a Monte-Carlo Heuristic for Go Programs").
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.board import BOARD, MAX_POINTS
-from gtp_engine.go.coords import PASS, WHITE
-from gtp_engine.go.playouts import is_own_eye, tally_owners
+from gtp_engine.go.coords import BLACK, PASS, WHITE
+from gtp_engine.go.line import AREA
+from gtp_engine.go.playouts import tally_owners
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.decision import Decision
+from gtp_engine.play.move_choice import counts_dead_stones, territory_to_leave
+from gtp_engine.search.analysis import Analysis, MoveReport
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
 
 RANDOM_GAMES = 200
 """About ten milliseconds on 19x19."""
 
+UNDISPUTED = 0.05
+"""Share of random games, 0..1, up to which a player has a stone on a point that is the other's."""
 
-def decide_quickly(search: Search, position: Position) -> Decision:
+GAMES_FOR_LAND = 60
+"""Further random games that tell whose land is whose, where filling it costs a point."""
+
+
+def decide_quickly(
+    search: Search, position: Position, report: ReportRequest | None = None
+) -> Decision:
     """Return a move that is found at once; the game itself is not changed.
+
+    Own safe territory is left alone, and where a move in it costs a point, so is land that is
+    somebody's in nearly all random games.
 
     Args:
         search: Its tree is used, and afterwards holds the position.
         position: The player that `to_play` names is to move.
+        report: Who wants to hear what is known, and which moves are to be avoided.
     """
-    color = position.to_play
-    if position.ply and position.moves[-1].point == PASS and _count_is_won(position):
-        return Decision(color, PASS, None, "no time to think; the count is won")
-    board = position.board
-    moves = [p for p in position.legal_moves() if p != PASS and not is_own_eye(board, p, color)]
+    avoid = report.avoid if report is not None else ()
     search.set_position(position)
-    known = [move for move in search.favourites() if move in moves]
+    point, reason = _choose(search, position, avoid)
+    if report is not None and report.callback is not None:
+        _tell(search, position, point, report)
+    return Decision(position.to_play, point, None, f"no time to think{reason}")
+
+
+def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> tuple[int, str]:
+    """Return a move and where it comes from."""
+    after_pass = position.ply and position.moves[-1].point == PASS
+    if after_pass and _count_is_won(position):
+        return PASS, "; the count is won"
+    friendly = counts_dead_stones(position)
+    left_alone = territory_to_leave(position, strict=not friendly)
+    allowed = [p for p in position.legal_moves() if _is_allowed(p, position.to_play, avoid)]
+    moves = [p for p in allowed if p != PASS and p not in left_alone]
+    may_pass = PASS in allowed
+    known = [p for p in search.favourites() if p in moves or (p == PASS and may_pass)]
+    if known[:1] == [PASS] and not friendly and not _count_is_won(position):
+        known = [p for p in known if p != PASS]  # stones may have to be captured first
     if known:
-        return Decision(color, known[0], None, "no time to think; what the tree likes")
+        return known[0], "; what the tree likes"
     if not moves:
-        return Decision(color, PASS, None, "no time to think, and nothing to play")
+        return PASS, ", and nothing to play"
+    if position.rules.flags.scoring != AREA:
+        settled = undisputed_points(position)
+        moves = [p for p in moves if p not in settled]
+        if not moves:
+            return PASS, ", and nothing open"
     worth = criticality(position)
-    best = max(moves, key=lambda move: worth[move])
-    return Decision(color, best, None, "no time to think; what random games like")
+    return max(moves, key=lambda move: worth[move]), "; what random games like"
+
+
+def _is_allowed(move: int, color: int, avoid: Iterable[AvoidRule]) -> bool:
+    """Whether nobody has asked for the move to be left out."""
+    return all((move in rule.points) == rule.allow for rule in avoid if rule.color == color)
+
+
+def _tell(search: Search, position: Position, point: int, report: ReportRequest) -> None:
+    """Report what the tree knows; of a position it does not know, only the move without a visit."""
+    if search.favourites():
+        search.run(Limits(playouts=0), report)
+        return
+    assert report.callback is not None
+    even = (0.5, 0.0, 0.0, 0.0)  # winrate, lead and its deviation, utility
+    move = MoveReport(point, 0, *even, prior=0.0, lcb=0.0, order=0, pv=(point,))
+    size = (position.width, position.height)
+    visits = playouts = nodes = 0
+    report.callback(
+        Analysis(
+            position.to_play,
+            *size,
+            visits,
+            playouts,
+            nodes,
+            0.0,
+            *even,
+            raw_winrate=0.5,
+            raw_score_lead=0.0,
+            is_final=True,
+            moves=(move,),
+        )
+    )
 
 
 def _count_is_won(position: Position) -> bool:
@@ -56,10 +124,31 @@ def criticality(position: Position) -> npt.NDArray[np.float64]:
         [MAX_POINTS] the covariance of ownership, 0 or 1, and margin, in points, over random
         games, for the player to move.
     """
+    n = RANDOM_GAMES
+    owned, margin_when_owned, total = _play_at_random(position, position.to_play, n)
+    return np.asarray(margin_when_owned / n - owned / n * (total / n))
+
+
+def undisputed_points(position: Position) -> set[int]:
+    """Return the points on which one of the players hardly ever ends with a stone."""
+    n = GAMES_FOR_LAND
+    shares = [_play_at_random(position, color, n)[0] / n for color in (BLACK, WHITE)]
+    rarest = np.minimum(*shares)
+    return {p for p in position.points() if rarest[p] <= UNDISPUTED}
+
+
+def _play_at_random(
+    position: Position, color: int, games: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Play games to the end, this player beginning.
+
+    Returns:
+        [MAX_POINTS] games in which a point ended as the player's stone, [MAX_POINTS] the player's
+        margins in these, and the margins of all games; both in points.
+    """
     boards = np.zeros(2, BOARD)
     boards[0] = position.board
     owned, margin_when_owned = np.zeros((2, MAX_POINTS), np.int64)
     seed = np.uint64(int(position.board["hash"]) | 1)
-    n = RANDOM_GAMES
-    total = tally_owners(boards, position.to_play, n, owned, margin_when_owned, seed)
-    return np.asarray(margin_when_owned / n - owned / n * (int(total) / n))
+    total = tally_owners(boards, color, games, owned, margin_when_owned, seed)
+    return owned, margin_when_owned, int(total)
