@@ -5,13 +5,15 @@
 plays whole games with the real planner and a searcher that does what the engine does: it ends
 early when its choice is clear, goes on when it is in doubt, looks at the time only between two
 evaluations, and knows the speed of its net only roughly. It prints how many flags fell, and how
-much of their main times the players used.
+much of their main times the players used. With --short they play absolute clocks that leave less
+than the usual lag for a move, and stalls are shorter: nobody could keep such a time with the usual
+ones.
 """
 
 import argparse
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gtp_engine.play.clock.absolute import Absolute
@@ -38,7 +40,28 @@ def between(rng: random.Random, low: float, high: float) -> float:
 
 def draw_absolute(rng: random.Random, area: int) -> TimeSystem:
     """Draw a main time, a third of a second a move of the longest game at least."""
-    return Absolute(between(rng, 0.17 * (1.1 * area + 80), 7200.0))
+    return Absolute(between(rng, 0.34 * longest_game(area), 7200.0))
+
+
+def draw_short_absolute(rng: random.Random, area: int) -> TimeSystem:
+    """Draw less than that: 5 to 30 s on 9x9, a sixteenth of a second a move of the longest game."""
+    return Absolute(longest_game(area) * between(rng, 0.06, 0.34))
+
+
+def longest_game(area: int) -> float:
+    """Return how many moves of one player the longest games have."""
+    return 0.5 * (1.1 * area + 80)
+
+
+def longest_stall(kind: str, system: TimeSystem, area: int) -> float:
+    """Return seconds that a move may stall.
+
+    A short main time leaves room for stalls of half of what remains of it after the overhead of
+    the longest game; with longer ones nobody could keep it, thinking or not.
+    """
+    if kind not in SHORT_KINDS or not isinstance(system, Absolute):
+        return LONGEST_STALL
+    return min(LONGEST_STALL, 0.5 * (system.main / longest_game(area) - OVERHEAD))
 
 
 def draw_canadian(rng: random.Random, area: int) -> TimeSystem:
@@ -83,6 +106,11 @@ KINDS: dict[str, Callable[[random.Random, int], TimeSystem]] = {
     "simple": draw_simple,
 }
 
+SHORT_KINDS: dict[str, Callable[[random.Random, int], TimeSystem]] = {
+    "short absolute": draw_short_absolute,
+}
+"""Clocks that leave less than the usual lag for a move, played with shorter stalls."""
+
 
 @dataclass(frozen=True)
 class ClockGame:
@@ -113,7 +141,7 @@ class ClockGame:
 def play_game(rng: random.Random, kind: str) -> ClockGame:
     """Play one player's moves of a game by the clock."""
     area = rng.choice(AREAS)
-    system = KINDS[kind](rng, area)
+    system = (KINDS | SHORT_KINDS)[kind](rng, area)
     long_game = rng.random() < 0.05
     expected = PLIES * area
     plies = int(
@@ -123,6 +151,7 @@ def play_game(rng: random.Random, kind: str) -> ClockGame:
     )
     seconds_each = 1.0 / between(rng, 1.0, 10_000.0)
     stalls_in = rng.random()
+    longest = longest_stall(kind, system, area)
     left = system.start()
     thought, urgent = 0.0, 0
     for ply in range(rng.randint(0, 1), plies, 2):
@@ -132,7 +161,7 @@ def play_game(rng: random.Random, kind: str) -> ClockGame:
         searched = 0.0 if plan.is_urgent else search_seconds(rng, plan, seconds_each)
         urgent += plan.is_urgent
         thought += searched
-        stall = rng.uniform(0.0, LONGEST_STALL) if rng.random() < stalls_in else 0.0
+        stall = rng.uniform(0.0, longest) if rng.random() < stalls_in else 0.0
         elapsed = searched + OVERHEAD + stall
         if elapsed > budget.flag:
             return ClockGame(kind, system, plies, False, ply, left, thought, urgent)
@@ -154,10 +183,9 @@ def search_seconds(rng: random.Random, plan: MoveTime, evaluation: float) -> flo
     return (evaluations + looks_at_pass) * evaluation
 
 
-def play_games(games: int, seed: int) -> Iterator[ClockGame]:
-    """Play games of all kinds of clock in turn."""
+def play_games(games: int, seed: int, kinds: Sequence[str] = tuple(KINDS)) -> Iterator[ClockGame]:
+    """Play games of these kinds of clock in turn."""
     rng = random.Random(seed)
-    kinds = list(KINDS)
     for number in range(games):
         yield play_game(rng, kinds[number % len(kinds)])
 
@@ -167,10 +195,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--games", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--short", action="store_true", help="short clocks instead")
     arguments = parser.parse_args()
+    kinds = SHORT_KINDS if arguments.short else KINDS
     played, lost, urgent, moves = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    used: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    for game in play_games(arguments.games, arguments.seed):
+    used: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for game in play_games(arguments.games, arguments.seed, tuple(kinds)):
         played[game.kind] += 1
         urgent[game.kind] += game.urgent_moves
         moves[game.kind] += game.plies // 2
@@ -179,7 +209,7 @@ def main() -> None:
             print(f"flag fell: {game}")
         elif game.is_long and game.main_used is not None:
             used[game.kind].append(game.main_used)
-    for kind in KINDS:
+    for kind in kinds:
         shares = used[kind]
         share = f"{sum(shares) / len(shares):.1%} in {len(shares)} long games" if shares else "-"
         print(

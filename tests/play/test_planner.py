@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.play.clock_games import KINDS, play_games
+from tests.play.clock_games import KINDS, SHORT_KINDS, play_games
 from tests.play.test_clock import SYSTEMS
 
 from gtp_engine.play.clock.planner import (
@@ -141,6 +141,14 @@ def test_no_flag_falls_in_simulated_games() -> None:
             used.append(game.main_used)
     assert kinds == set(KINDS)
     assert sum(used) / len(used) > 0.85
+
+
+def test_no_flag_falls_where_a_move_has_less_than_the_usual_lag() -> None:
+    games = list(play_games(600, seed=3, kinds=tuple(SHORT_KINDS)))
+    assert min(game.system.start().seconds for game in games) < 5.0
+    for game in games:
+        assert game.lost_at is None, game
+    assert sum(game.urgent_moves for game in games) > 0, "some moves have no time for the net"
 
 
 @pytest.mark.slow
