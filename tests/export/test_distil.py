@@ -22,6 +22,7 @@ from gtp_export.labelling.samples import (
     transform_policy,
     write_shard,
 )
+from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.reading import read_table
@@ -103,6 +104,22 @@ def test_labels_are_chances_of_legal_moves_for_the_side_to_move() -> None:
     np.testing.assert_array_equal(labels.policy[0], labels.policy[1])
     assert labels.spatial[0, 1].sum() == 2 and labels.spatial[0, 2].sum() == 2
     assert labels.ownership.shape == (2, 5, 5)
+
+
+def test_a_teacher_may_search_before_it_answers() -> None:
+    positions = [Position(5, 4, Rules(komi=komi)) for komi in (-30.0, 0.5, 30.0)]
+    at_once = Teacher(TINY_NET).label(positions)
+    found = SearchingTeacher(TINY_NET, playouts=17).label(positions)
+    visits = found.policy * 16
+    np.testing.assert_allclose(visits, np.rint(visits), atol=1e-5)
+    np.testing.assert_allclose(visits.sum(1), 16, atol=1e-4)
+    np.testing.assert_allclose(found.value.sum(1), 1.0, atol=1e-5)
+    np.testing.assert_array_equal(found.value[:, 2], at_once.value[:, 2])
+    # The mean over a tree is another one than the root's, but not by far.
+    assert 0 < np.abs(found.score - at_once.score).max() < 10
+    assert found.ownership.shape == (3, 4, 5) and np.abs(found.ownership).max() <= 1
+    assert (found.ownership != at_once.ownership).any()
+    np.testing.assert_array_equal(found.spatial, at_once.spatial)
 
 
 def test_no_result_is_possible_where_the_rules_know_it() -> None:

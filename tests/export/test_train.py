@@ -194,6 +194,7 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
         ("--label-minutes", "nan", "less than --minutes"),
         ("--learning-rate", "-1", "--learning-rate must be positive"),
         ("--played-weight", "1", "below 1"),
+        ("--playouts", "1", "at least 2"),
     ],
 )
 def test_absurd_numbers_are_one_sentence(

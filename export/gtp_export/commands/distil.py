@@ -40,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="of the recorded move in the policy at positions of records (0)",
     )
+    parser.add_argument(
+        "--playouts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the teacher's search for each label (0: its net's own answers)",
+    )
     parser.add_argument("--name", default="student", help="name to write into the net")
     parser.add_argument("--licence", default="unknown", help="licence to write into the net")
     parser.add_argument("--processes", type=int, default=1, help="processes (1)")
@@ -62,6 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--learning-rate must be positive")
     if not 0.0 <= arguments.played_weight < 1.0:
         raise NetFileError("--played-weight must be at least 0 and below 1")
+    if arguments.playouts < 0 or arguments.playouts == 1:
+        raise NetFileError("--playouts must be 0 for none, or at least 2")
     if rate is None:
         rate = FRESH_LEARNING_RATE if arguments.start is None else LATER_LEARNING_RATE
     task = DistilTask(shape, arguments.out / "data")
@@ -85,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         info,
         arguments.played_weight,
         label_minutes,
+        arguments.playouts,
     )
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0

@@ -20,6 +20,7 @@ from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
 from gtp_export.labelling.samples import Samples, write_shard
+from gtp_export.labelling.searching_teacher import open_teacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.games import Games
@@ -76,6 +77,7 @@ class Generator:
         seed: int,
         played_weight: float = 0.0,
         processes: int = 1,
+        playouts: int = 0,
     ) -> None:
         """Count the shards that are there.
 
@@ -86,13 +88,14 @@ class Generator:
             seed: Together with a job's number, makes its games.
             played_weight: As for `label_records`.
             processes: How many work at once.
+            playouts: Of the teacher's search for each label; 0 for its net's own answers.
 
         Raises:
             NetFileError: The teacher cannot be used.
             OSError: A folder cannot be made.
         """
-        self._teacher_path = teacher
-        self._teacher = Teacher(teacher)
+        self._opening = (teacher, playouts)
+        self._teacher = open_teacher(*self._opening)
         self._folder = folder
         self._games = games
         self._chunks = [] if games is None else _chunks(games, seed)
@@ -130,8 +133,9 @@ class Generator:
                 job = self._next_job() if time.monotonic() < ends_at else None
             return
         context = get_context("spawn")
-        opening = (self._teacher_path,)
-        with ProcessPoolExecutor(self._processes, context, _open_teacher, opening) as pool:
+        with ProcessPoolExecutor(
+            self._processes, context, _open_teacher_here, self._opening
+        ) as pool:
             yield from self._made_by(pool, ends_at)
 
     def _made_by(self, pool: Executor, ends_at: float) -> Iterator[tuple[Job, int]]:
@@ -194,8 +198,8 @@ _process_teacher: list[Teacher] = []
 """The teacher of a worker process."""
 
 
-def _open_teacher(path: Path) -> None:
-    _process_teacher.append(Teacher(path))
+def _open_teacher_here(path: Path, playouts: int) -> None:
+    _process_teacher.append(open_teacher(path, playouts))
 
 
 def _make_shard_here(job: Job) -> int:

@@ -54,8 +54,8 @@ class Teacher:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own
                 nets learn from.
         """
-        self._net = OnnxNet(path, "auto", say=lambda line: print(line, file=sys.stderr))
-        info = self._net.info
+        self.net = OnnxNet(path, "auto", say=lambda line: print(line, file=sys.stderr))
+        info = self.net.info
         if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
             raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")
         missing = sorted(set(SCORE_COLUMNS) - set(info.score_columns))
@@ -74,14 +74,14 @@ class Teacher:
         features = np.zeros((n, FEATURES), np.float32)
         for i, position in enumerate(positions):
             self._encoder.encode(position, spatial[i], features[i])
-        outputs = self._net.run(spatial, features)
+        outputs = self.net.run(spatial, features)
         if (
             outputs.policy is None
             or outputs.value is None
             or outputs.score is None
             or outputs.ownership is None
         ):
-            raise NetFileError(f"{self._net.path}: an output is missing")
+            raise NetFileError(f"{self.net.path}: an output is missing")
         counted = np.array([self._counts_no_result(position.rules) for position in positions])
         return Labels(
             spatial=spatial,

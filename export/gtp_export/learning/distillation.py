@@ -64,6 +64,7 @@ def distil(
     info: NetInfo,
     played_weight: float = 0.0,
     label_minutes: float | None = None,
+    playouts: int = 0,
 ) -> Path:
     """Make a net that judges positions as the teacher does.
 
@@ -80,6 +81,7 @@ def distil(
             comes from a record.
         label_minutes: How much of the plan's minutes goes into labels; LABEL_SHARE of them if
             None.
+        playouts: Of the teacher's search for each label; 0 for its net's own answers.
 
     Returns:
         The finished net's file.
@@ -94,7 +96,7 @@ def distil(
     if not (plan.out / CHECKPOINT).exists():
         games = read_table(packs, say) if packs else None
         generator = Generator(
-            teacher_path, task.data, games, plan.seed, played_weight, plan.processes
+            teacher_path, task.data, games, plan.seed, played_weight, plan.processes, playouts
         )
         generator.run(60.0 * label_minutes, say)
     plan = replace(plan, minutes=plan.minutes - label_minutes)

@@ -1,0 +1,96 @@
+"""A teacher that searches before it answers: slower, and stronger than its net alone."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.go.coords import point_to_action
+from gtp_engine.go.position import Position
+from gtp_engine.play.position_pool import LEAVES_A_STEP, PositionPool, PositionRequest
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_export.architectures.tower import SCORE_COLUMNS
+from gtp_export.labelling.teacher import Labels, Teacher
+
+_MEAN, _STDEV, _LEAD = (SCORE_COLUMNS.index(name) for name in ("score_mean", "score_stdev", "lead"))
+
+
+class SearchingTeacher(Teacher):
+    """A net that labels positions with what a short search makes of them.
+
+    The policy is the share of the visits that each move got, as in Silver et al. 2017, "Mastering
+    the game of Go without human knowledge"; value, lead and ownership are the means over the tree.
+    All searches of a call share one evaluation queue.
+    """
+
+    def __init__(self, path: Path, playouts: int) -> None:
+        """Open the net.
+
+        Args:
+            path: The net.
+            playouts: Of each search, at least 2: the first is the position itself.
+
+        Raises:
+            NetFileError: As for `Teacher`.
+        """
+        super().__init__(path)
+        self._limits = Limits(playouts=playouts)
+        evaluator = NetEvaluator(self.net, lanes=1, max_batch=LEAVES_A_STEP)
+        self._pool = PositionPool(evaluator, threads=1, batch=1)
+
+    def label(self, positions: Sequence[Position]) -> Labels:
+        """Search positions of one board size, of any rules and komi."""
+        labels = super().label(positions)
+        for i, found in enumerate(self._search(positions)):
+            width, height = found.width, found.height
+            policy = labels.policy[i]
+            policy[:] = 0.0
+            for move in found.moves:
+                policy[point_to_action(move.point, width, height)] = move.visits
+            policy /= policy.sum()
+            no_result = labels.value[i, 2]
+            win = np.clip(found.winrate - 0.5 * no_result, 0.0, 1.0 - no_result)
+            labels.value[i, :2] = win, 1.0 - no_result - win
+            score = labels.score[i]
+            score[_MEAN] += found.score_lead - score[_LEAD]
+            score[_STDEV], score[_LEAD] = found.score_stdev, found.score_lead
+            labels.ownership[i] = found.ownership
+        return labels
+
+    def _search(self, positions: Sequence[Position]) -> list[Analysis]:
+        """Return what searches find.
+
+        Raises:
+            NetFileError: The net failed.
+        """
+        found: dict[int, Analysis | Exception | None] = {}
+        for i, position in enumerate(positions):
+            self._pool.submit(
+                PositionRequest(
+                    position=position.copy,
+                    on_end=partial(found.__setitem__, i),
+                    limits=self._limits,
+                    report=ReportRequest(ownership=True),
+                )
+            )
+        self._pool.wait()
+        answers = []
+        for i in range(len(positions)):
+            answer = found[i]
+            if isinstance(answer, Exception):
+                raise answer
+            assert answer is not None, "nobody stops these searches"
+            answers.append(answer)
+        return answers
+
+
+def open_teacher(path: Path, playouts: int) -> Teacher:
+    """Open a teacher that searches; with less than 2 playouts, one that answers at once.
+
+    Raises:
+        NetFileError: As for `Teacher`.
+    """
+    return SearchingTeacher(path, playouts) if playouts >= 2 else Teacher(path)
