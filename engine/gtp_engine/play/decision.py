@@ -52,6 +52,35 @@ class ResignRule:
         return value is not None and value < self.threshold
 
 
+class Patience:
+    """Counts the hopeless turns in a row of both players."""
+
+    def __init__(self) -> None:
+        """Begin a game."""
+        self._hopeless = {1: 0, 2: 0}
+
+    def resign_or(
+        self, decision: Decision, rule: ResignRule, ply: int, handicap: int, *, commit: bool
+    ) -> Decision:
+        """Return the decision, or a resignation where enough hopeless turns came in a row.
+
+        Args:
+            decision: What was chosen otherwise.
+            rule: When to give up.
+            ply: How many moves were made before it.
+            handicap: Stones Black had before White's first.
+            commit: Whether the turn is one of the game, and counts for the next ones too.
+        """
+        color, found = decision.color, decision.analysis
+        hopeless = found is not None and rule.counts(found, ply, handicap)
+        count = self._hopeless[color] + 1 if hopeless else 0
+        if commit:
+            self._hopeless[color] = count
+        if count < rule.turns or not hopeless:
+            return decision
+        return Decision(color, None, found, "resign")
+
+
 def best_value(analysis: "Analysis") -> float | None:
     """Return the mean win-loss value of the best move, -1..1; None where nothing was visited.
 

@@ -18,12 +18,12 @@ from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock.clock import Clock
-from gtp_engine.play.clock.planner import MoveTime, outlook
-from gtp_engine.play.decision import Decision, ResignRule
+from gtp_engine.play.decision import Decision, Patience, ResignRule
 from gtp_engine.play.game_keeper import GameKeeper
-from gtp_engine.play.levels import Level, find_level
+from gtp_engine.play.levels import find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
-from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings, customary_komi
+from gtp_engine.play.move_limits import limits_of_move
+from gtp_engine.play.settings import Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 
@@ -67,7 +67,7 @@ class Engine:
         level = self.settings.level
         self._level = None if level is None else find_level(level)
         self._generator = random.Random(self.settings.seed)
-        self._hopeless = {1: 0, 2: 0}
+        self._patience = Patience()
         self._ponderer: threading.Thread | None = None
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
@@ -195,7 +195,7 @@ class Engine:
         self.clock.reset()
         if self._keeper is not None:
             self._keeper.begin()
-        self._hopeless = {1: 0, 2: 0}
+        self._patience = Patience()
 
     def play(self, color: int, point: int) -> None:
         """Play a move of either player; repetitions that superko forbids are tolerated.
@@ -226,7 +226,7 @@ class Engine:
         self._stop_pondering()
         self.position.undo(count)
         self._keep_changes()
-        self._hopeless = {1: 0, 2: 0}
+        self._patience = Patience()
 
     def _keep_changes(self) -> None:
         if self._keeper is not None:
@@ -273,30 +273,15 @@ class Engine:
             raise HandicapError(f"{count} handicap stones do not go on this board")
         if count <= largest_fixed(position.width, position.height):
             return self.fixed_handicap(count)
-        points = self._favourite_points(count)
+        from gtp_engine.play.free_handicap import favourite_points
+
+        points = favourite_points(self.search, position, count)
         self.set_free_handicap(points)
         return points
 
     def _check_empty(self) -> None:
         if self.position.ply or self.position.grid().any():
             raise HandicapError("board not empty")
-
-    def _favourite_points(self, count: int) -> list[int]:
-        """Return points the net likes for Black, one after the other."""
-        board = self.position.copy()
-        points: list[int] = []
-        while len(points) < count:
-            board.set_up(points, (), BLACK)
-            wanted = self._policy_moves(board)
-            points.append(next(p for p in wanted if p != PASS))
-        return points
-
-    def _policy_moves(self, position: "Position") -> list[int]:
-        """Return the legal moves by the net's policy, best first."""
-        search = self.search
-        search.set_position(position)
-        search.run(Limits(playouts=1))
-        return search.root_moves()
 
     # Thinking -------------------------------------------------------------------------------------
 
@@ -321,6 +306,7 @@ class Engine:
         Raises:
             EngineUnavailableError: There is no usable net.
         """
+        from gtp_engine.play.level_choice import decide_at_level
         from gtp_engine.play.move_choice import decide
         from gtp_engine.play.quick_move import decide_quickly
 
@@ -334,12 +320,16 @@ class Engine:
             if limits is None:
                 decision = decide_quickly(search, position, report)
             elif self._level is not None:
-                decision = self._decide_at_level(self._level, position, limits, report, cleanup)
+                decision = decide_at_level(
+                    self._level, self._generator, search, position, limits, report, cleanup=cleanup
+                )
             else:
                 decision = decide(search, position, limits, report, cleanup=cleanup)
         finally:
             search.forget_stop()
-        decision = self._resign_or(decision, position, commit)
+        decision = self._patience.resign_or(
+            decision, self._resign_rule(), position.ply, position.handicap, commit=commit
+        )
         if commit:
             self.clock.spend(color, time.monotonic() - started)
             if decision.point is not None:
@@ -349,33 +339,6 @@ class Engine:
             if decision.point is not None:
                 self._start_pondering()
         return decision
-
-    def _decide_at_level(
-        self,
-        level: Level,
-        position: "Position",
-        limits: Limits,
-        report: ReportRequest | None,
-        cleanup: bool,
-    ) -> Decision:
-        """Choose a move with a search of its own; what the tree holds is not for this level."""
-        from gtp_engine.play.move_choice import decide
-
-        search = self.search
-        search.clear()
-        search.params = level.params(self._loader.params)
-        try:
-            return decide(
-                search,
-                position,
-                level.limits(limits),
-                report,
-                cleanup=cleanup,
-                order=lambda found: level.order(found, self._generator),
-            )
-        finally:
-            search.params = self._loader.params
-            search.clear()
 
     def analyze(
         self, color: int, report: ReportRequest, limits: Limits | None = None
@@ -504,26 +467,13 @@ class Engine:
         Returns:
             The limits; None where the clock leaves no time for a single evaluation.
         """
-        settings = self.settings
-        if not self.clock.is_limited:
-            if settings.playouts is not None and settings.time is None:
-                return Limits(playouts=settings.playouts)
-            seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
-            return Limits(playouts=settings.playouts, seconds=seconds)
-        plan = self._plan_move(color, spent)
-        if plan.is_urgent:
-            return None
-        hard = plan.hard if settings.time is None else min(plan.hard, settings.time)
-        return Limits(playouts=settings.playouts, seconds=hard, soft_seconds=min(plan.soft, hard))
-
-    def _plan_move(self, color: int, spent: float) -> MoveTime:
-        position = self.position
-        # Stones that were set up count as moves: they too are a part of the game behind us.
-        ply = max(position.ply, int((position.grid() > 0).sum()))
         # A search that found everything in the cache says nothing about the net's speed.
         evaluation = max(self.search.step_seconds, self._loader.step_seconds)
-        expected = outlook(position.area, ply, self.settings.lag, evaluation)
-        return self.clock.plan(color, expected, spent)
+        return limits_of_move(self.settings, self.clock, self.position, color, evaluation, spent)
+
+    def _resign_rule(self) -> ResignRule:
+        settings = self.settings
+        return ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
 
     def _position_to_play(self, color: int) -> "Position":
         position = self.position
@@ -532,20 +482,6 @@ class Engine:
         position = position.copy()
         position.to_play = color
         return position
-
-    def _resign_or(self, decision: Decision, position: "Position", commit: bool) -> Decision:
-        """Count hopeless turns, and resign when there were enough of them in a row."""
-        settings = self.settings
-        rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
-        color = decision.color
-        found = decision.analysis
-        hopeless = found is not None and rule.counts(found, position.ply, position.handicap)
-        count = self._hopeless[color] + 1 if hopeless else 0
-        if commit:
-            self._hopeless[color] = count
-        if count < rule.turns or not hopeless:
-            return decision
-        return Decision(color, None, found, "resign")
 
     # Pondering ------------------------------------------------------------------------------------
 
