@@ -15,6 +15,7 @@ from gtp_engine.play.self_play import (
     SelfPlayGame,
     SelfPlayTerms,
     _count_extra,
+    _lost,
     play_self_games,
 )
 from gtp_engine.search.limits import Limits
@@ -48,6 +49,11 @@ def test_dead_stones_that_decide_a_game_are_noticed(
     margin: float, score: float, forgot: bool
 ) -> None:
     assert game([], margin, score).forgot_dead_stones is forgot
+
+
+def test_what_a_pass_cost_is_counted_for_its_player() -> None:
+    end = replace(NOTHING, white_score=3.5)
+    assert _lost(WHITE, 5.5, end) == 2.0 and _lost(BLACK, 5.5, end) == -2.0
 
 
 class Believer(FlatEvaluator):

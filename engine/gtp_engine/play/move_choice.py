@@ -23,6 +23,7 @@ from gtp_engine.play.adjudication.chains import around, pass_alive
 from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.decision import Decision
+from gtp_engine.play.pass_check import PASS_COST_LIMIT, SECOND_LOOK_VISITS, compare_with_pass
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -32,14 +33,24 @@ SETTLED = 0.8
 
 SETTLED_REASON = "every point is settled"
 
-PASS_COST_LIMIT = 0.75
-"""Points of lead that a pass on a settled board may seem to cost; estimates waver by so much."""
+FEW_OPEN_POINTS = 4
+"""Empty points that are nobody's yet, up to which the game counts as nearly over."""
 
-MIN_PASS_CHECK_VISITS, MAX_PASS_CHECK_VISITS = 64, 400
-"""Visits that look for a punishment of such a pass."""
+OWN_LAND = 0.5
+"""Ownership beyond which a point seems to be one's own."""
 
 LARGEST_GAP = 4
 """Points of a neutral region between two players that may be left open."""
+
+SECOND_LOOK_REASON = "a second look finds nothing to gain"
+
+BORDER_GAIN = 2.0
+"""Points by which closing a border must raise the count."""
+
+BORDER_COST = 2.0
+"""Points of lead that it may seem to cost; one is the stone in own land."""
+
+BORDER_REASON = "a border is still open"
 
 CAPTURE_REASON = "dead stones are still to be captured"
 
@@ -75,12 +86,27 @@ def decide(
     moves = found or search.root_moves()
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
-    if reason == SETTLED_REASON and not pass_is_free(
-        search, position, moves[0], analysis.visits, _seconds_until(ends_at)
-    ):
-        point, reason = moves[0], "a pass would lose something"
+    closer = (
+        analysis.visits < SECOND_LOOK_VISITS
+        and not (avoid or cleanup)
+        and deserves_second_look(position, moves[0], ownership)
+    )
+    visits = SECOND_LOOK_VISITS if closer else analysis.visits
+    if reason == SETTLED_REASON:
+        left = _seconds_until(ends_at)
+        if not compare_with_pass(search, position, moves[0], visits, left).is_free:
+            point, reason = moves[0], "a pass would lose something"
+    elif closer and point == moves[0]:
+        left = _least(_seconds_until(ends_at), limits.soft_seconds)
+        if compare_with_pass(search, position, point, visits, left).is_surely_free:
+            point, reason = PASS, SECOND_LOOK_REASON
     if avoid:
         return Decision(position.to_play, point, analysis, reason)
+    border = closing_move(position, ownership) if point == PASS else None
+    if border is not None:
+        left = _seconds_until(ends_at)
+        if compare_with_pass(search, position, border, visits, left).points > -BORDER_COST:
+            return Decision(position.to_play, border, analysis, BORDER_REASON)
     must_capture = cleanup and (point == PASS or not is_urgent(analysis))
     if must_capture or (point == PASS and pass_forgets_stones(position, ownership)):
         captures = liberties_of_dead(position, ownership) - forbidden
@@ -93,6 +119,11 @@ def decide(
 def _seconds_until(ends_at: float | None) -> float | None:
     """Return how long it is to a moment of the monotonic clock; None for no moment."""
     return None if ends_at is None else max(0.0, ends_at - time.monotonic())
+
+
+def _least(*seconds: float | None) -> float | None:
+    """Return the smallest of those that are given; None where none is."""
+    return min((each for each in seconds if each is not None), default=None)
 
 
 def mannered_move(
@@ -134,6 +165,64 @@ def is_settled_point(position: Position, point: int, ownership: Ownership | None
     if ownership is None:
         return False
     return abs(float(ownership[row_col(point, position.width)])) >= SETTLED
+
+
+def deserves_second_look(position: Position, move: int, ownership: Ownership | None) -> bool:
+    """Whether a move may be one that a careful player would not make where it costs a point.
+
+    Few points are open, and it is made on one that seems to be the player's own. A short search
+    cannot tell whether such a reinforcement is needed.
+    """
+    costs_a_point = position.rules.flags.scoring != AREA
+    if ownership is None or move == PASS or not costs_a_point:
+        return False
+    width = position.width
+    sign = 1.0 if position.to_play == BLACK else -1.0
+    if sign * float(ownership[row_col(move, width)]) < OWN_LAND:
+        return False
+    n_open = sum(
+        position.color_at(p) == EMPTY and abs(float(ownership[row_col(p, width)])) < OWN_LAND
+        for p in position.points()
+    )
+    return n_open <= FEW_OPEN_POINTS
+
+
+def closing_move(position: Position, ownership: Ownership | None) -> int | None:
+    """Return the move that closes a border best where the count would leave land to nobody.
+
+    Land counts for who surrounds it. Where a border has a gap that an answer would close, nobody
+    does, and after two passes all of it would be lost. None where no move gains BORDER_GAIN points,
+    and where all stones count as they stand: there the search itself sees the end of the game.
+    """
+    if ownership is None or not counts_dead_stones(position):
+        return None
+    status = adjudicate(position, ownership)
+    sign = 1.0 if position.to_play == BLACK else -1.0
+    open_land = {
+        p
+        for p in status.dame
+        if position.color_at(p) == EMPTY
+        and sign * float(ownership[row_col(p, position.width)]) >= SETTLED
+    }
+    if len(open_land) < BORDER_GAIN:
+        return None
+    gains = {}
+    for p in _near_the_enemy(position, open_land, status):
+        if position.is_legal(position.to_play, p):
+            after = position.copy()
+            after.play(position.to_play, p)
+            gains[p] = sign * (status.white_score - adjudicate(after, ownership).white_score)
+    best = max(gains, key=lambda p: gains[p], default=None)
+    return best if best is not None and gains[best] >= BORDER_GAIN else None
+
+
+def _near_the_enemy(position: Position, land: set[int], status: FinalStatus) -> list[int]:
+    """Return those points of some land that are at most two steps from a living enemy stone."""
+    enemy = opponent(position.to_play)
+    living = {p for p in (*status.alive, *status.seki) if position.color_at(p) == enemy}
+    near = {q for p in living for q in around(p, position.width)}
+    behind = {q for p in near if position.color_at(p) == EMPTY for q in around(p, position.width)}
+    return sorted((near | behind) & land)
 
 
 def is_urgent(analysis: Analysis) -> bool:
@@ -183,37 +272,6 @@ def _best_of(
     analysis = search.run(replace(limits, seconds=seconds))
     found = [move.point for move in analysis.moves] or search.root_moves()
     return found[0] if found else None
-
-
-def pass_is_free(
-    search: Search,
-    position: Position,
-    best: int,
-    visits: int,
-    seconds: float | None = None,
-) -> bool:
-    """Whether a pass, answered as well as possible, leaves as many points as the best move.
-
-    A settled board may still ask for a move: points count as settled that a last answer keeps.
-    Both are searched from the opponent's side, so that what a net makes of the turn cancels out.
-
-    Args:
-        search: Its tree is used, and afterwards holds the position after the pass.
-        position: The position searched.
-        best: The move to compare with.
-        visits: Visits of the search that found it; as many look at each side, but at least
-            MIN_PASS_CHECK_VISITS and at most MAX_PASS_CHECK_VISITS.
-        seconds: How long to look at most; None for no limit.
-    """
-    visits = min(MAX_PASS_CHECK_VISITS, max(MIN_PASS_CHECK_VISITS, visits))
-    leads = []
-    for move in (best, PASS):
-        after = position.copy()
-        after.play(position.to_play, move, strict=False)
-        search.set_position(after)
-        half = None if seconds is None else seconds / 2
-        leads.append(-search.run(Limits(visits=visits, seconds=half)).score_lead)
-    return leads[0] - leads[1] < PASS_COST_LIMIT
 
 
 def counts_dead_stones(position: Position) -> bool:

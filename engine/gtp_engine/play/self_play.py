@@ -17,13 +17,16 @@ from gtp_engine.play.adjudication.expectation import Ownership, expected_ownersh
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
-from gtp_engine.play.move_choice import counts_dead_stones, decide
+from gtp_engine.play.move_choice import SECOND_LOOK_REASON, counts_dead_stones, decide
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 
 LONGEST_GAME = 3.0
 """Moves a point of the board after which a game is broken off and counted."""
+
+COSTLY = 2.0
+"""Points that a pass costs at least where it was a mistake."""
 
 EXPECTED = 0.5
 """Ownership, 0 to 1, with which a net expects a point's owner where it is decided."""
@@ -63,6 +66,11 @@ class SelfPlayGame:
     """Moves, passes left out, after everything was decided."""
     needless_moves: int
     """Those of them that were made on points of their player's without being provoked."""
+    second_looks: int = 0
+    """Passes made because a second look found nothing to gain."""
+    costly_passes: int = 0
+    """Those of them whose player ended with COSTLY points fewer than the board held then, or
+    less."""
 
     @property
     def forgot_dead_stones(self) -> bool:
@@ -111,10 +119,13 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
     )
     values = [0.0] * position.ply
     search = Search(evaluator, SearchParams(), seed=seed)
+    looked: list[tuple[int, float]] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         decision = decide(search, position, terms.limits)
         assert decision.point is not None and decision.analysis is not None
         values.append(best_value(decision.analysis) or 0.0)
+        if decision.reason == SECOND_LOOK_REASON:
+            looked.append((decision.color, judge(evaluator, position, read=False).white_score))
         position.play(position.to_play, decision.point)
     status = judge(evaluator, position, read=False)
     margin = status.white_score
@@ -130,7 +141,14 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
         margin,
         extra,
         needless,
+        len(looked),
+        sum(_lost(color, before, status) >= COSTLY for color, before in looked),
     )
+
+
+def _lost(color: int, white_score: float, status: FinalStatus) -> float:
+    """Return the points a player lost from a score to that of the end."""
+    return (white_score - status.white_score) * (1.0 if color == WHITE else -1.0)
 
 
 def _count_extra(evaluator: Evaluator, position: Position, status: FinalStatus) -> tuple[int, int]:
