@@ -457,6 +457,13 @@ def test_a_border_is_closed_before_a_pass_where_the_count_needs_it() -> None:
             assert closing_move(position, halves) is None, "its own is closed"
 
 
+def test_a_gap_in_a_border_may_be_less_certain_than_the_land_behind_it() -> None:
+    halves = owned("\n".join(["XXOOO"] * 5))
+    halves[4, 1] = 0.3
+    position = position_of(OPEN_BELOW, JAPANESE)
+    assert closing_move(position, halves) == parse_vertex("B1", 5, 5)
+
+
 def test_nothing_is_closed_where_stones_count_or_the_land_is_in_doubt() -> None:
     halves = owned("\n".join(["XXOOO"] * 5))
     assert closing_move(position_of(OPEN_BELOW, TROMP_TAYLOR), halves) is None

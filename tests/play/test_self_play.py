@@ -14,8 +14,8 @@ from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.self_play import (
     SelfPlayGame,
     SelfPlayTerms,
+    _area_lead,
     _count_extra,
-    _lost,
     play_self_games,
 )
 from gtp_engine.search.limits import Limits
@@ -51,11 +51,6 @@ def test_dead_stones_that_decide_a_game_are_noticed(
     assert game([], margin, score).forgot_dead_stones is forgot
 
 
-def test_what_a_pass_cost_is_counted_for_its_player() -> None:
-    end = replace(NOTHING, white_score=3.5)
-    assert _lost(WHITE, 5.5, end) == 2.0 and _lost(BLACK, 5.5, end) == -2.0
-
-
 class Believer(FlatEvaluator):
     """Expects the left half to become Black's, the rest White's."""
 
@@ -81,6 +76,12 @@ def test_moves_after_all_is_decided_are_counted() -> None:
     status = adjudicate(position, ownership)
     assert status.dead == [parse_vertex("B3", 5, 5)]
     assert _count_extra(Believer(), position, status) == (3, 1)
+
+
+def test_the_area_expected_is_compared_for_a_player() -> None:
+    position = Position(5, rules=TROMP_TAYLOR)
+    assert _area_lead(Believer(), position, BLACK) == 15 - 10
+    assert _area_lead(Believer(), position, WHITE) == 10 - 15
 
 
 def test_games_are_played_to_the_end() -> None:

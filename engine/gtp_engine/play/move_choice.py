@@ -207,7 +207,7 @@ def closing_move(position: Position, ownership: Ownership | None) -> int | None:
     if len(open_land) < BORDER_GAIN:
         return None
     gains = {}
-    for p in _near_the_enemy(position, open_land, status):
+    for p in _gaps(position, open_land, status):
         if position.is_legal(position.to_play, p):
             after = position.copy()
             after.play(position.to_play, p)
@@ -216,13 +216,15 @@ def closing_move(position: Position, ownership: Ownership | None) -> int | None:
     return best if best is not None and gains[best] >= BORDER_GAIN else None
 
 
-def _near_the_enemy(position: Position, land: set[int], status: FinalStatus) -> list[int]:
-    """Return those points of some land that are at most two steps from a living enemy stone."""
+def _gaps(position: Position, land: set[int], status: FinalStatus) -> list[int]:
+    """Return empty points in or next to some land, two steps at most from a living enemy."""
+    width = position.width
     enemy = opponent(position.to_play)
-    living = {p for p in (*status.alive, *status.seki) if position.color_at(p) == enemy}
-    near = {q for p in living for q in around(p, position.width)}
-    behind = {q for p in near if position.color_at(p) == EMPTY for q in around(p, position.width)}
-    return sorted((near | behind) & land)
+    living = [p for p in (*status.alive, *status.seki) if position.color_at(p) == enemy]
+    near = {q for p in living for q in around(p, width)}
+    behind = {q for p in near if position.color_at(p) == EMPTY for q in around(p, width)}
+    edge = {q for p in land for q in around(p, width) if position.color_at(q) == EMPTY}
+    return sorted((near | behind) & (land | edge))
 
 
 def is_urgent(analysis: Analysis) -> bool:
