@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import PASS, WHITE
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import part_kernel
 from gtp_engine.go.line import Line, legal_points, white_komi
 from gtp_engine.go.rules import RuleFlags
 
@@ -122,7 +122,7 @@ def new_leaf_batch(
     )
 
 
-@kernel
+@part_kernel
 def list_moves(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(line, ply, rules, batch.moves[slot])

@@ -28,7 +28,7 @@ from gtp_engine.evaluators.contract import (
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import inline_kernel, int64, kernel
+from gtp_engine.go.jit import int64, kernel, part_kernel
 from gtp_engine.go.line import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 
@@ -126,13 +126,13 @@ def misshapen_output(outputs: OutputArrays, info: NetInfo, area: int) -> str | N
     return None
 
 
-@inline_kernel
+@part_kernel
 def knows_no_result(rules: RuleFlags) -> bool:
     """Whether a game under these rules can end without a result."""
     return bool(rules.ko == SIMPLE or rules.scoring == TERRITORY)
 
 
-@kernel
+@part_kernel
 def finish_slot(
     outputs: OutputArrays,
     row: int,
@@ -207,7 +207,7 @@ def finish_slots(
     return True
 
 
-@kernel
+@part_kernel
 def _finish_policy(
     outputs: OutputArrays,
     row: int,
@@ -240,7 +240,7 @@ def _finish_policy(
         batch.priors[slot, i] /= total
 
 
-@kernel
+@part_kernel
 def _finish_value(
     outputs: OutputArrays, row: int, layout: OutputLayout, batch: LeafBatch, slot: int
 ) -> float:
@@ -268,7 +268,7 @@ def _finish_value(
     return np.float64(none / total) if layout.no_result == BY_RULES else 0.0
 
 
-@kernel
+@part_kernel
 def _finish_score(
     outputs: OutputArrays,
     row: int,
@@ -296,7 +296,7 @@ def _finish_score(
 # Heads that there are not -------------------------------------------------------------------------
 
 
-@kernel
+@part_kernel
 def _prefer_open_points(
     outputs: OutputArrays,
     row: int,
@@ -325,7 +325,7 @@ def _prefer_open_points(
         batch.priors[slot, i] /= total
 
 
-@kernel
+@part_kernel
 def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: int) -> None:
     """Write lead and standard deviation for a net without a score, each point by itself."""
     batch.slots[slot]["lead"] = 0.0
@@ -342,7 +342,7 @@ def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: in
     batch.slots[slot]["stdev"] = np.sqrt(variance)
 
 
-@kernel
+@part_kernel
 def _win_by_score(batch: LeafBatch, slot: int) -> None:
     """Write the value for a net without one: win minus loss if the score is normally spread."""
     lead = np.float64(batch.slots[slot]["lead"])

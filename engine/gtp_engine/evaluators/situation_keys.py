@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.coords import EMPTY, WALL
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
 from gtp_engine.go.line import Line, TurnRecord, pass_ends_phase, white_komi
 from gtp_engine.go.rules import RuleFlags
 
@@ -46,7 +46,7 @@ def mix(x: int) -> int:
     return z ^ (z >> uint64(31))
 
 
-@kernel
+@inner_kernel
 def _sum_board(
     batch: LeafBatch,
     slot: int,
@@ -88,7 +88,7 @@ def _sum_board(
     return low, high
 
 
-@inline_kernel
+@part_kernel
 def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) -> int:
     """Return a hash of all that is not on the board."""
     turn = line.turns[ply]
@@ -113,7 +113,7 @@ def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) ->
     return state
 
 
-@kernel
+@part_kernel
 def write_key(
     batch: LeafBatch,
     slot: int,

@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import BLACK, EMPTY, MAX_SIZE, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import (
+    inline_kernel,
+    inner_kernel,
+    int64,
+    kernel,
+    part_kernel,
+    shared_inline_kernel,
+    uint64,
+)
 
 MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1
 MAX_AREA = MAX_SIZE * MAX_SIZE
@@ -88,7 +96,7 @@ def clear_board(board: BoardRecord, width: int, height: int) -> None:
             n += 1
 
 
-@kernel
+@inner_kernel
 def copy_board(target: BoardRecord, source: BoardRecord) -> None:
     """Copy a board, only as far as its size uses the arrays."""
     n_points = source["n_points"]
@@ -117,7 +125,7 @@ def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     return point - stride, point - 1, point + 1, point + stride
 
 
-@inline_kernel
+@part_kernel
 def _take_from_empty(board: BoardRecord, point: int) -> None:
     last = board["n_empty"] - 1
     board["n_empty"] = last
@@ -127,7 +135,7 @@ def _take_from_empty(board: BoardRecord, point: int) -> None:
     board["empty_at"][moved] = at
 
 
-@inline_kernel
+@part_kernel
 def _add_to_empty(board: BoardRecord, point: int) -> None:
     n = board["n_empty"]
     board["empty"][n] = point
@@ -135,7 +143,7 @@ def _add_to_empty(board: BoardRecord, point: int) -> None:
     board["n_empty"] = n + 1
 
 
-@inline_kernel
+@part_kernel
 def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
     """Join two chains by relabelling the smaller one; return the head they now share."""
     keep, lose = head_a, head_b
@@ -177,7 +185,7 @@ def _remove_chain(board: BoardRecord, head: int) -> int:
     return removed
 
 
-@inline_kernel
+@shared_inline_kernel
 def place_stone(board: BoardRecord, point: int, color: int) -> int:
     """Put a stone on an empty point, capture what has no liberty left, and set the ko ban.
 
@@ -272,7 +280,7 @@ def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
     return True
 
 
-@inline_kernel
+@part_kernel
 def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
     """Whether one of the four neighbours is a stone of this colour."""
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
@@ -281,7 +289,7 @@ def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
     return False
 
 
-@inline_kernel
+@shared_inline_kernel
 def is_playable(board: BoardRecord, point: int, color: int, multi_stone_suicide: int) -> bool:
     """Whether a stone may be put on a point, all ko rules aside. Suicide of one stone never may."""
     if board["color"][point] != EMPTY:
@@ -301,7 +309,7 @@ def count_liberties(board: BoardRecord, point: int, limit: int) -> int:
     return collect_liberties(board, point, limit, found)
 
 
-@kernel
+@inner_kernel
 def collect_liberties(
     board: BoardRecord, point: int, limit: int, found: npt.NDArray[np.int16]
 ) -> int:
@@ -327,7 +335,7 @@ def collect_liberties(
             return n
 
 
-@kernel
+@part_kernel
 def hash_after(board: BoardRecord, point: int, color: int) -> int:
     """Return the hash of the stones after a playable move, without playing it."""
     enemy = 3 - color
@@ -353,7 +361,7 @@ def hash_after(board: BoardRecord, point: int, color: int) -> int:
     return after
 
 
-@kernel
+@inner_kernel
 def chain_hash(board: BoardRecord, head: int) -> int:
     """Return the combined hash of a chain's stones."""
     color = board["color"][head]
@@ -366,7 +374,7 @@ def chain_hash(board: BoardRecord, head: int) -> int:
             return combined
 
 
-@kernel
+@inner_kernel
 def same_stones(a: BoardRecord, b: BoardRecord) -> bool:
     """Whether two boards of the same size hold the same stones."""
     for point in range(a["n_points"]):  # noqa: SIM110  (kernels compile no generators)

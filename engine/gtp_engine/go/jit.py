@@ -75,6 +75,7 @@ if CACHE_FOLDER is not None:
 
 import numba  # noqa: E402  (the cache folder must be set first)
 import numpy as np  # noqa: E402
+from numba.core.registry import CPUDispatcher  # noqa: E402
 
 JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
@@ -132,12 +133,58 @@ def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     return compiled
 
 
+def inner_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a function that the program calls from other kernels alone.
+
+    Without the entry from Python, which unpacks every array of a tree or a line, it compiles
+    sooner. Tests may call it all the same.
+    """
+    return _compile_inner(function)
+
+
+def part_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a function as a part of the kernel that calls it, in the one place where it does.
+
+    Numba optimises every kernel together with all it calls, over again at each level of calls;
+    a part is no level of its own. What several kernels call is a part of each, which costs nothing
+    where a game needs only one of them, as with encoders. What holds for an inner kernel holds for
+    a part too.
+    """
+    return _compile_inner(function, inline="always")
+
+
 def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a small function that is always inlined into the kernels that call it."""
+    """Compile a small function that is always inlined into the kernels that call it.
+
+    What holds for an inner kernel holds for it too.
+    """
+    return _compile_inner(function, forceinline=True)
+
+
+def shared_inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a small function that kernels inline, and that the program calls from Python too."""
     if not JIT_ENABLED:
         return _interpreted(function)
     compiled: Callable[..., Result] = numba.njit(nogil=True, forceinline=True, **_OPTIONS)(function)
     return compiled
+
+
+class _InnerKernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
+    """A compiled function without an entry from Python."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Compile it with the entry too, and run that."""
+        if not hasattr(self, "_with_entry"):
+            self._with_entry = numba.njit(self.py_func)
+        return self._with_entry(*args)
+
+
+def _compile_inner(function: Callable[..., Result], **how: Any) -> Callable[..., Result]:
+    if not JIT_ENABLED:
+        return _interpreted(function)
+    compiled = numba.njit(nogil=True, no_cpython_wrapper=True, **_OPTIONS, **how)(function)
+    compiled.__class__ = _InnerKernel  # called as it is, it would run whatever is at address 0
+    return cast("Callable[..., Result]", compiled)
 
 
 def local_kernel(function: Callable[..., Result]) -> Callable[..., Result]:

@@ -24,7 +24,7 @@ from gtp_engine.go.board import (
     neighbors,
 )
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, kernel, part_kernel, uint64
 
 NODE_BUDGET = 25_000
 """Moves tried in one reading before the chain is taken to escape."""
@@ -86,7 +86,7 @@ def new_reader(slots: int = 8192) -> Reader:
 # Trying moves ------------------------------------------------------------------------------------
 
 
-@inline_kernel
+@part_kernel
 def _lift_chain(board: BoardRecord, head: int, captor: int) -> None:
     """Take a chain off; its own records stay as they were, for `_put_back`."""
     stone = head
@@ -113,7 +113,7 @@ def _put_back(board: BoardRecord, head: int, captor: int) -> None:
             return
 
 
-@inline_kernel
+@part_kernel
 def _join(board: BoardRecord, keep: int, lose: int) -> None:
     board["size"][keep] += board["size"][lose]
     board["pseudo"][keep] += board["pseudo"][lose]
@@ -128,7 +128,7 @@ def _join(board: BoardRecord, keep: int, lose: int) -> None:
     board["next"][lose] = after
 
 
-@inline_kernel
+@part_kernel
 def _part(board: BoardRecord, keep: int, lose: int) -> None:
     after = board["next"][keep]
     board["next"][keep] = board["next"][lose]
@@ -143,7 +143,7 @@ def _part(board: BoardRecord, keep: int, lose: int) -> None:
             return
 
 
-@kernel
+@inner_kernel
 def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -> None:
     """Play a move that is not suicide, noting in the undo row there how to take it back."""
     # 1. The stone, a chain of its own that takes away its neighbours' pseudo-liberties.
@@ -203,7 +203,7 @@ def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) 
         board["ko_point"] = taken
 
 
-@kernel
+@inner_kernel
 def _take_back(board: BoardRecord, work: Work, row: int) -> None:
     """Undo the latest `_try_move`, from its row."""
     point = int64(work[row + _POINT])
@@ -264,7 +264,7 @@ def _lone_liberty(board: BoardRecord, chain: int) -> int:
     return first if n == 1 else 0
 
 
-@kernel
+@inner_kernel
 def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> int:
     """Return the liberties of a chain, counted up to a limit of at most 16."""
     n = 0
@@ -306,7 +306,7 @@ def _add_move(work: Work, begin: int, n: int, move: int) -> int:
     return 1
 
 
-@kernel
+@inner_kernel
 def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
     """List the moves that capture an enemy chain in atari around a chain; return how many."""
     enemy = 3 - int64(board["color"][chain])
@@ -327,7 +327,7 @@ def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> in
             return n
 
 
-@kernel
+@part_kernel
 def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> tuple[int, int]:
     """Return a lower and an upper bound of the liberties of a stone played here."""
     empty = 0
@@ -349,7 +349,7 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
     return captures + max(empty, best_joined), empty + captured_stones + joined
 
 
-@kernel
+@inner_kernel
 def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     """Whether a move among enemy stones alone would capture exactly one of them."""
     target = 0
@@ -364,7 +364,7 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     return target != 0
 
 
-@kernel
+@inner_kernel
 def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Return the liberties of a stone played here, counted up to three."""
     _try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
@@ -373,7 +373,7 @@ def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> 
     return n
 
 
-@kernel
+@part_kernel
 def _is_double_ko_death(
     board: BoardRecord, chain: int, first: int, second: int, work: Work, begin: int
 ) -> bool:
@@ -388,7 +388,7 @@ def _is_double_ko_death(
     )
 
 
-@kernel
+@inner_kernel
 def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Rate how much a stone here would gain by joining; for the order of moves only."""
     weight = 0
@@ -403,7 +403,7 @@ def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -
 # Reading -----------------------------------------------------------------------------------------
 
 
-@kernel
+@part_kernel
 def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
     """List the fleeing side's moves; return a verdict, and how many there are."""
     lone = _lone_liberty(board, chain)
@@ -420,7 +420,7 @@ def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tup
     return _UNDECIDED, n
 
 
-@kernel
+@part_kernel
 def _list_chases(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
     """List the chasing side's moves; return a verdict, and how many there are."""
     n, first, second = _two_liberties(board, chain)
@@ -452,7 +452,7 @@ def _are_adjacent(board: BoardRecord, point: int, other: int) -> bool:
     return bool(distance == 1 or distance == board["stride"])
 
 
-@inline_kernel
+@part_kernel
 def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     """Return the next move of a list that may be tried, from the one at hand on; 0 for none."""
     begin = int64(work[row + _BEGIN])
@@ -465,7 +465,7 @@ def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     return 0
 
 
-@kernel
+@inner_kernel
 def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
     """Read out whether a chain in atari is lost, its own side moving first.
 
@@ -524,13 +524,13 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
             return False
 
 
-@kernel
+@part_kernel
 def _take_all_back(board: BoardRecord, work: Work, depth: int) -> None:
     for tried in range(depth - 1, -1, -1):
         _take_back(board, work, _UNDO_AT + _UNDO_ROW * tried)
 
 
-@inline_kernel
+@part_kernel
 def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether extending at `last`, after the chaser filled the other liberty, surely escapes.
 
@@ -550,7 +550,7 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work:
     return False
 
 
-@kernel
+@inner_kernel
 def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether filling one of a chain's two liberties captures it in a ladder."""
     chaser = 3 - int64(board["color"][chain])
@@ -571,13 +571,13 @@ def _set_bit(words: npt.NDArray[np.uint64], point: int) -> None:
     words[point >> 6] |= uint64(1) << uint64(point & 63)
 
 
-@kernel
+@part_kernel
 def has_bit(words: npt.NDArray[np.uint64], point: int) -> bool:
     """Whether a point is in a bit set."""
     return bool((words[point >> 6] >> uint64(point & 63)) & uint64(1))
 
 
-@inline_kernel
+@part_kernel
 def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> None:
     stone = head
     while True:
@@ -587,7 +587,7 @@ def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> 
             return
 
 
-@kernel
+@part_kernel
 def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
     """Read all ladders of a board into a LADDERS record; the board is left as it was."""
     found["chains"][:] = uint64(0)
@@ -633,7 +633,7 @@ def find_ladders(reader: Reader, board: BoardRecord) -> int:
     return slot
 
 
-@kernel
+@inner_kernel
 def can_be_captured(reader: Reader, board: BoardRecord, point: int) -> bool:
     """Whether the other side, to move, takes the chain at a stone at once or in a ladder."""
     reader.board[0] = board

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord, count_liberties, neighbors
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, int64, kernel
+from gtp_engine.go.jit import inline_kernel, int64, kernel, part_kernel
 
 Points = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.uint8]
@@ -40,7 +40,7 @@ class Empties(NamedTuple):
     """[2, components] how many."""
 
 
-@inline_kernel
+@part_kernel
 def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
     for near in neighbors(board, point):
         if board["color"][near] == color and board["head"][near] == head:
@@ -48,7 +48,7 @@ def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> boo
     return False
 
 
-@inline_kernel
+@part_kernel
 def _begin_vital(board: BoardRecord, point: int, color: int, row: int, empties: Empties) -> None:
     """Begin the vital chains of a component with those around its first point."""
     n = 0
@@ -79,7 +79,7 @@ def _keep_touching(
     n_vital[row] = kept
 
 
-@kernel
+@part_kernel
 def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties) -> int:
     """Collect a component from its first member on; return where the next one begins."""
     n_rows = len(empties.start) - 1
@@ -109,7 +109,7 @@ def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties
     return end
 
 
-@kernel
+@part_kernel
 def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     """Return how many components the empty points form, and all about them."""
     n_points = int64(board["n_points"])
@@ -136,7 +136,7 @@ def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     return n, empties
 
 
-@kernel
+@part_kernel
 def _may_live(color: int, n: int, empties: Empties, n_points: int) -> bool:
     """Whether some chain of a player touches all points of two components, as life needs."""
     n_rows = len(empties.start) - 1
@@ -174,7 +174,7 @@ def _find(root: Points, index: int) -> int:
     return index
 
 
-@kernel
+@part_kernel
 def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> Regions:
     """Find a player's regions and the chains that touch all empty points of each."""
     n_points = int64(board["n_points"])
@@ -211,7 +211,7 @@ def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> R
     return regions
 
 
-@inline_kernel
+@part_kernel
 def _keep_shared(own: int, row: int, empties: Empties, regions: Regions) -> None:
     """Drop a region's vital chains that are not vital to one more of its components."""
     kept = 0
@@ -233,7 +233,7 @@ def _region_of(board: BoardRecord, point: int, empties: Empties, regions: Region
     return int64(regions.root[index])
 
 
-@kernel
+@part_kernel
 def _keep_touching_stones(
     board: BoardRecord, color: int, empties: Empties, regions: Regions
 ) -> None:
@@ -245,7 +245,7 @@ def _keep_touching_stones(
                 _keep_touching(board, point, color, own, regions.vital, regions.n_vital)
 
 
-@kernel
+@part_kernel
 def _strike_chain(
     board: BoardRecord,
     color: int,
@@ -269,7 +269,7 @@ def _strike_chain(
             return
 
 
-@kernel
+@part_kernel
 def _strike_out(
     board: BoardRecord, color: int, n: int, empties: Empties, regions: Regions, counts: Points
 ) -> None:
@@ -300,7 +300,7 @@ def _strike_out(
                 struck = True
 
 
-@inline_kernel
+@part_kernel
 def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
         if board["color"][near] == color:
@@ -308,7 +308,7 @@ def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
     return False
 
 
-@kernel
+@part_kernel
 def _mark_alive(
     board: BoardRecord,
     color: int,
@@ -343,7 +343,7 @@ def _mark_alive(
                 area[point] = color
 
 
-@kernel
+@part_kernel
 def _mark_player(
     board: BoardRecord,
     color: int,
@@ -407,7 +407,7 @@ def mark_area(
                 area[point] = at
 
 
-@inline_kernel
+@part_kernel
 def _is_seki_witness(board: BoardRecord, point: int, area: Flags) -> bool:
     """Whether this point of somebody's area shows that it stands in seki, or is not settled.
 
@@ -436,7 +436,7 @@ def _fill(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
                 n += 1
 
 
-@kernel
+@part_kernel
 def mark_independent_life(
     board: BoardRecord,
     keep_territories: int,

@@ -35,7 +35,15 @@ from gtp_engine.go.board import (
     same_stones,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import (
+    inline_kernel,
+    inner_kernel,
+    int64,
+    kernel,
+    part_kernel,
+    shared_inline_kernel,
+    uint64,
+)
 from gtp_engine.go.rules import HandicapBonus, Ko, RuleFlags, Scoring
 
 # Kernels see plain integers.
@@ -101,7 +109,7 @@ def new_line(capacity: int) -> Line:
     return Line(np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64))
 
 
-@kernel
+@inner_kernel
 def copy_ply(target: Line, target_ply: int, source: Line, source_ply: int) -> None:
     """Copy one ply of a line into another line."""
     # Whole records: one block copy is ten times as fast as copying the used part of each field.
@@ -117,7 +125,7 @@ def copy_line(target: Line, source: Line, n_plies: int) -> None:
         copy_ply(target, ply, source, ply)
 
 
-@inline_kernel
+@shared_inline_kernel
 def situation_hash(
     board: BoardRecord, to_play: int, recapture_hash: int, phase: int, ko: int
 ) -> int:
@@ -181,7 +189,7 @@ def handicap_bonus(turn: TurnRecord, rules: RuleFlags) -> int:
     return n if rules.handicap_bonus == BONUS_N else n - 1
 
 
-@kernel
+@inner_kernel
 def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
     """Return all points that White has besides what the board shows."""
     return np.float64(turn["white_bonus"]) + handicap_bonus(turn, rules) + rules.komi
@@ -190,7 +198,7 @@ def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
 # Legality ------------------------------------------------------------------------------------
 
 
-@kernel
+@part_kernel
 def _ko_capture_point(board: BoardRecord, point: int, color: int) -> int:
     """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
     if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
@@ -228,7 +236,7 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
     return 0
 
 
-@kernel
+@part_kernel
 def _is_same_situation(
     line: Line, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
 ) -> bool:
@@ -271,7 +279,7 @@ def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     return False
 
 
-@kernel
+@part_kernel
 def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
     """Whether the side to move made this very ko capture before in this encore, on this board."""
     board = line.boards[ply]
@@ -289,7 +297,7 @@ def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
     return False
 
 
-@kernel
+@part_kernel
 def is_banned(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
 
@@ -356,7 +364,7 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
 # Passes and the end ----------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     """Whether this player passed in this situation before, where that ends the phase.
 
@@ -389,7 +397,7 @@ def pass_ends_phase(line: Line, ply: int, rules: RuleFlags) -> bool:
     return passed_here_before(line, ply, int64(turn["to_play"]), rules)
 
 
-@kernel
+@part_kernel
 def pass_ends_game(line: Line, ply: int, rules: RuleFlags) -> bool:
     """Whether a pass of the side to move would end the game for good."""
     if rules.scoring == TERRITORY and line.turns[ply]["phase"] < 2:
@@ -397,7 +405,7 @@ def pass_ends_game(line: Line, ply: int, rules: RuleFlags) -> bool:
     return pass_ends_phase(line, ply, rules)
 
 
-@kernel
+@part_kernel
 def _count_occurrences(line: Line, ply: int) -> int:
     """Return how often the situation at ply stands on the line since repetitions count."""
     n = 0
@@ -420,7 +428,7 @@ def _mark_hash(point: int) -> int:
     return ZOBRIST[0, point]
 
 
-@kernel
+@part_kernel
 def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     """Update ply + 1 for a pass; return whether it ends the phase by repeating an earlier pass."""
     turn = line.turns[ply + 1]
@@ -436,7 +444,7 @@ def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     return passed_here_before(line, ply, color, rules)
 
 
-@kernel
+@part_kernel
 def _apply_stone(line: Line, ply: int, point: int, color: int, rules: RuleFlags) -> None:
     """Update ply + 1 for a move that is not a pass."""
     board = line.boards[ply + 1]
@@ -463,7 +471,7 @@ def _apply_stone(line: Line, ply: int, point: int, color: int, rules: RuleFlags)
         turn["handicap"] = n if turn["initial_black"] >= 0 and n > 1 else 0
 
 
-@kernel
+@part_kernel
 def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) -> None:
     """Mark a stone that just captured in a ko, and drop the marks of stones that are gone."""
     if board["ko_point"] != 0:
@@ -478,7 +486,7 @@ def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) ->
             turn["recapture_hash"] ^= _mark_hash(marked)
 
 
-@kernel
+@part_kernel
 def _enter_encore(line: Line, ply: int) -> None:
     """Turn the end of a phase of a territory game at ply into the next phase's beginning."""
     board = line.boards[ply]

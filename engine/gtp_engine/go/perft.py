@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.go import line as lines
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import int64, kernel, part_kernel
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Rules
@@ -22,7 +22,7 @@ _MOVES_A_CALL = 1_000_000
 """Moves made before a kernel comes back to Python, so that Ctrl-C is heard within a second."""
 
 
-@kernel
+@part_kernel
 def _moves(
     line: Line, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
 ) -> int:

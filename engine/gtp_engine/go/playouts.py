@@ -19,7 +19,14 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WALL
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import (
+    inline_kernel,
+    inner_kernel,
+    int64,
+    kernel,
+    shared_inline_kernel,
+    uint64,
+)
 
 
 @inline_kernel
@@ -39,7 +46,7 @@ def random_below(state: int, bound: int) -> int:
     return int64((high * uint64(bound)) >> uint64(32))
 
 
-@inline_kernel
+@shared_inline_kernel
 def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     """Whether an empty point is a single-point eye of this colour.
 
@@ -89,7 +96,7 @@ def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, int]:
     return int64(0), state
 
 
-@kernel
+@inner_kernel
 def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[int, int]:
     """Play the board to its end with random moves, in place.
 
@@ -114,7 +121,7 @@ def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[int,
     return x, moves
 
 
-@kernel
+@inner_kernel
 def area_difference(board: BoardRecord) -> int:
     """Return Black's stones and single-point eyes minus White's, at the end of a random game."""
     difference = 0

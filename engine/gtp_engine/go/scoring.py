@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import inner_kernel, int64, kernel, part_kernel
 from gtp_engine.go.life import mark_area, mark_independent_life
 from gtp_engine.go.line import AREA, TERRITORY, Line, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.position import Position
@@ -25,7 +25,7 @@ TAX_ALL = int(Tax.ALL)
 Owners = npt.NDArray[np.uint8]
 
 
-@kernel
+@inner_kernel
 def find_area(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int, area: Owners
 ) -> int:
@@ -59,7 +59,7 @@ def find_area(
     return int64(2 * groups) if rules.tax == TAX_ALL else int64(0)
 
 
-@kernel
+@part_kernel
 def white_board_points(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int
 ) -> int:
@@ -95,7 +95,7 @@ def _unclaimed_button(turn: TurnRecord) -> float:
 # Counting by agreement ---------------------------------------------------------------------------
 
 
-@kernel
+@part_kernel
 def _fill_region(colors: Owners, start: int, stride: int, visited: Owners, owners: Owners) -> None:
     """Give the empty region at a point to the only colour around it, if there is just one."""
     region = np.empty(len(colors), np.int16)

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import int64, kernel, part_kernel, uint64
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
@@ -173,7 +173,7 @@ def finish_leaves(tree: Tree, batch: LeafBatch, first: int, paths: Paths, n: int
         backup(tree, path, value, lead, np.float64(numbers["stdev"]))
 
 
-@inline_kernel
+@part_kernel
 def _keep_ownership(tree: Tree, node: int, ownership: npt.NDArray[np.float32]) -> None:
     """Write a node's ownership in whole numbers, halves going to the even one."""
     row = tree.ownership[node]

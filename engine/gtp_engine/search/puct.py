@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.go.jit import inline_kernel, int64, kernel
+from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, shared_inline_kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import (
     NEW,
@@ -48,7 +48,7 @@ LEAF, AGAIN, COLLISION, FULL = 0, 1, 2, 3
 game), at a node that another descent is just evaluating, or where a new node found no room."""
 
 
-@inline_kernel
+@part_kernel
 def exploration(visits: float, numbers: PuctNumbers) -> float:
     """Return the exploration constant at a node with this many visits.
 
@@ -65,7 +65,7 @@ def _squash(x: float) -> float:
     return x / (1.0 + abs(x))
 
 
-@inline_kernel
+@shared_inline_kernel
 def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
     """Return what an expected lead is worth besides winning, to the player whose lead it is.
 
@@ -79,7 +79,7 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
     )
 
 
-@inline_kernel
+@part_kernel
 def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
     n = np.float64(record["visits"])
@@ -87,7 +87,7 @@ def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
-@inline_kernel
+@part_kernel
 def child_utility(
     edge: ChildRecord, center: float, numbers: PuctNumbers, score: ScoreUtility
 ) -> float:
@@ -109,7 +109,7 @@ def child_utility(
     return (utility * visits - lost) / (visits + lost)
 
 
-@kernel
+@part_kernel
 def select_child(
     tree: Tree, node: int, is_root: bool, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -143,7 +143,7 @@ def select_child(
     return best
 
 
-@kernel
+@part_kernel
 def descend(
     tree: Tree, path: PathRecord, root_at: int, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -185,7 +185,7 @@ def descend(
     return LEAF if is_new else AGAIN
 
 
-@inline_kernel
+@shared_inline_kernel
 def mark(tree: Tree, path: PathRecord) -> None:
     """Mark a path as in flight."""
     for i in range(path["length"]):
@@ -208,7 +208,7 @@ def _edge_at(tree: Tree, path: PathRecord, i: int) -> ChildRecord:
     return tree.children[first + slot]
 
 
-@kernel
+@inner_kernel
 def backup(tree: Tree, path: PathRecord, value: float, lead: float, stdev: float) -> None:
     """Add one evaluation to every node of a path and take the path out of flight.
 

@@ -31,7 +31,7 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import int64, kernel, part_kernel
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
 from gtp_engine.go.line import Line, legal_points
 from gtp_engine.go.playouts import is_own_eye
@@ -45,7 +45,7 @@ AGE, LIBERTIES, CAPTURES, SELF_ATARI, LIBERTIES_AFTER = 4, 12, 20, 28, 36
 LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46
 
 
-@kernel
+@part_kernel
 def _mark_stones(line: Line, ply: int, targets: Targets, planes: Planes) -> None:
     """Fill planes 0 to 19."""
     board = line.boards[ply]
@@ -68,7 +68,7 @@ def _mark_stones(line: Line, ply: int, targets: Targets, planes: Planes) -> None
             mark_chain(board, point, targets, planes[LIBERTIES + n - 1])
 
 
-@kernel
+@part_kernel
 def _rescues(
     before: BoardRecord, after: BoardRecord, point: int, color: int, reader: Reader
 ) -> bool:
@@ -101,7 +101,7 @@ def _rescues(
     return False
 
 
-@kernel
+@part_kernel
 def _mark_move(
     board: BoardRecord,
     scratch: npt.NDArray[np.void],

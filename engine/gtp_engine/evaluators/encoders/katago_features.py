@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, is_playable, same_stones
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
-from gtp_engine.go.jit import inline_kernel, int64, kernel, uint64
+from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.line import (
     Line,
@@ -49,7 +49,7 @@ def mark_chain(
             return
 
 
-@kernel
+@inner_kernel
 def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Planes) -> None:
     """Fill planes 0 to 2: the board, own stones, the opponent's."""
     planes[0, :] = 1
@@ -61,7 +61,7 @@ def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Plan
             planes[2, targets[point]] = 1
 
 
-@kernel
+@inner_kernel
 def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None:
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
@@ -73,7 +73,7 @@ def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None
                 mark_chain(board, point, targets, planes[2 + n])
 
 
-@kernel
+@part_kernel
 def mark_bans(
     line: Line,
     ply: int,
@@ -107,7 +107,7 @@ def mark_bans(
             bans[targets[point]] = 1
 
 
-@kernel
+@part_kernel
 def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]) -> None:
     """Mark the ko captures that this player made before in this encore on these stones."""
     board = line.boards[ply]
@@ -126,7 +126,7 @@ def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[
 # History -----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def hides_pass(line: Line, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
     """Whether the net should not see that a pass would end the game.
 
@@ -140,7 +140,7 @@ def hides_pass(line: Line, ply: int, rules: RuleFlags, options: Options, no_win:
     return suppresses_end(line, ply, rules)
 
 
-@kernel
+@part_kernel
 def suppresses_end(line: Line, ply: int, rules: RuleFlags) -> bool:
     """Whether two passes may leave dead stones, so that the second one settles nothing."""
     turn = line.turns[ply]
@@ -158,7 +158,7 @@ def is_over(turn: TurnRecord) -> bool:
     return turn["status"] != 0 or turn["past_end"] != 0
 
 
-@kernel
+@part_kernel
 def count_lawful(line: Line, ply: int, limit: int, rules: RuleFlags) -> int:
     """Return how many latest moves, up to a limit, were made in turn and within the rules."""
     for n in range(limit):
@@ -170,7 +170,7 @@ def count_lawful(line: Line, ply: int, limit: int, rules: RuleFlags) -> int:
     return limit
 
 
-@kernel
+@inner_kernel
 def mark_history(
     line: Line,
     ply: int,
@@ -201,7 +201,7 @@ def mark_history(
     return limit
 
 
-@kernel
+@inner_kernel
 def mark_early_history(
     line: Line,
     ply: int,
@@ -225,7 +225,7 @@ def mark_early_history(
 # Ladders -----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def _mark_bits(
     words: npt.NDArray[np.uint64], targets: Targets, plane: npt.NDArray[np.uint8]
 ) -> None:
@@ -243,7 +243,7 @@ def _mark_bits(
             point += 1
 
 
-@kernel
+@part_kernel
 def mark_ladders(
     line: Line, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
 ) -> None:
@@ -267,7 +267,7 @@ def mark_ladders(
 # Areas -------------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def mark_owners(
     board: BoardRecord,
     to_play: int,
@@ -287,7 +287,7 @@ def mark_owners(
     return difference
 
 
-@kernel
+@inner_kernel
 def mark_encore_start(
     board: BoardRecord,
     turn: TurnRecord,
@@ -309,7 +309,7 @@ def mark_encore_start(
 # Globals -----------------------------------------------------------------------------------------
 
 
-@kernel
+@inner_kernel
 def own_komi(turn: TurnRecord, rules: RuleFlags, draw_wins: float) -> float:
     """Return all points beyond the board for the player to move.
 
@@ -330,7 +330,7 @@ def clip(value: float, bound: float) -> float:
     return min(max(value, -bound), bound)
 
 
-@kernel
+@inner_kernel
 def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
     """Fill globals 6 to 9: the ko rule (two), suicide, territory scoring."""
     if rules.ko == POSITIONAL:
@@ -343,7 +343,7 @@ def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
     features[9] = 1.0 if rules.scoring == TERRITORY else 0.0
 
 
-@kernel
+@inner_kernel
 def komi_wave(area: int, komi: float) -> float:
     """Return how far a komi is from one that allows a draw: a triangle wave, -0.5 to 0.5.
 
@@ -359,7 +359,7 @@ def komi_wave(area: int, komi: float) -> float:
     return above - 2.0
 
 
-@kernel
+@inner_kernel
 def write_early_features(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
 ) -> float:

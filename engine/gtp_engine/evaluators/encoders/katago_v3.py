@@ -35,7 +35,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     write_early_features,
 )
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import inner_kernel, int64, kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.line import Line, pass_ends_phase
@@ -44,7 +44,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 22
 
 
-@kernel
+@inner_kernel
 def fill(
     line: Line,
     ply: int,

@@ -45,7 +45,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import inner_kernel, int64, kernel, part_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
@@ -57,7 +57,7 @@ KOMI_MARGIN = 20.0
 """How far beyond the board's area komi is told apart."""
 
 
-@kernel
+@part_kernel
 def _mark_area(
     line: Line, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
 ) -> bool:
@@ -78,7 +78,7 @@ def _mark_area(
     return points + own_komi(turn, rules, options.draw_wins) <= 0.0
 
 
-@kernel
+@part_kernel
 def fill_planes(
     line: Line,
     ply: int,
@@ -129,7 +129,7 @@ def fill_planes(
     return bool(hides)
 
 
-@kernel
+@inner_kernel
 def write_rules_and_phase(
     line: Line, ply: int, rules: RuleFlags, hides: int, features: Features
 ) -> None:

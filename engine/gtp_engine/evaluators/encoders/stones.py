@@ -2,7 +2,7 @@
 
 from gtp_engine.evaluators.encoders.inputs import Planes, Targets
 from gtp_engine.go.board import BoardRecord
-from gtp_engine.go.jit import inline_kernel, kernel
+from gtp_engine.go.jit import inline_kernel, inner_kernel
 from gtp_engine.go.line import Line
 
 
@@ -14,7 +14,7 @@ def mark_color(board: BoardRecord, color: int, targets: Targets, plane: Planes) 
             plane[targets[point]] = 1
 
 
-@kernel
+@inner_kernel
 def mark_past_stones(
     line: Line, ply: int, color: int, targets: Targets, planes: Planes, first: int, step: int
 ) -> None:
