@@ -1,7 +1,10 @@
 """Many games in one process: pairs of openings, colours, results."""
 
+import os
 import threading
 from collections import defaultdict
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,8 +13,11 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.rules import Rules
+from gtp_engine.play import many_games
+from gtp_engine.play.levels import Level
 from gtp_engine.play.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
 from gtp_engine.search.limits import Limits
+from gtp_engine.search.search import Search
 
 TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
 
@@ -95,3 +101,59 @@ def test_a_failing_net_ends_the_match() -> None:
     with pytest.raises(NetFileError, match="failed to run"):
         play_games(two(Failing()), TERMS, 50, at_once=3)
     assert threading.active_count() == before
+
+
+class Counting(FakeEvaluator):
+    """Notes how many leaves each evaluation is asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        self.asked.append(n)
+        super().evaluate(batch, n)
+
+
+def test_a_thread_evaluates_the_leaves_of_its_games_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    evaluator = Counting()
+    contestants = [Contestant(name, evaluator, Limits(visits=20)) for name in ("a", "b")]
+    play_games(contestants, replace(TERMS, opening_moves=0), 6, at_once=6)
+    assert max(evaluator.asked) == 6
+    together = sum(n for n in evaluator.asked if n > 1)
+    assert together > 0.5 * sum(evaluator.asked)
+
+
+@pytest.mark.parametrize("at_once, room", [(2, 25), (50, 8)])
+def test_games_share_the_memory(at_once: int, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms = []
+
+    class Noted(Search):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            rooms.append(self.memory_bytes >> 20)
+
+    monkeypatch.setattr(many_games, "default_memory", lambda: 100)
+    monkeypatch.setattr(many_games, "Search", Noted)
+    play_games(two(FakeEvaluator()), TERMS, at_once, at_once=at_once)
+    assert rooms == [room] * (2 * at_once)
+
+
+def test_a_listener_that_fails_ends_the_match() -> None:
+    def hear(game: PlayedGame) -> None:
+        raise KeyError(game.number)
+
+    before = threading.active_count()
+    with pytest.raises(KeyError):
+        play_games(two(FakeEvaluator()), TERMS, 100_000, at_once=4, on_game=hear)
+    assert threading.active_count() == before
+
+
+def test_levels_play_by_themselves_on_as_many_threads_as_games() -> None:
+    level = Level(1, playouts=3, temperature=1.5, largest_loss=9.0)
+    contestants = [Contestant(n, FakeEvaluator(), Limits(visits=4), level=level) for n in "ab"]
+    games = play_games(contestants, TERMS, 3, at_once=3)
+    assert games == play_games(contestants, TERMS, 3, at_once=1)
+    assert [game.number for game in games] == [0, 1, 2]

@@ -1,13 +1,17 @@
-"""Many games at once between two players in one process, all evaluations through shared queues.
+"""Many games at once between two players in one process, with few threads.
 
-Each game has a thread and a search a player; the players' evaluators merge what the games ask
-into batches. Games come in pairs that begin from the same opening with the colours swapped.
+A game has a search a player. Each thread has several games and steps their searches together, so
+that the leaves of different games are evaluated as one batch; the evaluators' queues merge what
+the threads ask. Games come in pairs that begin from the same opening with the colours swapped.
 """
 
+import os
+import queue
 import random
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from gtp_engine.evaluators.evaluator import Evaluator
@@ -18,7 +22,9 @@ from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.levels import Level
 from gtp_engine.play.move_choice import decide
-from gtp_engine.search.limits import Limits
+from gtp_engine.play.settings import default_memory
+from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.lockstep import Lockstep
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 
@@ -28,6 +34,8 @@ SURE = 0.98
 """Winrate at which a player takes the game for decided."""
 SURE_MOVES = 6
 """Moves in a row after which a game is given to a player whom both take for the winner."""
+LEAST_MEMORY_MB = 8
+"""Room for a search's tree, however many games there are."""
 
 
 @dataclass(frozen=True)
@@ -91,27 +99,101 @@ def play_games(
     Raises:
         NetFileError: A net failed.
     """
+    at_once = min(at_once, games)
+    one_by_one = any(one.level is not None for one in contestants)
+    n_threads = max(1, at_once if one_by_one else min(at_once, os.cpu_count() or 1))
+    memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
+    numbers = iter(range(games))
+    guard = threading.Lock()
+
+    def begin_game() -> _Game | None:
+        with guard:
+            number = next(numbers, None)
+        return None if number is None else _play(contestants, terms, number, memory_mb)
+
     stop = threading.Event()
+    told: queue.SimpleQueue[PlayedGame | None] = queue.SimpleQueue()
     finished: list[PlayedGame] = []
-    with ThreadPoolExecutor(at_once) as pool:
-        waiting = [pool.submit(_play, contestants, terms, n, stop) for n in range(games)]
+    with ThreadPoolExecutor(n_threads) as pool:
+        shares = [at_once // n_threads + (i < at_once % n_threads) for i in range(n_threads)]
+        workers = [pool.submit(_work, begin_game, share, told.put, stop) for share in shares]
+        for worker in workers:
+            worker.add_done_callback(lambda _: told.put(None))
         try:
-            for one in as_completed(waiting):
-                game = one.result()
-                if game is not None:
-                    finished.append(game)
-                    on_game(game)
-        except BaseException:
+            for game in _told(told, n_threads):
+                finished.append(game)
+                on_game(game)
+        finally:
             stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+        for worker in workers:
+            worker.result()
     return sorted(finished, key=lambda game: game.number)
 
 
-def _play(
-    contestants: Sequence[Contestant], terms: Terms, number: int, stop: threading.Event
-) -> PlayedGame | None:
-    """Play one game; None if it was broken off."""
+def _told(told: "queue.SimpleQueue[PlayedGame | None]", n_threads: int) -> Iterator[PlayedGame]:
+    """Yield what threads report until each has said None, which is its last word."""
+    while n_threads:
+        game = told.get()
+        if game is None:
+            n_threads -= 1
+        else:
+            yield game
+
+
+_Game = Generator[Search | None, None, "PlayedGame"]
+"""A game under way: yields searches that have begun, each to be stepped until it is over, and
+None where it has searched by itself."""
+
+
+def _work(
+    begin_game: Callable[[], _Game | None],
+    at_once: int,
+    tell: Callable[[PlayedGame], None],
+    stop: threading.Event,
+) -> None:
+    """Play games until there are no more of them, so many at a time; the first failure ends all."""
+    locksteps: dict[Evaluator, Lockstep] = {}
+    playing: dict[_Game, Search | None] = {}
+
+    def go_on(game: _Game) -> None:
+        """Let a game come to its next search, or to its end."""
+        try:
+            playing[game] = next(game)
+        except StopIteration as end:
+            playing.pop(game, None)
+            tell(end.value)
+
+    try:
+        while not stop.is_set():
+            while len(playing) < at_once and (game := begin_game()) is not None:
+                go_on(game)
+            if not playing:
+                return
+            moving: dict[Evaluator, list[Search]] = defaultdict(list)
+            for search in playing.values():
+                if search is not None:
+                    moving[search.evaluator].append(search)
+            for evaluator, searches in moving.items():
+                lockstep = locksteps.setdefault(evaluator, Lockstep(evaluator))
+                for failure in lockstep.step(searches).values():
+                    raise failure
+            for game, search in list(playing.items()):
+                if search is None or not search.goes_on():
+                    go_on(game)
+    except BaseException:
+        stop.set()
+        raise
+
+
+def _play(contestants: Sequence[Contestant], terms: Terms, number: int, memory_mb: int) -> _Game:
+    """Play one game; see `_Game`.
+
+    Args:
+        contestants: Who plays.
+        terms: Board, rules and openings.
+        number: The game's.
+        memory_mb: Room for the tree of each player's search.
+    """
     position = draw_opening(
         contestants[0].evaluator,
         terms.width,
@@ -127,6 +209,7 @@ def _play(
             one.evaluator,
             one.params if one.level is None else one.level.params(one.params),
             batch=one.leaves,
+            memory_mb=memory_mb,
             seed=terms.seed + number,
         )
         for one in contestants
@@ -134,11 +217,11 @@ def _play(
     generator = random.Random(terms.seed + number)
     white_winrates: list[float] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
-        if stop.is_set():
-            return None
         color = position.to_play
         player = by_color[color]
-        move, winrate = _choose(contestants[player], searches[player], position, generator)
+        move, winrate = yield from _choose(
+            contestants[player], searches[player], position, generator
+        )
         white_winrates.append(winrate if color == WHITE else 1.0 - winrate)
         favourite = _decided(white_winrates)
         if favourite is not None:
@@ -151,14 +234,17 @@ def _play(
 
 def _choose(
     player: Contestant, search: Search, position: Position, generator: random.Random
-) -> tuple[int, float]:
-    """Return a player's move and the winrate that its search found."""
+) -> Generator[Search | None, None, tuple[int, float]]:
+    """Return a player's move and the winrate that its search found; yield as a game does."""
     level = player.level
     if level is None:
         search.set_position(position)
-        found = search.run(player.limits)
+        search.begin(player.limits, ReportRequest())
+        yield search
+        found = search.end()
         move = found.moves[0].point if found.moves else search.root_moves()[0]
         return move, found.winrate
+    yield None
     search.clear()
     limits = level.limits(player.limits)
     decision = decide(search, position, limits, order=lambda found: level.order(found, generator))
