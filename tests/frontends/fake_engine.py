@@ -50,7 +50,7 @@ class FakeLoader(Loader):
         super().__init__(settings, lambda line: None)
         self._reason = net_error
 
-    def _start_compiler(self) -> None:
+    def _start_compilers(self) -> None:
         """Leave other processes alone."""
 
     def _load_net(self) -> None:
