@@ -527,3 +527,21 @@ def test_a_size_that_the_net_refuses_is_refused_again() -> None:
         else:
             with pytest.raises(NetFileError, match="7x7"):
                 search.run(Limits(playouts=5))
+
+
+def test_a_game_that_has_ended_shares_no_tree_with_the_encore() -> None:
+    """Two passes lead a search into the encore, where a move onto a stone may be legal."""
+    position = Position(5, rules=Rules.parse("japanese"))
+    position.play(BLACK, PASS)
+    search = Search(FakeEvaluator(), seed=1)
+    search.set_position(position)
+    passed = next(move for move in search.run(Limits(playouts=400)).moves if move.point == PASS)
+    assert passed.visits > 1, "or there is no tree to share"
+    position.play(WHITE, PASS)
+    assert position.is_over
+    search.set_position(position)
+    assert search.tree.nodes[search.root]["visits"] == 0
+    best = search.run(Limits(playouts=50)).moves[0].point
+    position.play(BLACK, best, strict=False)
+    search.set_position(position)
+    assert search.tree.nodes[search.root]["visits"] > 0, "from there on the tree is kept as ever"

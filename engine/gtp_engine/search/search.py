@@ -146,6 +146,10 @@ class Search:
         n_before = len(old.moves) - len(self._trail) + 1
         if moves[:n_before] != old.moves[:n_before]:
             return []
+        # In the tree two passes lead on into the encore, where other moves are legal. What lies
+        # there says nothing about a game that has ended instead, or goes on as before.
+        if any(turn["past_end"] for turn in position.line.turns[n_before + 1 : position.ply + 1]):
+            return []
         tree = self.tree
         trail = self._trail[:1]
         for move in moves[n_before:]:
