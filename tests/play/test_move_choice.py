@@ -17,18 +17,15 @@ from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.move_choice import (
     BORDER_REASON,
     CAPTURE_REASON,
-    SECOND_LOOK_REASON,
     SETTLED_REASON,
     closing_move,
     decide,
-    deserves_second_look,
     is_settled,
     liberties_of_dead,
     mannered_move,
     pass_forgets_stones,
     territory_to_leave,
 )
-from gtp_engine.play.pass_check import SECOND_LOOK_VISITS, PassCheck
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
 
@@ -347,89 +344,7 @@ def test_restrictions_of_the_request_hold() -> None:
     assert decision.point == only
 
 
-# A second look ------------------------------------------------------------------------------------
-
 JAPANESE = replace(Rules.parse("japanese"), komi=0.5)
-REINFORCED = "A3"
-"""A point of Black's own in FINISHED."""
-
-
-class Careful(Judge):
-    """Thinks that Black leads by some points more with a stone on REINFORCED, and wins so often."""
-
-    def __init__(self, stake: float, value: float = 0.0, certain: float = 0.7) -> None:
-        """Prefer REINFORCED, whose owner is not certain."""
-        point = parse_vertex(REINFORCED, 5, 5)
-        super().__init__(owned(FINISHED_OWNED, certain), favourite=point)
-        self._gains = {True: (stake, value), False: (0.0, 0.0)}
-        self._has_stone: dict[tuple[int, int], bool] = {}
-
-    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
-        """Remember whether the stone is there."""
-        super().encode(batch, slot, line, ply, *rest)
-        color = line.boards[ply]["color"][parse_vertex(REINFORCED, 5, 5)]
-        self._has_stone[id(batch.spatial), slot] = bool(color == BLACK)
-
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
-        """Fill in lead and value, for the player to move."""
-        super().evaluate(batch, n, use_cache=use_cache)
-        for slot in range(n):
-            at = id(batch.spatial), slot
-            lead, value = self._gains[self._has_stone[at]]
-            batch.lead[slot] = self._signs[at] * lead
-            batch.value[slot] = self._signs[at] * value
-
-
-def reinforced(evaluator: Careful, rules: Rules = JAPANESE, **limits: float) -> tuple[int, str]:
-    """Return what Black decides, and why, after a search of one playout."""
-    wanted = Limits(**{"playouts": 1, **limits})  # type: ignore[arg-type]
-    decision = decide(Search(evaluator), finished(rules, BLACK), wanted)
-    assert decision.point is not None
-    return decision.point, decision.reason
-
-
-def test_a_reinforcement_is_looked_at_again_where_it_costs_a_point() -> None:
-    point = parse_vertex(REINFORCED, 5, 5)
-    assert reinforced(Careful(stake=0.0)) == (PASS, SECOND_LOOK_REASON)
-    # One that keeps points or the game is made, and everywhere else nothing is looked at.
-    assert reinforced(Careful(stake=3.0)) == (point, "search")
-    assert reinforced(Careful(stake=0.0, value=0.9)) == (point, "search")
-    for rules in (CHINESE, TROMP_TAYLOR):
-        assert reinforced(Careful(stake=0.0), rules) == (point, "search")
-
-
-def test_a_second_look_needs_time_and_a_short_search() -> None:
-    point = parse_vertex(REINFORCED, 5, 5)
-    for limits in ({"seconds": 0.0}, {"soft_seconds": 0.0}, {"playouts": SECOND_LOOK_VISITS}):
-        assert reinforced(Careful(stake=0.0), **limits) == (point, "search"), limits
-
-
-def test_a_second_look_keeps_to_what_was_asked_for() -> None:
-    position, point = finished(JAPANESE, BLACK), parse_vertex(REINFORCED, 5, 5)
-    rule = AvoidRule(BLACK, frozenset([point]), depth=1, allow=True)
-    search = Search(Careful(stake=0.0))
-    report = ReportRequest(avoid=(rule,))
-    assert decide(search, position, Limits(playouts=1), report).point == point
-    assert decide(search, position, Limits(playouts=1), cleanup=True).point == point
-
-
-def test_which_moves_deserve_a_second_look() -> None:
-    sure = owned(FINISHED_OWNED, certain=0.7)
-    position = finished(JAPANESE, BLACK)
-    own, enemys = (parse_vertex(vertex, 5, 5) for vertex in ("A3", "E3"))
-    assert deserves_second_look(position, own, sure)
-    assert not deserves_second_look(position, enemys, sure)
-    assert not deserves_second_look(position, PASS, sure)
-    assert not deserves_second_look(position, own, None)
-    assert not deserves_second_look(finished(CHINESE, BLACK), own, sure)
-    assert deserves_second_look(finished(JAPANESE, WHITE), enemys, sure)
-    # Five points that nobody owns yet are too many.
-    walls = position_of(WALLS, JAPANESE)
-    assert not deserves_second_look(walls, own, owned(WALLS_OWNED))
-    nearly = owned(WALLS_OWNED)
-    nearly[0, 2] = 0.9
-    assert deserves_second_look(walls, own, nearly)
-
 
 # Open borders -------------------------------------------------------------------------------------
 
@@ -479,9 +394,8 @@ def test_a_border_is_not_closed_at_the_cost_of_something_else(
     position = position_of(OPEN_BELOW, JAPANESE)
     halves = owned("\n".join(["XXOOO"] * 5))
     for points, reason in ((-1.9, BORDER_REASON), (-2.1, "search")):
-        found = PassCheck(points, chances=0.0, visits=64)
         monkeypatch.setattr(
-            "gtp_engine.play.move_choice.compare_with_pass", lambda *args, found=found: found
+            "gtp_engine.play.move_choice.pass_cost", lambda *args, points=points: points
         )
         decision = decide(Search(Judge(halves, favourite=PASS)), position, Limits(playouts=5))
         assert decision.reason == reason

@@ -14,7 +14,6 @@ from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.self_play import (
     SelfPlayGame,
     SelfPlayTerms,
-    _area_lead,
     _count_extra,
     play_self_games,
 )
@@ -76,12 +75,6 @@ def test_moves_after_all_is_decided_are_counted() -> None:
     status = adjudicate(position, ownership)
     assert status.dead == [parse_vertex("B3", 5, 5)]
     assert _count_extra(Believer(), position, status) == (3, 1)
-
-
-def test_the_area_expected_is_compared_for_a_player() -> None:
-    position = Position(5, rules=TROMP_TAYLOR)
-    assert _area_lead(Believer(), position, BLACK) == 15 - 10
-    assert _area_lead(Believer(), position, WHITE) == 10 - 15
 
 
 def test_games_are_played_to_the_end() -> None:

@@ -85,8 +85,6 @@ def _note(game: "SelfPlayGame") -> None:
 
 def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
     """Return what is to be said about the ends of games."""
-    from gtp_engine.play.self_play import COSTLY
-
     over = [game for game in games if game.is_over]
     forgot = sum(game.forgot_dead_stones for game in over)
     clean = sum(game.needless_moves == 0 for game in over)
@@ -97,8 +95,6 @@ def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
         f"lost only because dead stones stayed on the board: {forgot}",
         f"no needless move on own points once all was decided: {clean} games, "
         f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})",
-        f"passes after a second look: {sum(game.second_looks for game in over)}, "
-        f"{sum(game.costly_passes for game in over)} of them before a loss of {COSTLY:g} points",
         f"moves after all was decided: median {statistics.median(extra):g}, "
         f"mean {statistics.mean(extra):.2f}, most {max(extra)}",
     ]
@@ -130,7 +126,5 @@ def _describe(game: "SelfPlayGame") -> str:
             "white_score": game.status.white_score,
             "extra_moves": game.extra_moves,
             "needless_moves": game.needless_moves,
-            "second_looks": game.second_looks,
-            "costly_passes": game.costly_passes,
         }
     )

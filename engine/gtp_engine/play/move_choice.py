@@ -23,7 +23,7 @@ from gtp_engine.play.adjudication.chains import around, pass_alive
 from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.pass_check import PASS_COST_LIMIT, SECOND_LOOK_VISITS, compare_with_pass
+from gtp_engine.play.pass_check import PASS_COST_LIMIT, pass_cost
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -33,16 +33,8 @@ SETTLED = 0.8
 
 SETTLED_REASON = "every point is settled"
 
-FEW_OPEN_POINTS = 4
-"""Empty points that are nobody's yet, up to which the game counts as nearly over."""
-
-OWN_LAND = 0.5
-"""Ownership beyond which a point seems to be one's own."""
-
 LARGEST_GAP = 4
 """Points of a neutral region between two players that may be left open."""
-
-SECOND_LOOK_REASON = "a second look finds nothing to gain"
 
 BORDER_GAIN = 2.0
 """Points by which closing a border must raise the count."""
@@ -86,26 +78,17 @@ def decide(
     moves = found or search.root_moves()
     ownership = black_ownership_of(search)
     point, reason = mannered_move(position, moves, ownership)
-    closer = (
-        analysis.visits < SECOND_LOOK_VISITS
-        and not (avoid or cleanup)
-        and deserves_second_look(position, moves[0], ownership)
-    )
-    visits = SECOND_LOOK_VISITS if closer else analysis.visits
+    visits = analysis.visits
     if reason == SETTLED_REASON:
         left = _seconds_until(ends_at)
-        if not compare_with_pass(search, position, moves[0], visits, left).is_free:
+        if pass_cost(search, position, moves[0], visits, left) >= PASS_COST_LIMIT:
             point, reason = moves[0], "a pass would lose something"
-    elif closer and point == moves[0]:
-        left = _least(_seconds_until(ends_at), limits.soft_seconds)
-        if compare_with_pass(search, position, point, visits, left).is_surely_free:
-            point, reason = PASS, SECOND_LOOK_REASON
     if avoid:
         return Decision(position.to_play, point, analysis, reason)
     border = closing_move(position, ownership) if point == PASS else None
     if border is not None:
         left = _seconds_until(ends_at)
-        if compare_with_pass(search, position, border, visits, left).points > -BORDER_COST:
+        if pass_cost(search, position, border, visits, left) > -BORDER_COST:
             return Decision(position.to_play, border, analysis, BORDER_REASON)
     must_capture = cleanup and (point == PASS or not is_urgent(analysis))
     if must_capture or (point == PASS and pass_forgets_stones(position, ownership)):
@@ -119,11 +102,6 @@ def decide(
 def _seconds_until(ends_at: float | None) -> float | None:
     """Return how long it is to a moment of the monotonic clock; None for no moment."""
     return None if ends_at is None else max(0.0, ends_at - time.monotonic())
-
-
-def _least(*seconds: float | None) -> float | None:
-    """Return the smallest of those that are given; None where none is."""
-    return min((each for each in seconds if each is not None), default=None)
 
 
 def mannered_move(
@@ -165,26 +143,6 @@ def is_settled_point(position: Position, point: int, ownership: Ownership | None
     if ownership is None:
         return False
     return abs(float(ownership[row_col(point, position.width)])) >= SETTLED
-
-
-def deserves_second_look(position: Position, move: int, ownership: Ownership | None) -> bool:
-    """Whether a move may be one that a careful player would not make where it costs a point.
-
-    Few points are open, and it is made on one that seems to be the player's own. A short search
-    cannot tell whether such a reinforcement is needed.
-    """
-    costs_a_point = position.rules.flags.scoring != AREA
-    if ownership is None or move == PASS or not costs_a_point:
-        return False
-    width = position.width
-    sign = 1.0 if position.to_play == BLACK else -1.0
-    if sign * float(ownership[row_col(move, width)]) < OWN_LAND:
-        return False
-    n_open = sum(
-        position.color_at(p) == EMPTY and abs(float(ownership[row_col(p, width)])) < OWN_LAND
-        for p in position.points()
-    )
-    return n_open <= FEW_OPEN_POINTS
 
 
 def closing_move(position: Position, ownership: Ownership | None) -> int | None:

@@ -17,16 +17,13 @@ from gtp_engine.play.adjudication.expectation import Ownership, expected_ownersh
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
-from gtp_engine.play.move_choice import SECOND_LOOK_REASON, counts_dead_stones, decide
+from gtp_engine.play.move_choice import counts_dead_stones, decide
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 
 LONGEST_GAME = 3.0
 """Moves a point of the board after which a game is broken off and counted."""
-
-COSTLY = 2.0
-"""Points of area that a pass costs at least where it was a mistake."""
 
 EXPECTED = 0.5
 """Ownership, 0 to 1, with which a net expects a point's owner where it is decided."""
@@ -66,11 +63,6 @@ class SelfPlayGame:
     """Moves, passes left out, after everything was decided."""
     needless_moves: int
     """Those of them that were made on points of their player's without being provoked."""
-    second_looks: int = 0
-    """Passes made because a second look found nothing to gain."""
-    costly_passes: int = 0
-    """Those of them whose player ended with an area that was smaller by COSTLY points, set against
-    the other's, than was expected then."""
 
     @property
     def forgot_dead_stones(self) -> bool:
@@ -119,13 +111,10 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
     )
     values = [0.0] * position.ply
     search = Search(evaluator, SearchParams(), seed=seed)
-    looked: list[tuple[int, int]] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         decision = decide(search, position, terms.limits)
         assert decision.point is not None and decision.analysis is not None
         values.append(best_value(decision.analysis) or 0.0)
-        if decision.reason == SECOND_LOOK_REASON:
-            looked.append((decision.color, _area_lead(evaluator, position, decision.color)))
         position.play(position.to_play, decision.point)
     status = judge(evaluator, position, read=False)
     margin = status.white_score
@@ -141,21 +130,7 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
         margin,
         extra,
         needless,
-        len(looked),
-        sum(before - _area_lead(evaluator, position, color) >= COSTLY for color, before in looked),
     )
-
-
-def _area_lead(evaluator: Evaluator, position: Position, color: int) -> int:
-    """Return by how many points more are expected to become a player's than the other's.
-
-    Open borders, which a count would give to nobody, make no difference to that.
-    """
-    ownership = expected_ownership(evaluator, position)
-    if ownership is None:
-        return 0
-    lead = int((ownership >= EXPECTED).sum()) - int((ownership <= -EXPECTED).sum())
-    return lead if color == BLACK else -lead
 
 
 def _count_extra(evaluator: Evaluator, position: Position, status: FinalStatus) -> tuple[int, int]:
