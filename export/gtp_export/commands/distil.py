@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gtp_engine.evaluators.contract import NetFileError
 
-FRESH_LEARNING_RATE, LATER_LEARNING_RATE = 0.25, 0.08
-"""Peaks, tuned by hand. A trained net forgets what it knows at the one that suits random
-weights."""
+LATER_LEARNING_RATE = 0.08
+"""Peak for a trained net, tuned by hand: at the one that suits random weights, `TrainPlan`'s, it
+forgets what it knows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.playouts < 0 or arguments.playouts == 1:
         raise NetFileError("--playouts must be 0 for none, or at least 2")
     if rate is None:
-        rate = FRESH_LEARNING_RATE if arguments.start is None else LATER_LEARNING_RATE
+        rate = TrainPlan.learning_rate if arguments.start is None else LATER_LEARNING_RATE
     task = DistilTask(shape, arguments.out / "data")
     plan = TrainPlan(
         task=task,
