@@ -41,6 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the recorded move in the policy at positions of records (0)",
     )
     parser.add_argument(
+        "--record-share",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the batches that hold records unlabelled, to learn the moves played (0)",
+    )
+    parser.add_argument(
         "--playouts",
         type=int,
         default=0,
@@ -56,7 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Label, train, measure and export; the net's path goes to stderr at the end."""
     from gtp_export.architectures.presets import find_tower
-    from gtp_export.learning.distillation import DistilTask, describe_student, distil
+    from gtp_export.learning.distillation import (
+        DistilTask,
+        Labelling,
+        describe_student,
+        distil,
+    )
     from gtp_export.learning.training import TrainPlan
 
     shape = find_tower(arguments.preset)
@@ -69,11 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--learning-rate must be positive")
     if not 0.0 <= arguments.played_weight < 1.0:
         raise NetFileError("--played-weight must be at least 0 and below 1")
+    if not 0.0 <= arguments.record_share < 1.0:
+        raise NetFileError("--record-share must be at least 0 and below 1")
+    if arguments.record_share and not arguments.games:
+        raise NetFileError("--record-share needs --games")
     if arguments.playouts < 0 or arguments.playouts == 1:
         raise NetFileError("--playouts must be 0 for none, or at least 2")
     if rate is None:
         rate = TrainPlan.learning_rate if arguments.start is None else LATER_LEARNING_RATE
-    task = DistilTask(shape, arguments.out / "data")
+    task = DistilTask(shape, arguments.out / "data", record_share=arguments.record_share)
     plan = TrainPlan(
         task=task,
         out=arguments.out,
@@ -86,15 +102,13 @@ def run(arguments: argparse.Namespace) -> int:
     info = describe_student(
         shape, arguments.name, arguments.teacher, arguments.start, arguments.licence
     )
-    net = distil(
-        arguments.teacher,
-        arguments.games,
-        plan,
-        task,
-        info,
-        arguments.played_weight,
-        label_minutes,
-        arguments.playouts,
+    labelling = Labelling(
+        teacher=arguments.teacher,
+        packs=arguments.games,
+        played_weight=arguments.played_weight,
+        minutes=label_minutes,
+        playouts=arguments.playouts,
     )
+    net = distil(labelling, plan, task, info)
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0

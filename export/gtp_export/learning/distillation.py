@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,14 +17,19 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards.distilled import write_card
-from gtp_export.labelling.generation import Generator
+from gtp_export.labelling.generation import Generator, learned_games
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
+from gtp_export.learning.mixed_source import MixedSource
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.record_losses import RecordTargets, played_loss
+from gtp_export.learning.record_task import RecordSource
 from gtp_export.learning.sample_source import SampleSource
-from gtp_export.learning.training import CHECKPOINT, TrainPlan, train
+from gtp_export.learning.training import CHECKPOINT, Source, TrainPlan, train
+from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+from gtp_export.records.stream import PositionStream
 
 LABEL_SHARE = 0.3
 """Share of the span that goes into labelling positions before training begins, if no other is
@@ -37,14 +43,37 @@ class DistilTask:
     shape: TowerShape
     data: Path
     """Folder with `train` and `valid`, which may grow meanwhile."""
+    records: Games | None = None
+    """Games whose moves are learned without labels."""
+    record_share: float = 0.0
+    """Share of the batches that are drawn from `records`."""
 
-    def source(self, batch_points: int, seed: int) -> SampleSource:
+    def source(self, batch_points: int, seed: int) -> Source:
         """Begin to draw."""
-        return SampleSource(self.data / "train", batch_points)
+        if self.records is None or not self.record_share:
+            return SampleSource(self.data / "train", batch_points)
+        table = self.records.table
+        sizes = Counter(zip(table.width.tolist(), table.height.tolist(), strict=True))
+        elsewhere = {
+            size: self.record_share * games / len(self.records) for size, games in sizes.items()
+        }
+        return MixedSource(
+            SampleSource(self.data / "train", batch_points, elsewhere),
+            RecordSource(PositionStream(self.records, self.shape.encoder, batch_points, seed)),
+            self.record_share,
+        )
 
-    def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
-        """Return how far the net is from its teacher."""
-        return losses(outputs, targets)
+    def losses(self, outputs: NetOutputs, targets: Targets | RecordTargets) -> dict[str, Tensor]:
+        """Return how far the net is from its teacher, or from the moves of a record.
+
+        A record's outcome is not learned: one game's end is a poorer guess of a position's value
+        than what the teacher says.
+        """
+        if isinstance(targets, Targets):
+            return losses(outputs, targets)
+        assert outputs.policy is not None  # a tower has every head
+        played, top1 = played_loss(outputs.policy, targets)
+        return {"played": played, "top1": top1}
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
         """Return how far it is from it on positions it does not learn from."""
@@ -56,32 +85,35 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def distil(
-    teacher_path: Path,
-    packs: Sequence[Path],
-    plan: TrainPlan,
-    task: DistilTask,
-    info: NetInfo,
-    played_weight: float = 0.0,
-    label_minutes: float | None = None,
-    playouts: int = 0,
-) -> Path:
+@dataclass(frozen=True)
+class Labelling:
+    """Where labelled positions come from."""
+
+    teacher: Path
+    """A net that reads the same inputs."""
+    packs: Sequence[Path] = ()
+    """Game records whose positions are labelled besides those of self-play."""
+    played_weight: float = 0.0
+    """Share of the played move in the policy that is learned where a position comes from a
+    record."""
+    minutes: float | None = None
+    """How much of the plan's minutes goes into labels; LABEL_SHARE of them if None."""
+    playouts: int = 0
+    """Of the teacher's search for each label; 0 for its net's own answers."""
+
+
+def distil(labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInfo) -> Path:
     """Make a net that judges positions as the teacher does.
 
     A run that was interrupted goes on where it was: labelled positions and checkpoints are kept.
 
     Args:
-        teacher_path: A net that reads the same inputs.
-        packs: Game records whose positions are labelled besides those of self-play.
+        labelling: What is labelled, and how.
         plan: How to train; its `minutes` hold for labelling and training together, and its task
             is the next.
-        task: The architecture, and the folder for labelled positions.
+        task: The architecture, and the folder for labelled positions. Its records are filled in:
+            the games of the packs that no position to measure on is taken from.
         info: The description to put into the net, of `describe_student`.
-        played_weight: Share of the played move in the policy that is learned where a position
-            comes from a record.
-        label_minutes: How much of the plan's minutes goes into labels; LABEL_SHARE of them if
-            None.
-        playouts: Of the teacher's search for each label; 0 for its net's own answers.
 
     Returns:
         The finished net's file.
@@ -91,15 +123,27 @@ def distil(
         SgfError: There is no game in the packs.
         OSError: A file cannot be read or written.
     """
+    label_minutes = labelling.minutes
     if label_minutes is None:
         label_minutes = LABEL_SHARE * plan.minutes
-    if not (plan.out / CHECKPOINT).exists():
-        games = read_table(packs, say) if packs else None
+    is_begun = (plan.out / CHECKPOINT).exists()
+    games = None
+    if labelling.packs and (task.record_share or not is_begun):
+        games = read_table(labelling.packs, say)
+    if not is_begun:
         generator = Generator(
-            teacher_path, task.data, games, plan.seed, played_weight, plan.processes, playouts
+            labelling.teacher,
+            task.data,
+            games,
+            plan.seed,
+            labelling.played_weight,
+            plan.processes,
+            labelling.playouts,
         )
         generator.run(60.0 * label_minutes, say)
-    plan = replace(plan, minutes=plan.minutes - label_minutes)
+    if games is not None and task.record_share:
+        task = replace(task, records=learned_games(games, plan.seed))
+    plan = replace(plan, minutes=plan.minutes - label_minutes, task=task)
     train(plan, NetExport(plan.out, info), say)
     write_facts(plan, task)
     write_card(plan.out / "student-final.md", plan.out, info)
@@ -126,7 +170,11 @@ def describe_student(
 def write_facts(plan: TrainPlan, task: DistilTask) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
     shards = {side: sorted((task.data / side).glob("*.npz")) for side in ("train", "valid")}
+    records = task.records
     facts = {
+        "record_share": task.record_share,
+        "record_games": 0 if records is None else len(records),
+        "record_moves": 0 if records is None else records.n_moves,
         "shape": asdict(task.shape),
         "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,
