@@ -214,7 +214,10 @@ def test_the_command_tells_of_unlabelled_records(tmp_path: Path) -> None:
     assert run_command(["distil", *arguments, *mixed]) == 0
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert (facts["record_share"], facts["record_games"], facts["record_moves"]) == (0.4, 2, 6)
-    assert "40% of the batches" in (tmp_path / "student-final.md").read_text()
+    card = (tmp_path / "student-final.md").read_text()
+    assert "40% of the batches" in card
+    assert "gtp-export distil --teacher tiny.onnx --games games.sgf --preset tiny" in card
+    assert "--minutes 0.04 --record-share 0.4\n" in card
 
 
 def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:

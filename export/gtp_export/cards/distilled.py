@@ -40,6 +40,7 @@ def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, A
         *_whole_records(facts),
         "## Training",
         _training(facts, metrics),
+        f"    {facts['command']}",
         "## How close it is to its teacher",
         "On positions of games it was not trained on (random moves, odd komi and all rules "
         "included); policy KL in nats, winrate error in winning chances, lead error in points, "

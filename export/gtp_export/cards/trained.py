@@ -38,12 +38,11 @@ def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         f"to measure on, divided by game: {files}.",
         "## Training",
         f"{run['steps']:,} steps and {run['samples']:,} samples in {run['seconds'] / 60:.0f} "
-        f"minutes with {facts['processes']} processes on {facts['device']}: {facts['optimizer']}, "
+        f"minutes on {facts['device']}: {facts['optimizer']}, "
         f"learning rate {facts['learning_rate']:g} falling along a cosine, batch "
         "renormalisation, the eight symmetries, averaged weights. The trainer waited "
         f"{run['waited']:.1%} of the time for positions.",
-        f"    gtp-export train --preset {facts['preset']} --games {files} --out DIR "
-        f"--minutes {facts['minutes']:g}",
+        f"    {facts['command']}",
         "## Predicting games",
         "On games it did not learn from; 95 % intervals over games:",
         _figures_table(facts["figures"]),

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_export.cards.command_line import command_line
 
 LATER_LEARNING_RATE = 0.08
 """Peak for a trained net, tuned by hand: at the one that suits random weights, `TrainPlan`'s, it
@@ -109,6 +110,28 @@ def run(arguments: argparse.Namespace) -> int:
         minutes=label_minutes,
         playouts=arguments.playouts,
     )
-    net = distil(labelling, plan, task, info)
+    net = distil(labelling, plan, task, info, _command_line(arguments))
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0
+
+
+def _command_line(arguments: argparse.Namespace) -> str:
+    """Return the command for the card."""
+    return command_line(
+        "distil",
+        {
+            "--teacher": arguments.teacher,
+            "--games": arguments.games,
+            "--preset": arguments.preset,
+            "--out": arguments.out,
+            "--minutes": arguments.minutes,
+            "--label-minutes": arguments.label_minutes,
+            "--from": arguments.start,
+            "--learning-rate": arguments.learning_rate,
+            "--played-weight": arguments.played_weight,
+            "--record-share": arguments.record_share,
+            "--playouts": arguments.playouts,
+            "--processes": arguments.processes if arguments.processes > 1 else None,
+            "--seed": None if arguments.seed == 1 else arguments.seed,
+        },
+    )

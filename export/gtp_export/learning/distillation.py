@@ -102,7 +102,9 @@ class Labelling:
     """Of the teacher's search for each label; 0 for its net's own answers."""
 
 
-def distil(labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInfo) -> Path:
+def distil(
+    labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInfo, command: str
+) -> Path:
     """Make a net that judges positions as the teacher does.
 
     A run that was interrupted goes on where it was: labelled positions and checkpoints are kept.
@@ -114,6 +116,7 @@ def distil(labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInf
         task: The architecture, and the folder for labelled positions. Its records are filled in:
             the games of the packs that no position to measure on is taken from.
         info: The description to put into the net, of `describe_student`.
+        command: What asks for such a run, for the card.
 
     Returns:
         The finished net's file.
@@ -145,7 +148,7 @@ def distil(labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInf
         task = replace(task, records=learned_games(games, plan.seed))
     plan = replace(plan, minutes=plan.minutes - label_minutes, task=task)
     train(plan, NetExport(plan.out, info), say)
-    write_facts(plan, task)
+    write_facts(plan, task, command)
     write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
 
@@ -167,11 +170,12 @@ def describe_student(
     )
 
 
-def write_facts(plan: TrainPlan, task: DistilTask) -> None:
+def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
     shards = {side: sorted((task.data / side).glob("*.npz")) for side in ("train", "valid")}
     records = task.records
     facts = {
+        "command": command,
         "record_share": task.record_share,
         "record_games": 0 if records is None else len(records),
         "record_moves": 0 if records is None else records.n_moves,

@@ -15,6 +15,7 @@ from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
+from gtp_export.cards.command_line import command_line
 from gtp_export.cards.trained import format_record_card
 from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport
@@ -29,6 +30,8 @@ VALID_SHARE = 0.03
 """Share of the games that is not learned from, without games given for that."""
 TRAIN_SHARE = 0.85
 """Share of the span that trains; the rest evaluates and exports."""
+BATCH_POINTS = 64 * 361
+"""Points of the boards of a process's batch, unless another number is asked for."""
 MEASUREMENTS = 10
 """How often a run is measured."""
 
@@ -56,7 +59,7 @@ class RecordRun:
     """Threads a process that encode positions."""
     device: str = "auto"
     """`auto`, `cpu` or `cuda`."""
-    batch_points: int = 64 * 361
+    batch_points: int = BATCH_POINTS
     learning_rate: float | None = None
     """Peak; the preset's if None."""
     positions: int = 2000
@@ -64,6 +67,25 @@ class RecordRun:
     precisions: tuple[str, ...] = ()
     """`int8` and `fp16`, besides fp32."""
     seed: int = 1
+
+    def command_line(self) -> str:
+        """Return the command that asks for such a run."""
+        return command_line(
+            "train",
+            {
+                "--preset": self.preset,
+                "--games": self.games,
+                "--valid": self.valid,
+                "--out": self.out,
+                "--minutes": self.minutes,
+                "--from": self.start,
+                "--freeze": ",".join(self.frozen),
+                "--processes": self.processes if self.processes > 1 else None,
+                "--batch-points": None if self.batch_points == BATCH_POINTS else self.batch_points,
+                "--learning-rate": self.learning_rate,
+                "--seed": None if self.seed == 1 else self.seed,
+            },
+        )
 
 
 def run_records(run: RecordRun, say: Say) -> Path:
@@ -184,14 +206,12 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     smaller = {kind: quantise(target, kind, say) for kind in run.precisions}
     entries = read_metrics(run.out)
     facts = {
-        "preset": run.preset,
-        "minutes": run.minutes,
+        "command": run.command_line(),
         "games": [path.name for path in run.games],
         "learned_games": len(task.train),
         "measured_games": len(task.valid),
         "learning_rate": plan.learning_rate,
         "optimizer": "AdamW" if plan.adam else "SGD with Nesterov momentum",
-        "processes": plan.processes,
         "device": plan.device,
         "parity": parity,
         "smaller": smaller,
