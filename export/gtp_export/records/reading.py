@@ -24,7 +24,7 @@ from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_nodes
 from gtp_engine.go.sgf_files import read_games
-from gtp_export.records.games import GameCollector, Games, first_of, join_games
+from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
 from gtp_export.records.replay import count_playable
 
@@ -240,7 +240,7 @@ def decode_line(
             at += 6
         else:
             return -1
-        codes[n] = code if color == expected else code | 1024
+        codes[n] = code if color == expected else code | OUT_OF_TURN
         expected = 3 - color
         n += 1
     while at < stop and (text[at] == 41 or text[at] == 13 or text[at] == 32):  # ) CR blank

@@ -94,30 +94,54 @@ def _place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
 
 
 @kernel
+def _move_at(table: GameTable, game: int, at: int, expected: int) -> tuple[int, int]:
+    """Return the point of a move and who made it, from its place in the table and whose turn it is.
+
+    The place after the last move of a game holds a pass.
+    """
+    if at == table.starts[game + 1]:
+        return PASS, expected
+    code = int64(table.moves[at])
+    color = 3 - expected if code & OUT_OF_TURN else expected
+    return _point(code & ACTION_MASK, int64(table.width[game]), int64(table.height[game])), color
+
+
+@kernel
+def _play_over(table: GameTable, game: int, board: BoardRecord, is_checked: bool) -> int:
+    """Play a game on a board, ko rules aside, up to the first move that it cannot hold.
+
+    Args:
+        table: The games.
+        game: Which of them.
+        board: Receives the stones.
+        is_checked: Whether it is known that there is no such move, which saves looking.
+
+    Returns:
+        How many moves it holds.
+    """
+    clear_board(board, int64(table.width[game]), int64(table.height[game]))
+    if not _place_setups(table, game, board):
+        return 0
+    start = int64(table.starts[game])
+    stop = int64(table.starts[game + 1])
+    to_play = int64(table.first[game])
+    for at in range(start, stop):
+        point, color = _move_at(table, game, at, to_play)
+        if point != PASS:
+            if not (is_checked or is_playable(board, point, color, int64(1))):
+                return at - start
+            place_stone(board, point, color)
+        to_play = 3 - color
+    return stop - start
+
+
+@kernel
 def count_playable(table: GameTable, games: Ints) -> Ints:
     """Return [n] how many moves of each of these games a board can hold, ko rules aside."""
     counts = np.zeros(len(games), np.int64)
     boards = np.zeros(1, BOARD)
-    board = boards[0]
     for i in range(len(games)):
-        game = games[i]
-        width = int64(table.width[game])
-        height = int64(table.height[game])
-        clear_board(board, width, height)
-        if not _place_setups(table, game, board):
-            continue
-        color = int64(table.first[game])
-        for at in range(table.starts[game], table.starts[game + 1]):
-            code = int64(table.moves[at])
-            if code & OUT_OF_TURN:
-                color = 3 - color
-            point = _point(code & ACTION_MASK, width, height)
-            if point != PASS:
-                if not is_playable(board, point, color, int64(1)):
-                    break
-                place_stone(board, point, color)
-            color = 3 - color
-            counts[i] += 1
+        counts[i] = _play_over(table, games[i], boards[0], False)
     return counts
 
 
@@ -126,22 +150,11 @@ def _mark_final(
     table: GameTable, game: int, board: BoardRecord, owners: npt.NDArray[np.uint8]
 ) -> None:
     """Write who owns each point in the end, from the dead stones of the last board."""
-    width = int64(table.width[game])
-    height = int64(table.height[game])
-    clear_board(board, width, height)
-    _place_setups(table, game, board)
-    color = int64(table.first[game])
-    for at in range(table.starts[game], table.starts[game + 1]):
-        code = int64(table.moves[at])
-        if code & OUT_OF_TURN:
-            color = 3 - color
-        point = _point(code & ACTION_MASK, width, height)
-        if point != PASS:
-            place_stone(board, point, color)
-        color = 3 - color
+    _play_over(table, game, board, True)
     dead = np.zeros(MAX_POINTS, np.uint8)
     for at in range(table.dead_starts[game], table.dead_starts[game + 1]):
-        dead[_point(int64(table.dead[at]), width, height)] = 1
+        point = _point(int64(table.dead[at]), int64(table.width[game]), int64(table.height[game]))
+        dead[point] = 1
     mark_agreed(board, dead, owners)
 
 
@@ -161,7 +174,7 @@ def _write_answers(
     line: Line,
     ply: int,
     rules: RuleFlags,
-    code: int,
+    played: int,
     owners: npt.NDArray[np.uint8],
     targets: npt.NDArray[np.int16],
     scratch: npt.NDArray[np.int16],
@@ -177,7 +190,7 @@ def _write_answers(
     for i in range(n):
         filled.legal[slot, targets[scratch[i]]] = 1
     filled.legal[slot, width * height] = 1
-    action = int64(targets[_point(code & ACTION_MASK, width, height)])
+    action = int64(targets[played])
     filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
     filled.action[slot] = action
     filled.to_play[slot] = line.turns[ply]["to_play"]
@@ -232,26 +245,19 @@ def find_filler(encoder: str) -> Fill:
                 if table.settled[game]:
                     _mark_final(table, game, boards[0], owners)
             start = table.starts[game]
-            n_moves = table.starts[game + 1] - start
             while ply < plies[slot]:
-                code = int64(table.moves[start + ply])
-                color = int64(line.turns[ply]["to_play"])
-                if code & OUT_OF_TURN:
-                    color = 3 - color
-                action = code & ACTION_MASK
-                point = _point(action, int64(table.width[game]), int64(table.height[game]))
+                to_play = int64(line.turns[ply]["to_play"])
+                point, color = _move_at(table, game, start + ply, to_play)
                 play(line, ply, point, color, rules, int64(0))
                 ply += 1
-            area = int64(table.width[game]) * int64(table.height[game])
-            code = int64(table.moves[start + ply]) if ply < n_moves else area
-            if code & OUT_OF_TURN:
-                line.turns[ply]["to_play"] = 3 - line.turns[ply]["to_play"]
+            to_play = int64(line.turns[ply]["to_play"])
+            point, color = _move_at(table, game, start + ply, to_play)
+            line.turns[ply]["to_play"] = color  # who did play is shown as the player to move
             targets = tables[symmetries[slot]]
             features = filled.features[slot]
             encode(line, ply, rules, options, reader, targets, filled.spatial[slot], features)
-            _write_answers(line, ply, rules, code, owners, targets, scratch, filled, slot)
-            if code & OUT_OF_TURN:
-                line.turns[ply]["to_play"] = 3 - line.turns[ply]["to_play"]
+            _write_answers(line, ply, rules, point, owners, targets, scratch, filled, slot)
+            line.turns[ply]["to_play"] = to_play
 
     made: Fill = fill
     return made
