@@ -44,12 +44,8 @@ class FoldedLayers:
         bias: Floats | None,
     ) -> str:
         """Convolve [B, in, H, W], zeros around the board; the result is [B, out, H, W]."""
-        kernel = self.weights[f"{name}.weight"]
-        if scale is not None:
-            kernel = kernel * scale[:, None, None, None]
-        inputs = [tensor, self.graph.floats(kernel, f"{name}.weight")]
-        if bias is not None:
-            inputs.append(self.graph.floats(bias, f"{name}.bias"))
+        kernel = self._scaled(name, scale)
+        inputs = [tensor, self.graph.floats(kernel, f"{name}.weight"), *self._bias(name, bias)]
         side = kernel.shape[2]
         pads = [side // 2] * 4
         return self.graph.node("Conv", *inputs, name=name, kernel_shape=[side, side], pads=pads)
@@ -62,13 +58,19 @@ class FoldedLayers:
         bias: Floats | None,
     ) -> str:
         """Multiply [B, in] by a matrix; the result is [B, out]."""
-        matrix = self.weights[f"{name}.weight"]
-        if scale is not None:
-            matrix = matrix * scale[:, None]
-        inputs = [tensor, self._matrix(matrix, f"{name}.weight")]
-        if bias is not None:
-            inputs.append(self.graph.floats(bias, f"{name}.bias"))
-        return self.graph.node("Gemm", *inputs, name=name, transB=1)
+        matrix = self._matrix(self._scaled(name, scale), f"{name}.weight")
+        return self.graph.node("Gemm", tensor, matrix, *self._bias(name, bias), name=name, transB=1)
+
+    def _scaled(self, name: str, scale: Floats | None) -> Floats:
+        """Return a layer's weights, [out, ...], each output multiplied by a factor."""
+        weights = self.weights[f"{name}.weight"]
+        if scale is None:
+            return weights
+        return weights * scale.reshape(-1, *[1] * (weights.ndim - 1))
+
+    def _bias(self, name: str, bias: Floats | None) -> list[str]:
+        """Return the input that brings a layer's bias, none where there is no bias."""
+        return [] if bias is None else [self.graph.floats(bias, f"{name}.bias")]
 
     def _matrix(self, matrix: Floats, name: str) -> str:
         if self._small_from is None or matrix.size < self._small_from:
