@@ -1,5 +1,6 @@
 """Labels, shards, self-play and the folder they fill."""
 
+import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -239,6 +240,24 @@ def test_games_to_learn_whole_are_in_no_shard_to_measure_on(
     measured_rows = set(np.flatnonzero((planes[:, 1] | planes[:, 2]).any(axis=(0, 2))).tolist())
     assert len(learned) == 4 and len(measured_rows) == 2
     assert learned_rows | measured_rows == set(range(6))
+
+
+def test_several_processes_leave_the_teacher_to_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[weakref.ref[Teacher]] = []
+
+    class Watched(Teacher):
+        def __init__(self, path: Path, device: str = "auto") -> None:
+            opened.append(weakref.ref(self))
+            super().__init__(path, device)
+
+    monkeypatch.setattr("gtp_export.labelling.generation.Teacher", Watched)
+    generator = Generator(TINY_NET, tmp_path, None, seed=3, processes=2)
+    assert [teacher() for teacher in opened] == [None], "a teacher that nobody uses is kept open"
+    with pytest.raises(NetFileError, match="no such net"):
+        Generator(tmp_path / "no.onnx", tmp_path, None, seed=3, processes=2)
+    del generator  # it lived until here
 
 
 def test_several_processes_make_the_same_shards_as_one(

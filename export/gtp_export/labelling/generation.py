@@ -95,7 +95,11 @@ class Generator:
             OSError: A folder cannot be made.
         """
         self._opening = (teacher, playouts)
-        self._teacher = open_teacher(*self._opening)
+        self._teacher: Teacher | None = None
+        if processes == 1:
+            self._teacher = open_teacher(*self._opening)
+        else:
+            Teacher(teacher, "cpu")  # refuses a bad one; the processes open their own
         self._folder = folder
         self._games = games
         self._chunks = [] if games is None else _chunks(games, seed)
@@ -126,7 +130,7 @@ class Generator:
 
     def _made(self, ends_at: float) -> Iterator[tuple[Job, int]]:
         """Work on jobs until a moment of the monotonic clock; give each with its positions."""
-        if self._processes == 1:
+        if self._teacher is not None:
             job = self._next_job()
             while job is not None:
                 yield job, _make_shard(self._teacher, job)

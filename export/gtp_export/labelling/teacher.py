@@ -47,14 +47,18 @@ class Labels(NamedTuple):
 class Teacher:
     """A net that labels positions."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, device: str = "auto") -> None:
         """Open the net.
+
+        Args:
+            path: The net.
+            device: Where it runs, as for `OnnxNet`.
 
         Raises:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own
                 nets learn from.
         """
-        self.net = OnnxNet(path, "auto", say=lambda line: print(line, file=sys.stderr))
+        self.net = OnnxNet(path, device, say=lambda line: print(line, file=sys.stderr))
         info = self.net.info
         if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
             raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")
