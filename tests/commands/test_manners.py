@@ -1,11 +1,15 @@
 """`score`, `manners` and `levels` on the tests' own tiny net: what they print, and mistakes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.play.test_self_play import game as played
 
+from gtp_engine.commands.manners import _judged, _passing
 from gtp_engine.commands.table import run
+from gtp_engine.play.needless import Verdict
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
@@ -42,7 +46,8 @@ def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--size", "4", "--games", "3", "--playouts", "4"]
     assert run(["manners", *words, "--keep", str(kept)]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "3/3 games, 0 s left" in err
     assert "3 games on 4x4, tromp-taylor, 4 playouts a move" in out
     assert "lost only because dead stones stayed on the board:" in out and "below -0.80:" in out
     games = [json.loads(line) for line in kept.read_text().splitlines()]
@@ -50,10 +55,37 @@ def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(len(game["values"]) == len(game["moves"]) for game in games)
 
 
+def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--net", TINY, "--rules", "japanese", "--size", "4", "--games", "1"]
+    assert run(["manners", *words, "--playouts", "4", "--judge", TINY, "--judge-visits", "8"]) == 0
+    assert "judged by tiny on cpu, 8 visits:\n  moves onto own points: " in capsys.readouterr().out
+
+
+def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:
+    three = [replace(played([]), number=number, own_moves=(7,)) for number in range(3)]
+    broken_off = replace(played([]), number=3, is_over=False)
+    found = [
+        Verdict(0, 7, 20, was_made=True, gain=6.0),
+        Verdict(1, 7, 21, was_made=True, gain=-1.0),
+        Verdict(1, 9, 22, was_made=True, gain=0.4),
+        Verdict(2, 5, 23, was_made=False, gain=2.5),
+        Verdict(2, 8, 24, was_made=False, gain=1.75),
+        Verdict(2, 9, 25, was_made=False, gain=-1.0),
+        Verdict(3, 9, 26, was_made=True, gain=-1.0),
+    ]
+    suspected = _passing([*three, broken_off])[2]
+    assert "own point once all was decided: 0 games" in suspected and "3 such moves" in suspected
+    moves, passes = _judged([*three, broken_off], found)
+    assert "own points: 3, 2 of them needless; none needless: 2 games, 66.7%" in moves
+    assert passes.endswith("wanted: 3, 2 of them lost points, 4.2 in all")
+
+
 def test_levels_play_their_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--net", TINY, "--size", "3", "--games", "2", "--step", "9", "--best", "4"]
     assert run(["levels", *words]) == 0
-    head, line = capsys.readouterr().out.splitlines()
+    out, err = capsys.readouterr()
+    head, line = out.splitlines()
+    assert "2/2 games of level 10, 0 s left" in err
     assert head.startswith("2 games a pair on 3x3, komi 7")
     assert line.startswith("level 10 against level 1: ") and "Elo" in line
 

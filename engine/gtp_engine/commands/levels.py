@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import elo, wilson
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
@@ -55,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         for n in range(len(players) - args.step):
             pair = (players[n + args.step], players[n])
             terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
-            print(
-                _strength(pair[0].name, pair[1].name, play_games(pair, terms, args.games, at_once)),
-                flush=True,
-            )
+            names = (pair[0].name, pair[1].name)
+            with shown_progress(f"games of {names[0]}", args.games) as advance:
+                games = play_games(pair, terms, args.games, at_once, lambda game: advance())
+            print(_strength(*names, games), flush=True)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     return 0

@@ -5,11 +5,12 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import InvalidRulesError, Rules
@@ -17,6 +18,7 @@ from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import DEVICES, customary_komi
 
 if TYPE_CHECKING:
+    from gtp_engine.play.needless import Verdict
     from gtp_engine.play.self_play import SelfPlayGame
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
@@ -30,8 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of the subcommand."""
     parser.description = (
         "Let the engine play itself to the end and say how it passes: dead stones that were\n"
-        "forgotten, moves after everything was decided, moves in own territory; and how often\n"
-        "a resignation would have been wrong. Nobody resigns in these games."
+        "forgotten, moves after everything was decided, moves onto own points; and how often\n"
+        "a resignation would have been wrong. Nobody resigns in these games. A judge says which\n"
+        "moves onto own points were needless, because a pass would have cost nothing, and which\n"
+        "passes in place of a move that the search wanted lost points."
     )
     parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
@@ -42,12 +46,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--playouts", type=parse_count, default=16, metavar="N", help="a move")
     parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
     parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
+    parser.add_argument(
+        "--judge", metavar="FILE|NAME", help="a net, best a stronger one, to judge moves and passes"
+    )
+    parser.add_argument(
+        "--judge-visits",
+        type=parse_count,
+        default=400,
+        metavar="N",
+        help="after the move and after the pass (default: 400)",
+    )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the games, one a line")
 
 
 def run(args: argparse.Namespace) -> int:
     """Play and print the figures; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.play.needless import Verdict, doubts, judge_ends
     from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
 
@@ -61,16 +76,27 @@ def run(args: argparse.Namespace) -> int:
     limits = Limits(playouts=args.playouts)
     terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
+    verdicts: list[Verdict] | None = None
     try:
+        judge = None if args.judge is None else open_net(args.judge, args.device, say=_say)
         net = open_net(args.net, args.device, say=_say)
-        games = play_self_games(net, terms, args.games, at_once, _note)
+        with shown_progress("games", args.games) as advance:
+            games = play_self_games(net, terms, args.games, at_once, lambda game: advance())
+        if judge is not None:
+            in_doubt = sum(len(doubts(game)) for game in games)
+            with shown_progress("moves and passes judged", in_doubt) as advance:
+                verdicts = judge_ends(judge, terms, games, args.judge_visits, at_once, advance)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
-    for line in (*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))):
+    lines = [*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))]
+    if judge is not None and verdicts is not None:
+        lines += [f"judged by {judge.name}, {args.judge_visits} visits:", *_judged(games, verdicts)]
+    for line in lines:
         print(line)
     if args.keep is not None:
-        args.keep.write_text("".join(f"{_describe(game)}\n" for game in games))
+        gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts or ()}
+        args.keep.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
     return 0
 
 
@@ -78,26 +104,42 @@ def _say(line: str) -> None:
     print(f"gtp-engine manners: {line}", file=sys.stderr, flush=True)
 
 
-def _note(game: "SelfPlayGame") -> None:
-    if (game.number + 1) % 100 == 0:
-        _say(f"{game.number + 1} games")
-
-
 def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
     """Return what is to be said about the ends of games."""
     over = [game for game in games if game.is_over]
     forgot = sum(game.forgot_dead_stones for game in over)
-    clean = sum(game.needless_moves == 0 for game in over)
-    share = wilson(clean, len(over))
+    clean = sum(not game.own_moves for game in over)
     extra = [game.extra_moves for game in over] or [0]
     return [
         f"ended by two passes: {len(over)}",
         f"lost only because dead stones stayed on the board: {forgot}",
-        f"no needless move on own points once all was decided: {clean} games, "
-        f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})",
+        f"no move onto an own point once all was decided: {clean} games, "
+        f"{_share(clean, len(over))}; {sum(len(game.own_moves) for game in over)} such moves, "
+        "some of them may have been necessary",
         f"moves after all was decided: median {statistics.median(extra):g}, "
         f"mean {statistics.mean(extra):.2f}, most {max(extra)}",
     ]
+
+
+def _judged(games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]") -> list[str]:
+    """Return what a judge says about moves onto own points and passes in place of moves."""
+    over = {game.number for game in games if game.is_over}
+    made = [one for one in verdicts if one.was_made and one.game in over]
+    needless = [one for one in made if one.is_needless]
+    clean = len(over) - len({one.game for one in needless})
+    passes = [one for one in verdicts if not one.was_made and one.game in over]
+    wrong = [one.gain for one in passes if one.is_wrong_pass]
+    return [
+        f"  moves onto own points: {len(made)}, {len(needless)} of them needless; "
+        f"none needless: {clean} games, {_share(clean, len(over))}",
+        f"  passes in place of a move that the search wanted: {len(passes)}, "
+        f"{len(wrong)} of them lost points, {sum(wrong):.1f} in all",
+    ]
+
+
+def _share(part: int, total: int) -> str:
+    share = wilson(part, total)
+    return f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
 
 
 def _resigning(games: "Sequence[SelfPlayGame]", earliest: int) -> list[str]:
@@ -108,15 +150,15 @@ def _resigning(games: "Sequence[SelfPlayGame]", earliest: int) -> list[str]:
         resigned = [(game, game.resigned(threshold, turns, earliest)) for game in games]
         givers = [(game, color) for game, color in resigned if color is not None]
         wrong = sum(game.won_by(color) for game, color in givers)
-        share = wilson(wrong, len(givers))
         lines.append(
             f"  below {threshold:5.2f}: {len(givers)} games, {wrong} of them would have been won, "
-            f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
+            f"{_share(wrong, len(givers))}"
         )
     return lines
 
 
-def _describe(game: "SelfPlayGame") -> str:
+def _describe(game: "SelfPlayGame", gains: Mapping[tuple[int, int], float]) -> str:
+    """Return a game as JSON, with what moves are worth more than a pass by game and ply."""
     return json.dumps(
         {
             "number": game.number,
@@ -125,6 +167,9 @@ def _describe(game: "SelfPlayGame") -> str:
             "white_margin": game.white_margin,
             "white_score": game.status.white_score,
             "extra_moves": game.extra_moves,
-            "needless_moves": game.needless_moves,
+            "own_moves": [[ply, gains.get((game.number, ply))] for ply in game.own_moves],
+            "overruled": [
+                [*wanted, gains.get((game.number, wanted[0]))] for wanted in game.overruled
+            ],
         }
     )

@@ -19,10 +19,7 @@ def pass_cost(
     visits: int,
     seconds: float | None = None,
 ) -> float:
-    """Return by how many points the best move leads more than a pass, answered as well as possible.
-
-    A settled board may still ask for a move: points count as settled that a last answer keeps.
-    Both are searched from the opponent's side, so that what a net makes of the turn cancels out.
+    """Return what a pass costs beside the best move, in points of lead.
 
     Args:
         search: Its tree is used, and afterwards holds the position after the pass.
@@ -34,10 +31,25 @@ def pass_cost(
     """
     visits = min(MAX_PASS_CHECK_VISITS, max(MIN_PASS_CHECK_VISITS, visits))
     half = None if seconds is None else seconds / 2
+    return lead_over_pass(search, position, best, Limits(visits=visits, seconds=half))
+
+
+def lead_over_pass(search: Search, position: Position, move: int, limits: Limits) -> float:
+    """Return by how many points a move leads more than a pass, answered as well as possible.
+
+    A settled board may still ask for a move: points count as settled that a last answer keeps.
+    Both are searched from the opponent's side, so that what a net makes of the turn cancels out.
+
+    Args:
+        search: Its tree is used, and afterwards holds the position after the pass.
+        position: The player that `to_play` names is to move.
+        move: The move.
+        limits: Of each of the two searches.
+    """
     leads = []
-    for move in (best, PASS):
+    for point in (move, PASS):
         after = position.copy()
-        after.play(position.to_play, move, strict=False)
+        after.play(position.to_play, point, strict=False)
         search.set_position(after)
-        leads.append(-search.run(Limits(visits=visits, seconds=half)).score_lead)
+        leads.append(-search.run(limits).score_lead)
     return leads[0] - leads[1]

@@ -4,7 +4,7 @@ Nobody resigns: a game is played out, and where the player would have given up i
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from gtp_engine.evaluators.evaluator import Evaluator
@@ -61,8 +61,11 @@ class SelfPlayGame:
     count where they stand."""
     extra_moves: int
     """Moves, passes left out, after everything was decided."""
-    needless_moves: int
-    """Those of them that were made on points of their player's without being provoked."""
+    own_moves: tuple[int, ...]
+    """By ply, those of them that were made on points of their player's without being provoked;
+    some may have been necessary."""
+    overruled: tuple[tuple[int, int], ...] = ()
+    """Plies at which the player passed though the search wanted a move, and that move."""
 
     @property
     def forgot_dead_stones(self) -> bool:
@@ -93,15 +96,25 @@ def play_self_games(
 ) -> list[SelfPlayGame]:
     """Play games, many at once, and return them by number.
 
+    Args:
+        evaluator: Judges positions for both players.
+        terms: What the games are played under.
+        games: How many.
+        at_once: Games under way at a time.
+        on_game: Called with each finished game, from the calling thread.
+
     Raises:
         NetFileError: The net failed.
     """
     with ThreadPoolExecutor(at_once) as pool:
-        finished = []
-        for game in pool.map(lambda number: _play(evaluator, terms, number), range(games)):
-            finished.append(game)
-            on_game(game)
-    return finished
+        playing = [pool.submit(_play, evaluator, terms, number) for number in range(games)]
+        try:
+            for game in as_completed(playing):
+                on_game(game.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [game.result() for game in playing]
 
 
 def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:
@@ -111,16 +124,20 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
     )
     values = [0.0] * position.ply
     search = Search(evaluator, SearchParams(), seed=seed)
+    overruled: list[tuple[int, int]] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         decision = decide(search, position, terms.limits)
         assert decision.point is not None and decision.analysis is not None
         values.append(best_value(decision.analysis) or 0.0)
+        wanted = decision.analysis.moves[0].point if decision.analysis.moves else PASS
+        if decision.point == PASS != wanted:
+            overruled.append((position.ply, wanted))
         position.play(position.to_play, decision.point)
     status = judge(evaluator, position, read=False)
     margin = status.white_score
     if not counts_dead_stones(position):
         margin = float(white_score(position.line, position.ply, position.rules.flags))
-    extra, needless = _count_extra(evaluator, position, status)
+    extra, own = _find_extra(evaluator, position, status)
     return SelfPlayGame(
         number,
         tuple(position.moves),
@@ -129,20 +146,24 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
         status,
         margin,
         extra,
-        needless,
+        own,
+        tuple(overruled),
     )
 
 
-def _count_extra(evaluator: Evaluator, position: Position, status: FinalStatus) -> tuple[int, int]:
-    """Return how many moves came when all was decided, and how many of them were needless.
+def _find_extra(
+    evaluator: Evaluator, position: Position, status: FinalStatus
+) -> tuple[int, tuple[int, ...]]:
+    """Return how many moves came when all was decided, and the plies of those on own points.
 
     Decided is a board on which every point has its final owner and the net, who knows nothing of
     the end, expects just that. Stones on points that become the enemy's count as dead there.
-    Needless is a move on an own point that answers no move into own area.
+    A move on an own point that answers a move into own area is left out.
     """
     final = agreed_owners(position, status.dead)
     past = position.copy()
-    extra = needless = 0
+    extra = 0
+    own: list[int] = []
     while past.ply > 0:
         move = past.moves[-1]
         past.undo()
@@ -157,8 +178,9 @@ def _count_extra(evaluator: Evaluator, position: Position, status: FinalStatus) 
         extra += 1
         before = past.moves[-1] if past.ply else Move(EMPTY, PASS)
         provoked = before.point != PASS and final[before.point] == move.color
-        needless += bool(final[move.point] == move.color and not provoked)
-    return extra, needless
+        if final[move.point] == move.color and not provoked:
+            own.append(past.ply)
+    return extra, tuple(reversed(own))
 
 
 def _expects(ownership: Ownership | None, position: Position, final: Owners) -> bool:

@@ -1,0 +1,59 @@
+"""How far a long command is and how much time is left: a bar on a terminal, lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+SECONDS_BETWEEN_LINES = 15.0
+"""Where stderr is no terminal."""
+
+
+@contextmanager
+def shown_progress(
+    what: str, total: int, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[], None]]:
+    """Return a context with a function to call for each thing that is done; stderr shows it.
+
+    Args:
+        what: What is counted, such as "games".
+        total: How many there are.
+        clock: Seconds.
+    """
+    if sys.stderr.isatty():
+        with _bar() as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda: bar.advance(task)
+        return
+    began = told = clock()
+    done = 0
+
+    def count() -> None:
+        nonlocal done, told
+        done += 1
+        now = clock()
+        if now - told < SECONDS_BETWEEN_LINES and done < total:
+            return
+        told = now
+        left = (now - began) / done * (total - done)
+        print(f"{done}/{total} {what}, {left:.0f} s left", file=sys.stderr, flush=True)
+
+    yield count
+
+
+def _bar() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeLeft(),
+        console=Console(stderr=True),
+    )

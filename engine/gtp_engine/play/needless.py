@@ -1,0 +1,104 @@
+"""Which moves at the end of games were needless, and which passes wrong, by the search of a judge.
+
+A move into own land may connect, make an eye or take away a threat. It was needless if a pass in
+its place would have cost nothing; and a pass was wrong that lost points to the move in its place.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.go.position import Position
+from gtp_engine.play.pass_check import lead_over_pass
+from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.search.limits import Limits
+from gtp_engine.search.search import Search
+
+MARGIN = 0.5
+"""Points that a pass must cost to have been wrong, and a move in its place necessary: the counts
+of two ends of a game differ by whole points."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A move that was made, or that a pass was made in place of."""
+
+    game: int
+    """Number of the game."""
+    ply: int
+    """Moves made before it."""
+    point: int
+    """The move."""
+    was_made: bool
+    """False where the player passed in its place."""
+    gain: float
+    """Points of lead that the move is worth more than a pass, for its player."""
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether the move was made though a pass would have cost nothing."""
+        return self.was_made and self.gain < MARGIN
+
+    @property
+    def is_wrong_pass(self) -> bool:
+        """Whether the pass in place of the move cost something."""
+        return not self.was_made and self.gain >= MARGIN
+
+
+def judge_ends(
+    evaluator: Evaluator,
+    terms: SelfPlayTerms,
+    games: Sequence[SelfPlayGame],
+    visits: int,
+    at_once: int,
+    on_verdict: Callable[[], None] = lambda: None,
+) -> list[Verdict]:
+    """Judge the moves onto own points and the passes in place of moves, by game and ply.
+
+    Args:
+        evaluator: The judge's.
+        terms: What the games were played under.
+        games: The games.
+        visits: Of each search of the judge; a move takes two, after it and after the pass.
+        at_once: Moves under way at a time.
+        on_verdict: Called after each, from the calling thread.
+
+    Raises:
+        NetFileError: The net failed.
+    """
+    with ThreadPoolExecutor(at_once) as pool:
+        judging = [
+            pool.submit(_judge, evaluator, terms, game, ply, point, visits)
+            for game in games
+            for ply, point in doubts(game)
+        ]
+        try:
+            for verdict in as_completed(judging):
+                verdict.result()
+                on_verdict()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [verdict.result() for verdict in judging]
+
+
+def doubts(game: SelfPlayGame) -> list[tuple[int, int]]:
+    """Return by ply the moves to judge: those made, and those that a pass was made in place of."""
+    made = [(ply, game.moves[ply].point) for ply in game.own_moves]
+    return sorted([*made, *game.overruled])
+
+
+def _judge(
+    evaluator: Evaluator,
+    terms: SelfPlayTerms,
+    game: SelfPlayGame,
+    ply: int,
+    point: int,
+    visits: int,
+) -> Verdict:
+    position = Position(terms.width, terms.height, terms.rules)
+    position.play_all(game.moves[:ply], strict=False)
+    search = Search(evaluator, seed=terms.seed)
+    gain = lead_over_pass(search, position, point, Limits(visits=visits))
+    return Verdict(game.number, ply, point, game.moves[ply].point == point, gain)

@@ -1,0 +1,42 @@
+"""How far a long command is: lines where stderr is no terminal, a bar on one."""
+
+import io
+import sys
+
+import pytest
+
+from gtp_engine.commands.progress import SECONDS_BETWEEN_LINES, shown_progress
+
+
+def test_lines_come_now_and_then_and_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    step = 0.6 * SECONDS_BETWEEN_LINES
+    times = iter([0.0, step, 2 * step, 3 * step, 4 * step, 4 * step])
+    with shown_progress("games", 5, clock=lambda: next(times)) as advance:
+        for _ in range(5):
+            advance()
+    captured = capsys.readouterr()
+    # After two of five 18 seconds are gone, so three more take 27.
+    assert captured.err.splitlines() == [
+        "2/5 games, 27 s left",
+        "4/5 games, 9 s left",
+        "5/5 games, 0 s left",
+    ]
+    assert not captured.out
+
+
+class Terminal(io.StringIO):
+    """A stderr that says it is one."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with shown_progress("games", 3) as advance:
+        for _ in range(3):
+            advance()
+    shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "games" in shown and "3/3" in shown and "0:00:0" in shown

@@ -1,0 +1,100 @@
+"""Whether the judge tells necessary moves in own land from needless ones, on eyes in a row."""
+
+from dataclasses import replace
+
+import pytest
+from tests.go.diagrams import position_of
+from tests.play.test_self_play import game
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Move
+from gtp_engine.go.rules import Rules
+from gtp_engine.play.needless import MARGIN, Verdict, doubts, judge_ends
+from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.search.limits import Limits
+
+# Black's group on the left has three points in a row: two eyes if Black plays on the middle one,
+# and one if White does. White's group lives, and so does Black's on the right.
+THREE_IN_A_ROW = """
+    X X O . O X . . .
+    X X O . O X . . .
+    X X O . O X . X .
+    . X O . O X . . .
+    . X O . O X . . .
+    . X O . O X . . .
+    X X O . O X . X .
+    X X O . O X . . .
+    X X O . O X . . .
+"""
+# Four in a row are two eyes whoever plays first.
+FOUR_IN_A_ROW = """
+    X X O . O X . . .
+    X X O . O X . . .
+    X X O . O X . X .
+    . X O . O X . . .
+    . X O . O X . . .
+    . X O . O X . . .
+    . X O . O X . X .
+    X X O . O X . . .
+    X X O . O X . . .
+"""
+MIDDLE = parse_vertex("A5", 9, 9)
+JAPANESE = replace(Rules.parse("japanese"), komi=6.5)
+
+
+@pytest.fixture(scope="module")
+def net() -> Evaluator:
+    """Return the net that comes along."""
+    return open_net(None, "cpu", say=lambda line: None)
+
+
+def ending_of(diagram: str, black: int) -> SelfPlayGame:
+    """Return a game to the diagram, in which White then passes and Black moves somewhere."""
+    stones = position_of(diagram)
+    moves = [Move(color, p) for color in (WHITE, BLACK) for p in stones.stones(color)]
+    moves += [Move(WHITE, PASS), Move(BLACK, black)]
+    last = len(moves) - 1
+    made = {"own_moves": (last,)} if black != PASS else {"overruled": ((last, MIDDLE),)}
+    return replace(game([]), moves=tuple(moves), **made)
+
+
+def verdict_on(net: Evaluator, diagram: str, black: int) -> Verdict:
+    terms = SelfPlayTerms(9, 9, JAPANESE, Limits(playouts=1))
+    heard: list[int] = []
+    games = [ending_of(diagram, black)]
+    (verdict,) = judge_ends(net, terms, games, 32, 1, lambda: heard.append(1))
+    assert heard == [1]
+    assert (verdict.game, verdict.ply, verdict.point) == (0, len(games[0].moves) - 1, MIDDLE)
+    return verdict
+
+
+def test_a_second_eye_is_necessary(net: Evaluator) -> None:
+    made = verdict_on(net, THREE_IN_A_ROW, MIDDLE)
+    # Dead, fifteen stones and three points would be White's: two points for Black, or 33 for White.
+    assert made.was_made and made.gain > 5
+    assert not made.is_needless and not made.is_wrong_pass
+    passed = verdict_on(net, THREE_IN_A_ROW, PASS)
+    assert not passed.was_made and passed.gain == made.gain
+    assert passed.is_wrong_pass and not passed.is_needless
+
+
+def test_a_third_eye_costs_a_point(net: Evaluator) -> None:
+    made = verdict_on(net, FOUR_IN_A_ROW, MIDDLE)
+    assert made.gain < 0
+    assert made.is_needless and not made.is_wrong_pass
+    passed = verdict_on(net, FOUR_IN_A_ROW, PASS)
+    assert not passed.is_needless and not passed.is_wrong_pass
+
+
+def test_half_a_point_is_the_margin() -> None:
+    for gain, is_needless in ((MARGIN - 0.01, True), (MARGIN, False)):
+        assert Verdict(0, 9, MIDDLE, was_made=True, gain=gain).is_needless is is_needless
+        assert Verdict(0, 9, MIDDLE, was_made=False, gain=gain).is_wrong_pass is not is_needless
+
+
+def test_moves_are_judged_by_ply() -> None:
+    moves = tuple(Move(BLACK, p) for p in (7, 8, PASS, 9))
+    one = replace(game([]), moves=moves, own_moves=(1, 3), overruled=((2, 5),))
+    assert doubts(one) == [(1, 8), (2, 5), (3, 9)]
