@@ -20,11 +20,11 @@ from gtp_engine.go.board import (
     MAX_POINTS,
     BoardRecord,
     is_head,
-    is_suicide,
     neighbors,
 )
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, kernel, part_kernel, uint64
+from gtp_engine.go.trial_moves import UNDO_ROW, Work, may_try, take_back, try_move
 
 NODE_BUDGET = 25_000
 """Moves tried in one reading before the chain is taken to escape."""
@@ -43,12 +43,6 @@ LADDERS = np.dtype(
 _MAX_DEPTH = MAX_SIZE * MAX_SIZE * 3 // 2 + 2
 _MAX_MOVES = 8 * _MAX_DEPTH
 
-# An undo row: how to take a move back. It captures up to four chains and joins up to four.
-_POINT, _HEAD, _NEXT, _SIZE, _PSEUDO, _KO = 0, 1, 2, 3, 4, 5
-_N_CAPTURED, _CAPTURED = 6, 7
-_N_JOINED, _JOINED = 11, 12
-_UNDO_ROW = 20
-
 # A list row: where the moves of a depth begin, how many they are, which one is being tried.
 _BEGIN, _LENGTH, _TRIED = 0, 1, 2
 _LIST_ROW = 3
@@ -56,15 +50,13 @@ _LIST_ROW = 3
 # One array holds it all, because every array handed to a kernel costs time.
 _LISTS_AT = _MAX_MOVES  # the moves themselves come first
 _UNDO_AT = _LISTS_AT + _LIST_ROW * _MAX_DEPTH
-_SPARE_UNDO_AT = _UNDO_AT + _UNDO_ROW * _MAX_DEPTH
-_ROOT_UNDO_AT = _SPARE_UNDO_AT + _UNDO_ROW
-_LIBERTIES_AT = _ROOT_UNDO_AT + _UNDO_ROW
+_SPARE_UNDO_AT = _UNDO_AT + UNDO_ROW * _MAX_DEPTH
+_ROOT_UNDO_AT = _SPARE_UNDO_AT + UNDO_ROW
+_LIBERTIES_AT = _ROOT_UNDO_AT + UNDO_ROW
 _MAX_LIBERTIES = 16
 _WORK_SIZE = _LIBERTIES_AT + _MAX_LIBERTIES
 
 _UNDECIDED, _ESCAPES, _CAPTURED_NOW = 0, 1, 2
-
-Work = npt.NDArray[np.int16]
 
 
 class Reader(NamedTuple):
@@ -81,153 +73,6 @@ class Reader(NamedTuple):
 def new_reader(slots: int = 8192) -> Reader:
     """Return a reader that remembers up to this many positions (a power of two, 0.4 KB each)."""
     return Reader(np.zeros(slots, LADDERS), np.zeros(1, BOARD), np.zeros(_WORK_SIZE, np.int16))
-
-
-# Trying moves ------------------------------------------------------------------------------------
-
-
-@part_kernel
-def _lift_chain(board: BoardRecord, head: int, captor: int) -> None:
-    """Take a chain off; its own records stay as they were, for `_put_back`."""
-    stone = head
-    while True:
-        board["color"][stone] = EMPTY
-        for near in neighbors(board, stone):
-            if board["color"][near] == captor:
-                board["pseudo"][board["head"][near]] += 1
-        stone = int64(board["next"][stone])
-        if stone == head:
-            return
-
-
-@inline_kernel
-def _put_back(board: BoardRecord, head: int, captor: int) -> None:
-    stone = head
-    while True:
-        board["color"][stone] = 3 - captor
-        for near in neighbors(board, stone):
-            if board["color"][near] == captor:
-                board["pseudo"][board["head"][near]] -= 1
-        stone = int64(board["next"][stone])
-        if stone == head:
-            return
-
-
-@part_kernel
-def _join(board: BoardRecord, keep: int, lose: int) -> None:
-    board["size"][keep] += board["size"][lose]
-    board["pseudo"][keep] += board["pseudo"][lose]
-    stone = lose
-    while True:
-        board["head"][stone] = keep
-        stone = int64(board["next"][stone])
-        if stone == lose:
-            break
-    after = board["next"][keep]
-    board["next"][keep] = board["next"][lose]
-    board["next"][lose] = after
-
-
-@part_kernel
-def _part(board: BoardRecord, keep: int, lose: int) -> None:
-    after = board["next"][keep]
-    board["next"][keep] = board["next"][lose]
-    board["next"][lose] = after
-    board["size"][keep] -= board["size"][lose]
-    board["pseudo"][keep] -= board["pseudo"][lose]
-    stone = lose
-    while True:
-        board["head"][stone] = lose
-        stone = int64(board["next"][stone])
-        if stone == lose:
-            return
-
-
-@inner_kernel
-def _try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -> None:
-    """Play a move that is not suicide, noting in the undo row there how to take it back."""
-    # 1. The stone, a chain of its own that takes away its neighbours' pseudo-liberties.
-    work[row + _POINT] = point
-    work[row + _HEAD] = board["head"][point]
-    work[row + _NEXT] = board["next"][point]
-    work[row + _SIZE] = board["size"][point]
-    work[row + _PSEUDO] = board["pseudo"][point]
-    work[row + _KO] = board["ko_point"]
-    board["color"][point] = color
-    board["head"][point] = point
-    board["next"][point] = point
-    board["size"][point] = 1
-    free = 0
-    for near in neighbors(board, point):
-        if board["color"][near] == EMPTY:
-            free += 1
-        elif board["color"][near] != WALL:
-            board["pseudo"][board["head"][near]] -= 1
-    board["pseudo"][point] = free
-
-    # 2. Captures, all of them before the joins: taking back goes the other way round.
-    n_captured = 0
-    stones = 0
-    taken = 0
-    for near in neighbors(board, point):
-        if board["color"][near] == 3 - color:
-            head = int64(board["head"][near])
-            if board["pseudo"][head] == 0:
-                work[row + _CAPTURED + n_captured] = head
-                n_captured += 1
-                stones += board["size"][head]
-                taken = near
-                _lift_chain(board, head, color)
-    work[row + _N_CAPTURED] = n_captured
-
-    # 3. Joins.
-    n_joined = 0
-    own = point
-    for near in neighbors(board, point):
-        if board["color"][near] == color:
-            head = int64(board["head"][near])
-            if head != own:
-                keep, lose = own, head
-                if board["size"][own] < board["size"][head]:
-                    keep, lose = head, own
-                work[row + _JOINED + 2 * n_joined] = keep
-                work[row + _JOINED + 2 * n_joined + 1] = lose
-                n_joined += 1
-                _join(board, keep, lose)
-                own = keep
-    work[row + _N_JOINED] = n_joined
-
-    # 4. The ko ban.
-    board["ko_point"] = 0
-    if stones == 1 and board["size"][own] == 1 and board["pseudo"][own] == 1:
-        board["ko_point"] = taken
-
-
-@inner_kernel
-def _take_back(board: BoardRecord, work: Work, row: int) -> None:
-    """Undo the latest `_try_move`, from its row."""
-    point = int64(work[row + _POINT])
-    color = int64(board["color"][point])
-    for i in range(int64(work[row + _N_JOINED]) - 1, -1, -1):
-        at = row + _JOINED + 2 * i
-        _part(board, int64(work[at]), int64(work[at + 1]))
-    for i in range(int64(work[row + _N_CAPTURED])):
-        _put_back(board, int64(work[row + _CAPTURED + i]), color)
-    for near in neighbors(board, point):
-        if board["color"][near] != EMPTY and board["color"][near] != WALL:
-            board["pseudo"][board["head"][near]] += 1
-    board["color"][point] = EMPTY
-    board["head"][point] = work[row + _HEAD]
-    board["next"][point] = work[row + _NEXT]
-    board["size"][point] = work[row + _SIZE]
-    board["pseudo"][point] = work[row + _PSEUDO]
-    board["ko_point"] = work[row + _KO]
-
-
-@inline_kernel
-def _may_try(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether a move on an empty point is allowed in a ladder: no suicide, no simple ko."""
-    return bool(point != board["ko_point"]) and not is_suicide(board, point, color)
 
 
 # What can be seen without playing on -----------------------------------------------------------
@@ -367,9 +212,9 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
 @inner_kernel
 def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Return the liberties of a stone played here, counted up to three."""
-    _try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
+    try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
     n, _, _ = _two_liberties(board, point)
-    _take_back(board, work, int64(_SPARE_UNDO_AT))
+    take_back(board, work, int64(_SPARE_UNDO_AT))
     return n
 
 
@@ -459,7 +304,7 @@ def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     length = int64(work[row + _LENGTH])
     for i in range(int64(work[row + _TRIED]), length):
         move = int64(work[begin + i])
-        if _may_try(board, move, color):
+        if may_try(board, move, color):
             work[row + _TRIED] = i
             return move
     return 0
@@ -508,12 +353,12 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
             if depth == 0:
                 return lost
             depth -= 1
-            _take_back(board, work, _UNDO_AT + _UNDO_ROW * depth)
+            take_back(board, work, _UNDO_AT + UNDO_ROW * depth)
             entering = False
             continue
         # 5. Or down one move.
-        undo = _UNDO_AT + _UNDO_ROW * depth
-        _try_move(board, move, color if fleeing else 3 - color, work, undo)
+        undo = _UNDO_AT + UNDO_ROW * depth
+        try_move(board, move, color if fleeing else 3 - color, work, undo)
         end = int64(work[row + _BEGIN]) + int64(work[row + _LENGTH])
         work[row + _LIST_ROW + _BEGIN] = end
         entering = True
@@ -527,7 +372,7 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
 @part_kernel
 def _take_all_back(board: BoardRecord, work: Work, depth: int) -> None:
     for tried in range(depth - 1, -1, -1):
-        _take_back(board, work, _UNDO_AT + _UNDO_ROW * tried)
+        take_back(board, work, _UNDO_AT + UNDO_ROW * tried)
 
 
 @part_kernel
@@ -554,12 +399,12 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work:
 def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether filling one of a chain's two liberties captures it in a ladder."""
     chaser = 3 - int64(board["color"][chain])
-    if _flees_at_once(board, chain, filled, last, work) or not _may_try(board, filled, chaser):
+    if _flees_at_once(board, chain, filled, last, work) or not may_try(board, filled, chaser):
         return False
-    _try_move(board, filled, chaser, work, int64(_ROOT_UNDO_AT))
+    try_move(board, filled, chaser, work, int64(_ROOT_UNDO_AT))
     board["ko_point"] = 0  # at the root kos are taken to work for the fleeing side
     lost = _cannot_flee(board, chain, work)
-    _take_back(board, work, int64(_ROOT_UNDO_AT))
+    take_back(board, work, int64(_ROOT_UNDO_AT))
     return lost
 
 
