@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gtp_export.convert.katago_file import (
+from gtp_export.convert.katago_net import (
     Affine,
     AttentionBlock,
     BottleneckBlock,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_export.convert.graph import Graph
-from gtp_export.convert.katago_file import AttentionBlock, FixedRope, LearnedRope, MatMul
+from gtp_export.convert.katago_net import AttentionBlock, FixedRope, LearnedRope, MatMul
 from gtp_export.convert.layers import BoardSize, dense, rms_norm
 from gtp_export.convert.stream import Stream
 

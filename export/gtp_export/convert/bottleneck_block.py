@@ -2,7 +2,7 @@
 
 from gtp_export.convert.attention_block import add_attention_block
 from gtp_export.convert.feed_forward_block import add_feed_forward_block
-from gtp_export.convert.katago_file import (
+from gtp_export.convert.katago_net import (
     AttentionBlock,
     Block,
     BottleneckBlock,

@@ -1,6 +1,6 @@
 """KataGo's feed-forward block, with or without a gate."""
 
-from gtp_export.convert.katago_file import FeedForwardBlock
+from gtp_export.convert.katago_net import FeedForwardBlock
 from gtp_export.convert.layers import activation, dense, rms_norm
 from gtp_export.convert.stream import Stream
 

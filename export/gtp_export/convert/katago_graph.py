@@ -15,7 +15,8 @@ from gtp_engine.evaluators.contract import (
 )
 from gtp_export.convert.bottleneck_block import add_block
 from gtp_export.convert.graph import Graph
-from gtp_export.convert.katago_file import (
+from gtp_export.convert.katago_file import inputs_version
+from gtp_export.convert.katago_net import (
     AttentionBlock,
     Block,
     BottleneckBlock,
@@ -26,7 +27,6 @@ from gtp_export.convert.katago_file import (
     ResidualBlock,
     RmsNorm,
     Trunk,
-    inputs_version,
 )
 from gtp_export.convert.layers import (
     BoardSize,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 
 from gtp_export.convert.graph import Attribute, Graph
-from gtp_export.convert.katago_file import Affine, Conv, MatMul, RmsNorm
+from gtp_export.convert.katago_net import Affine, Conv, MatMul, RmsNorm
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """KataGo's policy head: one to four channels of moves and a pass."""
 
 from gtp_export.convert.graph import Graph
-from gtp_export.convert.katago_file import PolicyHead
+from gtp_export.convert.katago_net import PolicyHead
 from gtp_export.convert.layers import (
     BoardSize,
     activation,

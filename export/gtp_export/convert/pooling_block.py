@@ -1,6 +1,6 @@
 """KataGo's residual block with a bias pooled from the whole board."""
 
-from gtp_export.convert.katago_file import PoolingBlock
+from gtp_export.convert.katago_net import PoolingBlock
 from gtp_export.convert.layers import (
     activation,
     affine,

@@ -1,6 +1,6 @@
 """KataGo's residual block of two convolutions."""
 
-from gtp_export.convert.katago_file import ResidualBlock
+from gtp_export.convert.katago_net import ResidualBlock
 from gtp_export.convert.layers import activation, affine, convolution
 from gtp_export.convert.stream import Stream
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gtp_export.convert.graph import Graph
-from gtp_export.convert.katago_file import KataGoNet, MatMul, Multipliers, ValueHead
+from gtp_export.convert.katago_net import KataGoNet, MatMul, Multipliers, ValueHead
 from gtp_export.convert.layers import BoardSize, activation, convolution, dense_bias, pool_means
 
 VERSION_9_SCORE_ERROR = 10.0
