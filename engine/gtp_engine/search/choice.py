@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gtp_engine.go.coords import WHITE
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import score_utility
 from gtp_engine.search.tree import Tree, children_of
@@ -36,11 +37,17 @@ class Child:
     """Lower confidence bound of the utility."""
 
 
+def utility_of(value: float, lead: float, to_play: int, score: ScoreUtility) -> float:
+    """Return what a mean value and lead are worth to the player for whom they speak."""
+    center = score.center_white if to_play == WHITE else -score.center_white
+    return value + float(score_utility(lead, center, score))
+
+
 def visited_children(
     tree: Tree, node: int, score: ScoreUtility, params: SearchParams
 ) -> list[Child]:
     """Return a node's visited children in the order in which they were tried."""
-    center = score.center_white if tree.nodes[node]["to_play"] == 2 else -score.center_white
+    to_play = int(tree.nodes[node]["to_play"])
     children = []
     for edge in children_of(tree, node):
         visits = int(edge["visits"])
@@ -50,7 +57,7 @@ def visited_children(
         n = float(child["visits"])
         value = -float(child["value_sum"]) / n
         lead = -float(child["lead_sum"]) / n
-        utility = value + float(score_utility(lead, center, score))
+        utility = utility_of(value, lead, to_play, score)
         squares = max(0.0, float(child["value_sq_sum"]) - n * value * value)
         spread = ((squares + DOUBT_VARIANCE) / n) ** 0.5
         children.append(

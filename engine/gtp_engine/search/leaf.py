@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.go.coords import PASS
+from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.jit import int64, kernel, part_kernel, uint64
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
@@ -133,7 +133,7 @@ def finish_game(
     lead = 0.0
     if line.turns[ply]["status"] != NO_RESULT:
         lead = white_score(line, ply, rules)
-        if record["to_play"] == 1:
+        if record["to_play"] == BLACK:
             lead = -lead
     value = 0.0
     if lead > 0.0:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gtp_engine.go.coords import WHITE
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, shared_inline_kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import (
@@ -79,11 +80,17 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
     )
 
 
+@inline_kernel
+def _center_of(record: NodeRecord, score: ScoreUtility) -> float:
+    """Return the lead around which the dynamic part is measured, for a node's player to move."""
+    return score.center_white if record["to_play"] == WHITE else -score.center_white
+
+
 @part_kernel
 def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
     n = np.float64(record["visits"])
-    center = score.center_white if record["to_play"] == 2 else -score.center_white
+    center = _center_of(record, score)
     return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
@@ -120,7 +127,7 @@ def select_child(
     record = tree.nodes[node]
     n_children = int64(record["n_children"])
     first = int64(record["first_child"])
-    center = score.center_white if record["to_play"] == 2 else -score.center_white
+    center = _center_of(record, score)
     total = np.float64(record["visits"] + record["pending"])
     scale = exploration(total, numbers) * np.sqrt(total)
     best = int64(-1)

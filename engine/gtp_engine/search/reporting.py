@@ -7,11 +7,16 @@ import numpy.typing as npt
 
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis, MoveReport
-from gtp_engine.search.choice import Child, principal_variation, ranked, visited_children
+from gtp_engine.search.choice import (
+    Child,
+    principal_variation,
+    ranked,
+    utility_of,
+    visited_children,
+)
 from gtp_engine.search.leaf import mean_ownership
 from gtp_engine.search.limits import ReportRequest
 from gtp_engine.search.params import ScoreUtility, SearchParams
-from gtp_engine.search.puct import score_utility
 from gtp_engine.search.tree import N_NODES, Tree, moves_by_prior
 
 
@@ -39,7 +44,6 @@ def analyze_tree(
     visits = int(record["visits"])
     value = float(record["value_sum"]) / visits
     lead = float(record["lead_sum"]) / visits
-    center = score.center_white if position.to_play == 2 else -score.center_white
     moves = [
         _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
     ]
@@ -58,7 +62,7 @@ def analyze_tree(
         winrate=winrate_of(value),
         score_lead=lead,
         score_stdev=float(record["stdev_sum"]) / visits,
-        utility=value + float(score_utility(lead, center, score)),
+        utility=utility_of(value, lead, position.to_play, score),
         raw_winrate=winrate_of(float(record["raw_value"])),
         raw_score_lead=float(record["raw_lead"]),
         is_final=is_final,
