@@ -344,6 +344,42 @@ def test_restrictions_of_the_request_hold() -> None:
     assert decision.point == only
 
 
+def restricted(position: Position, text: str, *, allow: bool = False) -> ReportRequest:
+    """Return a request that leaves these moves out at the root, or all others."""
+    rule = AvoidRule(position.to_play, frozenset(points(text, position)), depth=1, allow=allow)
+    return ReportRequest(avoid=(rule,))
+
+
+def test_nobody_passes_who_is_asked_for_a_move() -> None:
+    position = finished(CHINESE, WHITE)
+    sure = owned(FINISHED_OWNED)
+    for text, allow, passes in (
+        ("A1", False, True),
+        ("A1 pass", True, True),
+        ("A1", True, False),
+        ("pass", False, False),
+    ):
+        report = restricted(position, text, allow=allow)
+        decision = decide(Search(Judge(sure)), position, Limits(playouts=30), report)
+        assert (decision.point == PASS) is passes, (text, allow)
+        assert (decision.reason == SETTLED_REASON) is passes
+
+
+def test_own_eyes_are_filled_where_nothing_else_is_wanted() -> None:
+    position = position_of(
+        """
+        . X . X O
+        X X X X O
+        O O O O .
+        """,
+        TROMP_TAYLOR,
+    )
+    for text, vertex in (("A3", "A3"), ("A3 E1", "E1")):
+        report = restricted(position, text, allow=True)
+        decision = decide(Search(FlatEvaluator()), position, Limits(playouts=5), report)
+        assert [decision.point] == points(vertex, position)
+
+
 JAPANESE = replace(Rules.parse("japanese"), komi=0.5)
 
 # Open borders -------------------------------------------------------------------------------------
@@ -370,6 +406,15 @@ def test_a_border_is_closed_before_a_pass_where_the_count_needs_it() -> None:
             position.play(color, closing)
             position.to_play = color
             assert closing_move(position, halves) is None, "its own is closed"
+
+
+def test_a_border_is_closed_unless_that_move_is_to_be_left_out() -> None:
+    position = position_of(OPEN_BELOW, JAPANESE)
+    halves = owned("\n".join(["XXOOO"] * 5))
+    for text, reason in (("E5", BORDER_REASON), ("B1", "search")):
+        search = Search(Judge(halves, favourite=PASS))
+        decision = decide(search, position, Limits(playouts=5), restricted(position, text))
+        assert decision.reason == reason
 
 
 def test_a_gap_in_a_border_may_be_less_certain_than_the_land_behind_it() -> None:

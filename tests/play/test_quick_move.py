@@ -159,6 +159,15 @@ def test_a_quick_move_keeps_to_the_moves_asked_for() -> None:
     ):
         point = decide_quickly(forbidding_search(), position, ReportRequest(avoid=(rule,))).point
         assert point is not None and (point in rule.points) == rule.allow
+    for rules in (Rules.parse("japanese"), Rules.parse("tromp-taylor")):
+        rule = AvoidRule(BLACK, frozenset([PASS]), depth=1)
+        position = position_of(SAFE_BUT_FOR_A_PRISONER, rules)
+        for ended in (False, True):
+            if ended:
+                position.play(WHITE, PASS)
+            report = ReportRequest(avoid=(rule,))
+            assert decide_quickly(forbidding_search(), position, report).point != PASS
+    position = position_of(SIX_IN_ATARI)
     other = AvoidRule(WHITE, frozenset([best]), depth=1)
     report = ReportRequest(avoid=(other,))
     assert decide_quickly(forbidding_search(), position, report).point == best

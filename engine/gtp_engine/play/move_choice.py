@@ -7,7 +7,7 @@ count is not made while there is something left to try.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -20,16 +20,13 @@ from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.adjudication.chains import around, pass_alive
-from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.expectation import SETTLED, Ownership
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.pass_check import PASS_COST_LIMIT, pass_cost
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest, is_allowed
 from gtp_engine.search.search import Search
-
-SETTLED = 0.8
-"""Ownership beyond which a point counts as decided."""
 
 SETTLED_REASON = "every point is settled"
 
@@ -70,33 +67,45 @@ def decide(
         NetFileError: The net failed.
     """
     ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
-    forbidden = territory_to_leave(position, strict=cleanup or not counts_dead_stones(position))
     avoid = report.avoid if report is not None else ()
+    wanted = wanted_moves(position, avoid)
+    forbidden = left_alone(position, wanted, strict=cleanup or not counts_dead_stones(position))
     search.set_position(position, forbidden, avoid)
     analysis = search.run(limits, report)
     found = [move.point for move in analysis.moves] if order is None else order(analysis)
     moves = found or search.root_moves()
     ownership = black_ownership_of(search)
-    point, reason = mannered_move(position, moves, ownership)
+    point, reason = moves[0], "search"
+    if PASS in wanted:
+        point, reason = mannered_move(position, moves, ownership)
     visits = analysis.visits
     if reason == SETTLED_REASON:
         left = _seconds_until(ends_at)
         if pass_cost(search, position, moves[0], visits, left) >= PASS_COST_LIMIT:
             point, reason = moves[0], "a pass would lose something"
-    if avoid:
-        return Decision(position.to_play, point, analysis, reason)
     border = closing_move(position, ownership) if point == PASS else None
-    if border is not None:
+    if border in wanted:
         left = _seconds_until(ends_at)
         if pass_cost(search, position, border, visits, left) > -BORDER_COST:
             return Decision(position.to_play, border, analysis, BORDER_REASON)
     must_capture = cleanup and (point == PASS or not is_urgent(analysis))
     if must_capture or (point == PASS and pass_forgets_stones(position, ownership)):
-        captures = liberties_of_dead(position, ownership) - forbidden
+        captures = (liberties_of_dead(position, ownership) & wanted) - forbidden
         taking = _best_of(search, position, captures, limits, _seconds_until(ends_at))
         if taking is not None:
             return Decision(position.to_play, taking, analysis, CAPTURE_REASON)
     return Decision(position.to_play, point, analysis, "clean-up" if cleanup else reason)
+
+
+def wanted_moves(position: Position, avoid: Iterable[AvoidRule]) -> set[int]:
+    """Return the legal moves, the pass among them, that nobody has asked to leave out."""
+    return {p for p in position.legal_moves() if is_allowed(p, position.to_play, avoid)}
+
+
+def left_alone(position: Position, wanted: set[int], *, strict: bool) -> set[int]:
+    """Return `territory_to_leave`, or nothing where only moves in it are wanted."""
+    territory = territory_to_leave(position, strict=strict)
+    return set() if wanted <= territory else territory
 
 
 def _seconds_until(ends_at: float | None) -> float | None:
@@ -120,9 +129,9 @@ def mannered_move(
     if not (is_last or is_idle):
         return best, "search"
     settled = ownership is not None and is_settled(position, ownership)
-    wins_count = score_after_passes(position, adjudicate(position, ownership)) > 0
-    friendly = counts_dead_stones(position)
     if is_last:
+        friendly = counts_dead_stones(position)
+        wins_count = score_after_passes(position, adjudicate(position, ownership)) > 0
         if wins_count and (settled or not friendly):
             return PASS, "the count is won"
         if best == PASS and not wins_count and not (settled and friendly):
@@ -276,11 +285,10 @@ def _take_gap(
     position: Position, ownership: Ownership, open_points: set[int]
 ) -> tuple[int, set[int]]:
     """Remove a connected region from the open points; return its size and who borders it."""
-    stride = position.width + 1
     gap = [open_points.pop()]
     borders: set[int] = set()
     for p in gap:
-        for q in (p - stride, p - 1, p + 1, p + stride):
+        for q in around(p, position.width):
             if q in open_points:
                 open_points.remove(q)
                 gap.append(q)
@@ -313,18 +321,14 @@ def territory_to_leave(position: Position, *, strict: bool) -> set[int]:
 
 def _saves_a_chain(position: Position, point: int) -> bool:
     """Whether a stone in an own eye would save a chain that is in atari."""
-    board = position.board
-    stride = position.width + 1
-    around = (point - stride, point - 1, point + 1, point + stride)
-    stones = [q for q in around if board["color"][q] in (BLACK, WHITE)]
-    return any(count_liberties(board, q, 2) == 1 for q in stones)
+    stones = [q for q in around(point, position.width) if position.color_at(q) in (BLACK, WHITE)]
+    return any(count_liberties(position.board, q, 2) == 1 for q in stones)
 
 
 def _points_with_enemies_in_region(
     position: Position, secure: npt.NDArray[np.uint8], color: int
 ) -> set[int]:
     """Return the empty points of own safe regions that hold enemy stones."""
-    stride = position.width + 1
     inside = {p for p in position.points() if secure[p] == color and position.color_at(p) != color}
     found: set[int] = set()
     frontier = [p for p in inside if position.color_at(p) == opponent(color)]
@@ -333,7 +337,7 @@ def _points_with_enemies_in_region(
         p = frontier.pop()
         if position.color_at(p) == EMPTY:
             found.add(p)
-        for q in (p - stride, p - 1, p + 1, p + stride):
+        for q in around(p, position.width):
             if q in inside and q not in seen:
                 seen.add(q)
                 frontier.append(q)

@@ -17,7 +17,7 @@ from gtp_engine.go.playouts import tally_owners
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.move_choice import counts_dead_stones, territory_to_leave
+from gtp_engine.play.move_choice import counts_dead_stones, left_alone, wanted_moves
 from gtp_engine.search.analysis import Analysis, MoveReport
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -55,14 +55,13 @@ def decide_quickly(
 
 def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> tuple[int, str]:
     """Return a move and where it comes from."""
+    wanted = wanted_moves(position, avoid)
+    may_pass = PASS in wanted
     after_pass = position.ply and position.moves[-1].point == PASS
-    if after_pass and _count_is_won(position):
+    if may_pass and after_pass and _count_is_won(position):
         return PASS, "; the count is won"
     friendly = counts_dead_stones(position)
-    left_alone = territory_to_leave(position, strict=not friendly)
-    allowed = [p for p in position.legal_moves() if _is_allowed(p, position.to_play, avoid)]
-    moves = [p for p in allowed if p != PASS and p not in left_alone]
-    may_pass = PASS in allowed
+    moves = sorted(wanted - {PASS} - left_alone(position, wanted, strict=not friendly))
     known = [p for p in search.favourites() if p in moves or (p == PASS and may_pass)]
     if known[:1] == [PASS] and not friendly and not _count_is_won(position):
         known = [p for p in known if p != PASS]  # stones may have to be captured first
@@ -70,18 +69,13 @@ def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> t
         return known[0], "; what the tree likes"
     if not moves:
         return PASS, ", and nothing to play"
-    if position.rules.flags.scoring != AREA:
+    if may_pass and position.rules.flags.scoring != AREA:
         settled = undisputed_points(position)
         moves = [p for p in moves if p not in settled]
         if not moves:
             return PASS, ", and nothing open"
     worth = criticality(position)
     return max(moves, key=lambda move: worth[move]), "; what random games like"
-
-
-def _is_allowed(move: int, color: int, avoid: Iterable[AvoidRule]) -> bool:
-    """Whether nobody has asked for the move to be left out."""
-    return all((move in rule.points) == rule.allow for rule in avoid if rule.color == color)
 
 
 def _tell(search: Search, position: Position, point: int, report: ReportRequest) -> None:

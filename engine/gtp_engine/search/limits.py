@@ -1,6 +1,6 @@
 """When a search ends, and what it reports on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,19 @@ class AvoidRule:
     """How many plies deep the rule holds; 1 is the root's moves."""
     allow: bool = False
     """True: nothing but these; False: none of these."""
+
+    def holds(self, color: int, depth: int) -> bool:
+        """Whether it restricts a player's moves so many plies below the root, 0 at the root."""
+        return color == self.color and depth < self.depth
+
+    def forbids(self, move: int) -> bool:
+        """Whether the move is not to be made where the rule holds."""
+        return (move in self.points) != self.allow
+
+
+def is_allowed(move: int, color: int, avoid: Iterable[AvoidRule]) -> bool:
+    """Whether no rule forbids a move of a player at the root."""
+    return not any(rule.holds(color, 0) and rule.forbids(move) for rule in avoid)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.coords import WHITE, opponent
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child, visited_children
@@ -104,7 +105,7 @@ class Search:
         self._stop = threading.Event()
         self.tree: Tree
         self._position: Position | None
-        self._avoid: tuple[AvoidRule, ...]
+        self._avoid: list[tuple[AvoidRule, PointMask]]
         self._forbidden: frozenset[int]
         self._planted_for: tuple[int, int, bool] | None
         self._error: Exception | None
@@ -129,7 +130,9 @@ class Search:
         fresh = avoid or self._avoid or self.params.root_noise_weight > 0
         trail = [] if fresh else self._find_trail(position, restricted)
         self._position = position.copy()
-        self._avoid = avoid
+        self._avoid = [
+            (rule, _point_mask(filter(rule.forbids, range(MAX_POINTS)))) for rule in avoid
+        ]
         self._forbidden = restricted
         self._forbidden_mask = _point_mask(restricted)
         self._trail = trail[-1 - UNDO_PLIES :] or self._plant()
@@ -185,7 +188,7 @@ class Search:
     def clear(self) -> None:
         """Forget the tree and the position."""
         self._position = None
-        self._avoid = ()
+        self._avoid = []
         self._forbidden = frozenset()
         self._trail = [0]
         self._planted_for = None
@@ -412,19 +415,13 @@ class Search:
         """Whether some moves may not be tried somewhere."""
         return bool(self._forbidden or self._avoid)
 
-    def forbidden_at(self, depth: int, to_play: int) -> PointMask | None:
-        """Return which moves may not be tried at a node; None for no restriction.
-
-        Args:
-            depth: 0 at the root.
-            to_play: Who moves there.
-        """
+    def forbidden_at(self, depth: int) -> PointMask | None:
+        """Return which moves may not be tried so many plies below the root; None for none."""
+        color = self.to_play if depth % 2 == 0 else opponent(self.to_play)
         mask = self._forbidden_mask if depth == 0 and self._forbidden else None
-        for rule in self._avoid:
-            if rule.color == to_play and depth < rule.depth:
-                mask = np.zeros(MAX_POINTS, np.uint8) if mask is None else mask.copy()
-                listed = _point_mask(rule.points)
-                mask |= (1 - listed) if rule.allow else listed
+        for rule, forbidden in self._avoid:
+            if rule.holds(color, depth):
+                mask = forbidden if mask is None else mask | forbidden
         return mask
 
     def adjust_root_priors(self, batch: LeafBatch) -> None:
@@ -495,7 +492,7 @@ class Search:
             float(params.score_utility),
             float(params.dynamic_score_utility),
             float(params.score_scale * 2.0 * self._position.area**0.5),
-            lead if record["to_play"] == 2 else -lead,
+            lead if record["to_play"] == WHITE else -lead,
         )
 
 

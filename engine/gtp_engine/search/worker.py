@@ -172,7 +172,6 @@ class Worker:
             return
         for i in range(n):
             depth = int(self._paths[i]["length"]) - 1 - self._root_at
-            color = search.to_play if depth % 2 == 0 else 3 - search.to_play
-            forbidden = search.forbidden_at(depth, color)
+            forbidden = search.forbidden_at(depth)
             if forbidden is not None:
                 drop_moves(batch, first + i, forbidden)

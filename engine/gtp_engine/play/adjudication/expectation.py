@@ -12,6 +12,9 @@ from gtp_engine.go.symmetry import symmetries
 Ownership = npt.NDArray[np.float32]
 """[height, width], 1 is certainly Black's, -1 certainly White's."""
 
+SETTLED = 0.8
+"""Ownership, 0 to 1, beyond which a point counts as decided."""
+
 
 def without_history(position: Position, to_play: int, rules: Rules | None = None) -> Position:
     """Return a game that begins with the stones of a position.
