@@ -20,7 +20,7 @@ from gtp_engine.play.adjudication.expectation import (
 from gtp_engine.play.adjudication.explanation import explain
 from gtp_engine.play.adjudication.fights import Fight, read_fights
 from gtp_engine.play.adjudication.judge import judge
-from gtp_engine.play.adjudication.status import adjudicate
+from gtp_engine.play.adjudication.status import adjudicate, status_of
 
 AREA = replace(Rules.parse("chinese"), komi=0.5)
 TERRITORY = replace(Rules.parse("japanese"), komi=0.5)
@@ -180,6 +180,35 @@ def test_handicap_stones_give_their_bonus(bonus: HandicapBonus, points: float) -
     )
     assert position.handicap == 3
     assert adjudicate(position, None).white_score == points + 0.5 - 9
+
+
+OPEN_BELOW = """
+    . X O . .
+    . X O . {}
+    . X O . .
+    . X O . .
+    . . . . .
+"""
+
+
+@pytest.mark.parametrize("rules, with_prisoner", [(AREA, 5.5), (TERRITORY, 6.5)])
+def test_land_behind_an_open_border_can_be_its_expected_owners(
+    rules: Rules, with_prisoner: float
+) -> None:
+    halves = owned("\n".join(["XXOOO"] * 5))
+    halves[4, 1:3] = 0.3, -0.3
+    for stone, score in ((".", 5.5), ("X", with_prisoner)):
+        position = position_of(OPEN_BELOW.format(stone), rules)
+        found = explain(position, halves)
+        counted = status_of(position, found.chains, found.dead)
+        assert counted.black_territory == counted.white_territory == counted.alive == []
+        given = status_of(position, found.chains, found.dead, found.expected)
+        assert given.dead == counted.dead == (vertices("E4", position) if stone == "X" else [])
+        assert given.black_territory == vertices("A1 A2 A3 A4 A5", position)
+        assert len(given.white_territory) == 10 and given.dame == vertices("B1 C1", position)
+        assert given.seki == [] and len(given.alive) == 8
+        # White has five points more, the komi, and under territory rules the prisoner.
+        assert given.white_score == score
 
 
 # Explaining what a net expects --------------------------------------------------------------------

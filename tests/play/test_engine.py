@@ -431,7 +431,10 @@ def test_the_count_judges_by_ownership() -> None:
 def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[tuple[int, float]] = []
 
-    def judge_aloud(evaluator: Evaluator, position: Position) -> FinalStatus:
+    def judge_aloud(
+        evaluator: Evaluator, position: Position, *, close_borders: bool
+    ) -> FinalStatus:
+        assert close_borders, "people want to know whose the land will be"
         judged.append((position.ply, position.komi))
         return judge(evaluator, position, read=False)
 

@@ -525,7 +525,7 @@ class Engine:
         self._stop_pondering()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:
-            self._judgement = (asked, judge(search.evaluator, self.position))
+            self._judgement = (asked, judge(search.evaluator, self.position, close_borders=True))
         return self._judgement[1]
 
     def _what_a_judgement_depends_on(self) -> bytes:

@@ -8,13 +8,17 @@ from gtp_engine.play.adjudication.fights import read_fights
 from gtp_engine.play.adjudication.status import FinalStatus, status_of
 
 
-def judge(evaluator: Evaluator, position: Position, *, read: bool = True) -> FinalStatus:
+def judge(
+    evaluator: Evaluator, position: Position, *, read: bool = True, close_borders: bool = False
+) -> FinalStatus:
     """Judge a position as finished; the same stones are always judged alike.
 
     Args:
         evaluator: What it expects of the board decides what Benson's theorem leaves open.
         position: As it stands; moves, passes and who is to move do not matter.
         read: Whether groups in doubt are read out, which takes up to a few seconds.
+        close_borders: Whether land behind an open border is its expected owner's; a count on the
+            board gives it to nobody.
 
     Raises:
         NetFileError: The net does not take this board, or failed.
@@ -25,4 +29,5 @@ def judge(evaluator: Evaluator, position: Position, *, read: bool = True) -> Fin
     if read and ownership is not None:
         for fight in read_fights(evaluator, position, found):
             dead = dead | fight.stones if fight.is_dead else dead - fight.stones
-    return status_of(position, found.chains, dead)
+    expected = found.expected if close_borders else None
+    return status_of(position, found.chains, dead, expected)

@@ -1,6 +1,8 @@
 """What a set of dead stones makes of a board.
 
-Dead stones are taken off, and empty regions that touch one colour only are that colour's.
+Dead stones are taken off, and empty regions that touch one colour only are that colour's. Where a
+border is still open, a count gives the land on both sides to nobody; people want to know whose it
+will be.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +15,7 @@ from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import agreed_owners, agreed_score
 from gtp_engine.play.adjudication.chains import Chain, around
-from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.expectation import SETTLED, Ownership
 from gtp_engine.play.adjudication.explanation import explain
 
 
@@ -47,15 +49,29 @@ def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
     return status_of(position, found.chains, found.dead)
 
 
-def status_of(position: Position, chains: Iterable[Chain], dead: Collection[int]) -> FinalStatus:
+def status_of(
+    position: Position,
+    chains: Iterable[Chain],
+    dead: Collection[int],
+    expected: npt.NDArray[np.float64] | None = None,
+) -> FinalStatus:
     """Return what a set of dead stones makes of the board.
 
     Args:
         position: As it stands.
         chains: All its chains.
         dead: Points of the dead ones.
+        expected: [points] ownership, 1 for Black, that decides beyond SETTLED about points of
+            empty regions that both touch; None where these are nobody's.
     """
     owners = agreed_owners(position, dead)
+    white_score = agreed_score(position, dead)
+    if expected is not None:
+        nobodys = [p for p in position.points() if owners[p] == EMPTY]
+        sure = [p for p in nobodys if abs(expected[p]) >= SETTLED]
+        for p in sure:
+            owners[p] = BLACK if expected[p] > 0.0 else WHITE
+            white_score += 1.0 if owners[p] == WHITE else -1.0
     living = [one for one in chains if one.head not in dead]
     seki = {p for one in living if _is_seki(position, one, owners) for p in one.stones}
     standing = {p for one in living for p in one.stones}
@@ -67,7 +83,7 @@ def status_of(position: Position, chains: Iterable[Chain], dead: Collection[int]
         black_territory=[p for p in open_points if owners[p] == BLACK],
         white_territory=[p for p in open_points if owners[p] == WHITE],
         dame=[p for p in open_points if owners[p] == EMPTY],
-        white_score=agreed_score(position, dead),
+        white_score=white_score,
     )
 
 
