@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gtp_engine.go.coords import BLACK, WHITE
+
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
 
@@ -57,7 +59,7 @@ class Patience:
 
     def __init__(self) -> None:
         """Begin a game."""
-        self._hopeless = {1: 0, 2: 0}
+        self._hopeless = {BLACK: 0, WHITE: 0}
 
     def resign_or(
         self, decision: Decision, rule: ResignRule, ply: int, handicap: int, *, commit: bool

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock.clock import Clock
@@ -244,7 +244,7 @@ class Engine:
         if len(set(points)) != len(points) or PASS in points or len(points) < 1:
             raise HandicapError("bad vertex list")
         try:
-            self.set_up(points, (), 2)
+            self.set_up(points, (), WHITE)
         except ValueError as error:
             raise HandicapError(f"bad vertex list: {error}") from None
 

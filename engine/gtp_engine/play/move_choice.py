@@ -59,7 +59,7 @@ def decide(
         search: The tree; what it knows about the position is used.
         position: The player that `to_play` names is to move.
         limits: When to end the search.
-        report: Who wants to hear about it.
+        report: Who wants to hear about it, and which moves are to be avoided.
         cleanup: Capture every dead stone before passing.
         order: Which of the moves found to play, the first of those returned; the best when None.
 
@@ -254,11 +254,14 @@ def score_after_passes(
 ) -> float:
     """Return the points by which the player to move leads if both players pass now."""
     friendly = counts_dead_stones(position) if friendly is None else friendly
-    score = (
-        status.white_score
-        if friendly
-        else float(white_score(position.line, position.ply, position.rules.flags))
-    )
+    if not friendly:
+        return score_as_it_stands(position)
+    return status.white_score if position.to_play == WHITE else -status.white_score
+
+
+def score_as_it_stands(position: Position) -> float:
+    """Return the points by which the player to move leads if every stone counts as alive."""
+    score = float(white_score(position.line, position.ply, position.rules.flags))
     return score if position.to_play == WHITE else -score
 
 

@@ -15,9 +15,13 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.line import AREA
 from gtp_engine.go.playouts import tally_owners
 from gtp_engine.go.position import Position
-from gtp_engine.go.scoring import white_score
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.move_choice import counts_dead_stones, left_alone, wanted_moves
+from gtp_engine.play.move_choice import (
+    counts_dead_stones,
+    left_alone,
+    score_as_it_stands,
+    wanted_moves,
+)
 from gtp_engine.search.analysis import Analysis, MoveReport
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -58,12 +62,12 @@ def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> t
     wanted = wanted_moves(position, avoid)
     may_pass = PASS in wanted
     after_pass = position.ply and position.moves[-1].point == PASS
-    if may_pass and after_pass and _count_is_won(position):
+    if may_pass and after_pass and score_as_it_stands(position) > 0:
         return PASS, "; the count is won"
     friendly = counts_dead_stones(position)
     moves = sorted(wanted - {PASS} - left_alone(position, wanted, strict=not friendly))
     known = [p for p in search.favourites() if p in moves or (p == PASS and may_pass)]
-    if known[:1] == [PASS] and not friendly and not _count_is_won(position):
+    if known[:1] == [PASS] and not friendly and score_as_it_stands(position) <= 0:
         known = [p for p in known if p != PASS]  # stones may have to be captured first
     if known:
         return known[0], "; what the tree likes"
@@ -103,12 +107,6 @@ def _tell(search: Search, position: Position, point: int, report: ReportRequest)
             moves=(move,),
         )
     )
-
-
-def _count_is_won(position: Position) -> bool:
-    """Whether the player to move wins if both pass and every stone counts as alive."""
-    white = float(white_score(position.line, position.ply, position.rules.flags))
-    return white > 0 if position.to_play == WHITE else white < 0
 
 
 def criticality(position: Position) -> npt.NDArray[np.float64]:

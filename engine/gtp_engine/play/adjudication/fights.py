@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.go.coords import EMPTY, PASS, WALL, opponent
+from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
@@ -123,7 +123,7 @@ def _read(
 def _winrate(evaluator: Evaluator, position: Position, moves: frozenset[int]) -> float:
     """Return the chances of the player to move when both play these moves only."""
     search = Search(evaluator, SearchParams(score_utility=0.0, dynamic_score_utility=0.0))
-    only = tuple(AvoidRule(color, moves, _ANY_PLY, allow=True) for color in (1, 2))
+    only = tuple(AvoidRule(color, moves, _ANY_PLY, allow=True) for color in (BLACK, WHITE))
     search.set_position(position, avoid=only)
     return search.run(Limits(visits=READING_VISITS)).winrate
 
