@@ -90,6 +90,15 @@ def test_kernels_from_the_cache_agree(compiled: tuple[dict[str, Any], Path]) -> 
     assert not again["warm"], "some kernels are there, but not all that a game needs"
 
 
+def test_no_kernel_is_compiled_for_a_second_width_of_integers(
+    compiled: tuple[dict[str, Any], Path],
+) -> None:
+    kernels = [path.name.split("-")[0] for path in compiled[1].rglob("*.nbc")]
+    wanted = ["line.is_legal", "line.repeats", "line.recapture_mark", "line.situation_hash"]
+    wanted += ["board.is_playable", "board.count_liberties"]
+    assert {name: kernels.count(name) for name in wanted} == dict.fromkeys(wanted, 1)
+
+
 IMPORT_ONLY = "import json, sys; from gtp_engine.go import jit; print(jit.CACHE_FOLDER)"
 
 

@@ -15,7 +15,6 @@ from gtp_engine.go.board import (
     ZOBRIST,
     clear_board,
     collect_liberties,
-    copy_board,
     count_liberties,
     hash_after,
     is_playable,
@@ -403,7 +402,7 @@ def test_a_cleared_board(width: int, height: int) -> None:
 def test_copies_hold_the_same_stones() -> None:
     position = position_of(PLAYS[3].before)
     boards = np.zeros(1, BOARD)
-    copy_board(boards[0], position.board)
+    boards[0] = position.board
     assert same_stones(boards[0], position.board)
     place_stone(boards[0], parse_vertex("A1", 5, 5), WHITE)
     assert not same_stones(boards[0], position.board)

@@ -14,7 +14,6 @@ from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
     clear_board,
-    copy_board,
     is_suicide,
     place_stone,
 )
@@ -166,7 +165,7 @@ def count_legal_positions(width: int, height: int) -> int:
         for boards, n in classes.values():
             for color in (EMPTY, BLACK, WHITE):
                 after = np.zeros(1, BOARD)
-                copy_board(after[0], boards[0])
+                after[0] = boards[0]
                 if color != EMPTY and (
                     is_suicide(boards[0], point, color) or place_stone(after[0], point, color)
                 ):

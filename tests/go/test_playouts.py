@@ -6,7 +6,7 @@ from tests.go.comparison import assert_same_board
 from tests.go.diagrams import position_of
 from tests.go.naive_board import NaiveGame
 
-from gtp_engine.go.board import BOARD, clear_board, copy_board
+from gtp_engine.go.board import BOARD, clear_board
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE, parse_vertex
 from gtp_engine.go.playouts import (
     area_difference,
@@ -54,13 +54,13 @@ def test_a_random_game_ends_with_a_sound_board(width: int, height: int) -> None:
     clear_board(boards[0], width, height)
     state = np.uint64(99)
     for _ in range(5):
-        copy_board(boards[1], boards[0])
+        boards[1] = boards[0]
         following, moves = play_random_game(boards[1], BLACK, state)
         state = np.uint64(following)
         assert 2 <= moves <= 3 * width * height
         stones = {}
         position = Position(width, height, Rules(ko=Ko.SIMPLE))
-        copy_board(position.board, boards[1])
+        position.line.boards[position.ply] = boards[1]
         for row, colors in enumerate(position.grid()):
             for col, color in enumerate(colors):
                 if color != EMPTY:

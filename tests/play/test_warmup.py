@@ -1,7 +1,11 @@
 """The first start compiles in several processes; all parts run, and a bad net breaks nothing."""
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +13,20 @@ from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.go import jit
 from gtp_engine.play.settings import Settings
 from gtp_engine.play.warmup import compile_outputs, compile_search, precompile, start_children
+
+SEARCHED = """
+import json, sys
+from gtp_engine.play.warmup import compile_search
+from gtp_engine.evaluators import fake
+from gtp_engine.go import scoring
+from gtp_engine.play import move_choice
+from gtp_engine.search import leaf
+compile_search()
+wanted = [leaf.gather, leaf.prepare, leaf.finish_leaves, leaf.finish_game, leaf.mean_ownership]
+wanted += [scoring.white_score]
+json.dump({"missing": [each.__name__ for each in wanted if not each.signatures],
+           "for the fake alone": len(fake._encode.signatures)}, sys.stdout)
+"""
 
 TINY_NET = str(Path(__file__).resolve().parent.parent / "data" / "tiny.onnx")
 
@@ -41,3 +59,16 @@ def test_everything_can_be_compiled_beforehand(
     precompile(Settings(net=TINY_NET, device="cpu"), said.append)
     assert len(said) == 1 and said[0].startswith("net tiny ")
     assert jit.cache_is_warm()
+
+
+def answer(program: str, *words: str) -> dict[str, Any]:
+    """Run a program in a process of its own, which has loaded nothing yet."""
+    command = [sys.executable, "-W", "error", "-c", program, *words]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(run.stdout)
+    return found
+
+
+@pytest.mark.skipif(not jit.JIT_ENABLED, reason="kernels run as plain Python")
+def test_the_search_is_compiled_whole_and_nothing_for_tests_alone() -> None:
+    assert answer(SEARCHED) == {"missing": [], "for the fake alone": 0}

@@ -29,7 +29,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.leaf import drop_moves, finish_game
+from gtp_engine.search.leaf import drop_moves, final_score, finish_game
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.puct import mark
@@ -316,7 +316,7 @@ def test_a_tie_and_a_game_without_result_are_worth_nothing() -> None:
         node = int(add_node(tree, BLACK))
         paths = path_to(node)
         mark(tree, paths[0])
-        finish_game(tree, position.line, position.ply, paths, 0, rules.flags)
+        finish_game(tree, paths, 0, final_score(position.line, position.ply, rules.flags))
         assert tree.nodes[node]["state"] == TERMINAL and tree.nodes[node]["visits"] == 1
         assert tree.nodes[node]["value_sum"] == 0.0 and tree.nodes[node]["lead_sum"] == 0.0
 

@@ -96,28 +96,6 @@ def clear_board(board: BoardRecord, width: int, height: int) -> None:
             n += 1
 
 
-@inner_kernel
-def copy_board(target: BoardRecord, source: BoardRecord) -> None:
-    """Copy a board, only as far as its size uses the arrays."""
-    n_points = source["n_points"]
-    n_empty = source["n_empty"]
-    target["hash"] = source["hash"]
-    target["width"] = source["width"]
-    target["height"] = source["height"]
-    target["stride"] = source["stride"]
-    target["n_points"] = n_points
-    target["ko_point"] = source["ko_point"]
-    target["n_empty"] = n_empty
-    target["captured"][:] = source["captured"]
-    target["color"][:n_points] = source["color"][:n_points]
-    target["head"][:n_points] = source["head"][:n_points]
-    target["next"][:n_points] = source["next"][:n_points]
-    target["size"][:n_points] = source["size"][:n_points]
-    target["pseudo"][:n_points] = source["pseudo"][:n_points]
-    target["empty"][:n_empty] = source["empty"][:n_empty]
-    target["empty_at"][:n_points] = source["empty_at"][:n_points]
-
-
 @inline_kernel
 def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     """Return the points above, left, right and below; each may be a wall."""

@@ -438,7 +438,7 @@ def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
     found["chains"][:] = uint64(0)
     found["working"][:] = uint64(0)
     ko_point = board["ko_point"]
-    for head in range(board["n_points"]):
+    for head in range(int64(board["n_points"])):
         # Two liberties make at most eight contacts.
         if not is_head(board, head) or board["pseudo"][head] > 8:
             continue

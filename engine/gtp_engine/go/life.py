@@ -238,7 +238,7 @@ def _keep_touching_stones(
     board: BoardRecord, color: int, empties: Empties, regions: Regions
 ) -> None:
     """Where suicide is legal, a vital chain touches the enemy stones in its region too."""
-    for point in range(board["n_points"]):
+    for point in range(int64(board["n_points"])):
         if board["color"][point] == 3 - color:
             own = _region_of(board, point, empties, regions)
             if regions.n_vital[own] > 0:
@@ -292,7 +292,7 @@ def _strike_out(
     struck = True
     while struck:
         struck = False
-        for head in range(board["n_points"]):
+        for head in range(int64(board["n_points"])):
             is_own = board["color"][head] == color and board["head"][head] == head
             if is_own and counts[head] < 2 and not done[head]:
                 done[head] = 1
@@ -322,7 +322,7 @@ def _mark_alive(
     n = len(regions.root)
     inside = np.zeros(n, np.int16)
     has_enemy = np.zeros(n, np.uint8)
-    for point in range(board["n_points"]):
+    for point in range(int64(board["n_points"])):
         at = board["color"][point]
         if at == color:
             if counts[board["head"][point]] >= 2:
@@ -334,7 +334,7 @@ def _mark_alive(
                     has_enemy[own] = 1
                 if not _touches_color(board, point, color):
                     inside[own] += 1
-    for point in range(board["n_points"]):
+    for point in range(int64(board["n_points"])):
         at = board["color"][point]
         if at != color and at != WALL:
             own = _region_of(board, point, empties, regions)
@@ -416,7 +416,7 @@ def _is_seki_witness(board: BoardRecord, point: int, area: Flags) -> bool:
     for near in neighbors(board, point):
         if board["color"][near] == EMPTY and area[near] == EMPTY:
             return True
-    return board["color"][point] == area[point] and count_liberties(board, point, 2) == 1
+    return board["color"][point] == area[point] and count_liberties(board, point, int64(2)) == 1
 
 
 @kernel

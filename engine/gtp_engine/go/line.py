@@ -176,7 +176,7 @@ def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
     turn["recent"] = 0
     turn["repetition_start"] = 0
     turn["phase_start"] = 0
-    turn["situation"] = situation_hash(board, to_play, uint64(0), 0, rules.ko)
+    turn["situation"] = situation_hash(board, to_play, uint64(0), int64(0), rules.ko)
     line.situations[0] = turn["situation"]
 
 
@@ -227,7 +227,7 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
         board["color"][point] == 3 - color
         and turn["recapture"][point]
         and board["size"][board["head"][point]] == 1
-        and count_liberties(board, point, 2) == 1
+        and count_liberties(board, point, int64(2)) == 1
     ):
         return point
     target = _ko_capture_point(board, point, color)
@@ -354,7 +354,7 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
                 found[n] = point
                 n += 1
         return n
-    for point in range(board["n_points"]):  # an encore's pass for ko may name a stone
+    for point in range(int64(board["n_points"])):  # an encore's pass for ko may name a stone
         if board["color"][point] != WALL and is_legal(line, ply, point, rules):
             found[n] = point
             n += 1
@@ -374,14 +374,19 @@ def passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bo
     if turn["phase"] == 0 and rules.ko != SIMPLE:
         return False
     board = line.boards[ply]
-    here = situation_hash(board, color, turn["recapture_hash"], turn["phase"], rules.ko)
+    phase = int64(turn["phase"])
+    here = situation_hash(board, color, turn["recapture_hash"], phase, rules.ko)
     for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
         made = line.turns[earlier]
         before = line.turns[earlier - 1]
         if made["move"] != PASS or made["mover"] != color or before["has_button"]:
             continue
         then = situation_hash(
-            line.boards[earlier - 1], color, before["recapture_hash"], before["phase"], rules.ko
+            line.boards[earlier - 1],
+            color,
+            before["recapture_hash"],
+            int64(before["phase"]),
+            rules.ko,
         )
         if then == here and same_stones(line.boards[earlier - 1], board):
             return True
@@ -480,7 +485,7 @@ def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) ->
             turn["recapture_hash"] ^= _mark_hash(point)
         turn["ko_capture"] = 1
         board["ko_point"] = 0
-    for marked in range(board["n_points"]):
+    for marked in range(int64(board["n_points"])):
         if turn["recapture"][marked] and board["color"][marked] == EMPTY:
             turn["recapture"][marked] = 0
             turn["recapture_hash"] ^= _mark_hash(marked)
@@ -550,7 +555,7 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
 
     # 4. The new situation; where passes lift bans, the third time in a cycle is no result.
     turn["situation"] = situation_hash(
-        board, 3 - color, turn["recapture_hash"], turn["phase"], rules.ko
+        board, 3 - color, turn["recapture_hash"], int64(turn["phase"]), rules.ko
     )
     line.situations[ply + 1] = turn["situation"]
     if (

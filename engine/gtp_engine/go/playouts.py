@@ -13,7 +13,6 @@ from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
     clear_board,
-    copy_board,
     is_suicide,
     neighbors,
     place_stone,
@@ -167,7 +166,8 @@ def tally_owners(
     total = int64(0)
     sign = 1 if to_play == BLACK else -1
     for _ in range(games):
-        copy_board(boards[1], boards[0])
+        # The whole record: slices of its arrays would make the compiler bring its text formatting.
+        boards[1] = boards[0]
         x, _moves = play_random_game(boards[1], to_play, x)
         margin = sign * area_difference(boards[1])
         total += margin
@@ -184,7 +184,7 @@ def _run_random_games(boards: Any, games: int, state: int) -> tuple[int, int]:
     moves = 0
     black_wins = 0
     for _ in range(games):
-        copy_board(boards[1], boards[0])
+        boards[1] = boards[0]
         x, played = play_random_game(boards[1], BLACK, x)
         moves += played
         black_wins += 1 if area_difference(boards[1]) > 0 else 0

@@ -4,7 +4,7 @@ Numba compiles one function at a time in a process, so other processes compile t
 code in the cache folder and loads from there what another has finished by the time it wants it.
 The order sees to it that two seldom want the same at once:
 
-    this process   areas and scores; the tree, on a fake evaluator; what becomes of outputs
+    this process   areas and scores; the tree; what becomes of outputs
     encoder        legal moves; the net's encoder, ladders included unless a third core reads them
     ladders        ladders alone
 """
@@ -18,7 +18,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.leaves import LeafBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
+    from gtp_engine.go.line import Line
+    from gtp_engine.go.rules import RuleFlags
     from gtp_engine.play.settings import Settings
 
 WARMUP_SIZE = 5
@@ -46,9 +49,51 @@ def start_children(net: str | None) -> "list[subprocess.Popen[bytes]]":
     return children
 
 
+class PlainEvaluator:
+    """Likes to pass, and needs no kernel that a game does not need: it exists to try the search."""
+
+    name = "plain"
+    has_ownership = True
+
+    def new_batch(self, slots: int, width: int, height: int) -> "LeafBatch":
+        """Return a batch for boards of this size."""
+        from gtp_engine.evaluators.leaves import new_leaf_batch
+
+        return new_leaf_batch(slots, width, height, 0, 0, self.has_ownership)
+
+    def encode(
+        self,
+        batch: "LeafBatch",
+        slot: int,
+        line: "Line",
+        ply: int,
+        rules: "RuleFlags",
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """List every empty point, legal or not: a few playouts from an empty board do no harm."""
+        from gtp_engine.go.coords import PASS
+
+        board = line.boards[ply]
+        n = int(board["n_empty"])
+        batch.moves[slot, :n] = board["empty"][:n]
+        batch.moves[slot, n] = PASS
+        batch.n_moves[slot] = n + 1
+
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return one worker and one leaf at a time."""
+        return 1, 1
+
+    def evaluate(self, batch: "LeafBatch", n: int, *, use_cache: bool = True) -> None:
+        """Prefer the pass so much that games end within a few playouts."""
+        for slot in range(n):
+            last = batch.n_moves[slot] - 1
+            batch.priors[slot, :last] = 0.25 / last
+            batch.priors[slot, last] = 0.75
+
+
 def compile_search() -> None:
     """Compile the search's side: areas, a few playouts, choices."""
-    from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.go.position import Position
     from gtp_engine.go.scoring import white_score
     from gtp_engine.play.move_choice import decide
@@ -58,7 +103,7 @@ def compile_search() -> None:
 
     position = Position(WARMUP_SIZE)
     white_score(position.line, position.ply, position.rules.flags)
-    decide(Search(FakeEvaluator()), position, Limits(playouts=WARMUP_PLAYOUTS))
+    decide(Search(PlainEvaluator()), position, Limits(playouts=WARMUP_PLAYOUTS))
     criticality(position)
 
 

@@ -123,18 +123,27 @@ def prepare(
     return int64((drawn >> uint64(40)) % uint64(symmetries))
 
 
+def final_score(line: Line, ply: int, rules: RuleFlags) -> float:
+    """Return White's points minus Black's where a game has ended; 0 if it has no result."""
+    if line.turns[ply]["status"] == NO_RESULT:
+        return 0.0
+    return float(white_score(line, ply, rules))
+
+
 @kernel
-def finish_game(
-    tree: Tree, line: Line, ply: int, paths: Paths, slot: int, rules: RuleFlags
-) -> None:
-    """Make the last node of a path the end of a game, count it and back it up."""
+def finish_game(tree: Tree, paths: Paths, slot: int, score: float) -> None:
+    """Make the last node of a path the end of a game and back it up.
+
+    Args:
+        tree: The tree.
+        paths: Ways from the root to leaves.
+        slot: Which of them.
+        score: `final_score` there, which compiles by itself: no kernel that counts is part of one
+            that touches the tree.
+    """
     path = paths[slot]
     record = tree.nodes[path["nodes"][path["length"] - 1]]
-    lead = 0.0
-    if line.turns[ply]["status"] != NO_RESULT:
-        lead = white_score(line, ply, rules)
-        if record["to_play"] == BLACK:
-            lead = -lead
+    lead = -score if record["to_play"] == BLACK else score
     value = 0.0
     if lead > 0.0:
         value = 1.0

@@ -195,7 +195,7 @@ def descend(
 @shared_inline_kernel
 def mark(tree: Tree, path: PathRecord) -> None:
     """Mark a path as in flight."""
-    for i in range(path["length"]):
+    for i in range(int64(path["length"])):
         tree.nodes[path["nodes"][i]]["pending"] += 1
         if i > 0:
             _edge_at(tree, path, i)["pending"] += 1

@@ -12,7 +12,15 @@ import numpy as np
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
-from gtp_engine.search.leaf import OVER, drop_moves, finish_game, finish_leaves, gather, prepare
+from gtp_engine.search.leaf import (
+    OVER,
+    drop_moves,
+    final_score,
+    finish_game,
+    finish_leaves,
+    gather,
+    prepare,
+)
 from gtp_engine.search.puct import COLLISION, FULL, MAX_DEPTH, PATH, mark
 from gtp_engine.search.tree import find_child
 
@@ -158,8 +166,9 @@ class Worker:
         )
         ply = self._ply(i)
         if symmetry == OVER:
+            score = final_score(line, ply, rules)
             with search.lock:
-                finish_game(search.tree, line, ply, paths, i, rules)
+                finish_game(search.tree, paths, i, score)
                 search.lock.notify_all()
             return False
         search.evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)

@@ -65,10 +65,10 @@ def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Plan
 def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None:
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
-    for point in range(board["n_points"]):
+    for point in range(int64(board["n_points"])):
         # Three liberties make at most twelve contacts.
         if is_head(board, point) and board["pseudo"][point] <= 12:
-            n = collect_liberties(board, point, 4, found)
+            n = collect_liberties(board, point, int64(4), found)
             if n < 4:
                 mark_chain(board, point, targets, planes[2 + n])
 
@@ -245,22 +245,26 @@ def _mark_bits(
 
 @part_kernel
 def mark_ladders(
+    board: BoardRecord, to_play: int, reader: Reader, targets: Targets, planes: Planes
+) -> None:
+    """Fill planes 14 and 17: ladders now, and moves that work now."""
+    slot = find_ladders(reader, board)
+    _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
+    _mark_bits(reader.memory[slot]["working"][3 - to_play], targets, planes[17])
+
+
+@part_kernel
+def mark_past_ladders(
     line: Line, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
 ) -> None:
-    """Fill planes 14 to 17: ladders now, one and two turns ago, and moves that work now.
+    """Fill planes 15 and 16: ladders one and two turns ago.
 
     Args:
         shown: How many latest moves are shown; without them the newer board is repeated.
     """
-    enemy = 3 - int64(line.turns[ply]["to_play"])
-    slot = find_ladders(reader, line.boards[ply])
-    _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
-    _mark_bits(reader.memory[slot]["working"][enemy], targets, planes[17])
-    if shown >= 1:
-        slot = find_ladders(reader, line.boards[ply - 1])
+    slot = find_ladders(reader, line.boards[ply - min(shown, 1)])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[15])
-    if shown >= 2:
-        slot = find_ladders(reader, line.boards[ply - 2])
+    slot = find_ladders(reader, line.boards[ply - min(shown, 2)])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[16])
 
 

@@ -31,6 +31,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     mark_ladders,
     mark_liberties,
     mark_owners,
+    mark_past_ladders,
     mark_stones,
     write_early_features,
 )
@@ -82,7 +83,8 @@ def fill(
     mark_liberties(board, targets, planes)
     mark_bans(line, ply, rules, targets, planes[6], planes[7])
     hides, shown = mark_early_history(line, ply, rules, options, targets, planes, 9, features)
-    mark_ladders(line, ply, shown, reader, targets, planes)
+    mark_ladders(board, to_play, reader, targets, planes)
+    mark_past_ladders(line, ply, shown, reader, targets, planes)
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
     mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)

@@ -39,6 +39,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     mark_ladders,
     mark_liberties,
     mark_owners,
+    mark_past_ladders,
     mark_stones,
     own_komi,
     write_ko_and_scoring,
@@ -116,6 +117,9 @@ def fill_planes(
     mark_stones(board, to_play, targets, planes)
     mark_liberties(board, targets, planes)
     mark_bans(line, ply, rules, targets, planes[6], planes[7])
+    # Kernels are compiled in the order of their calls: this one here, while another process
+    # compiles areas, which then are there.
+    mark_ladders(board, to_play, reader, targets, planes)
     no_win = _mark_area(line, ply, rules, options, targets, planes)
 
     hides = hides_pass(line, ply, rules, options, no_win)
@@ -124,7 +128,7 @@ def fill_planes(
     if only_lawful:
         limit = count_lawful(line, ply, limit, rules)
     shown = mark_history(line, ply, limit, targets, planes, 9, features)
-    mark_ladders(line, ply, shown, reader, targets, planes)
+    mark_past_ladders(line, ply, shown, reader, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
     return bool(hides)
 
