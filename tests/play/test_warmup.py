@@ -28,6 +28,17 @@ json.dump({"missing": [each.__name__ for each in wanted if not each.signatures],
            "for the fake alone": len(fake._encode.signatures)}, sys.stdout)
 """
 
+LOADED = """
+import gc, json, sys
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5)))
+full = gc.get_stats()[2]["collections"]
+engine.wait_ready()
+json.dump({"full": gc.get_stats()[2]["collections"] - full, "enabled": gc.isenabled(),
+           "frozen": gc.get_freeze_count()}, sys.stdout)
+"""
+
 TINY_NET = str(Path(__file__).resolve().parent.parent / "data" / "tiny.onnx")
 
 
@@ -72,3 +83,11 @@ def answer(program: str, *words: str) -> dict[str, Any]:
 @pytest.mark.skipif(not jit.JIT_ENABLED, reason="kernels run as plain Python")
 def test_the_search_is_compiled_whole_and_nothing_for_tests_alone() -> None:
     assert answer(SEARCHED) == {"missing": [], "for the fake alone": 0}
+
+
+@pytest.mark.skipif(jit.CACHE_FOLDER is None or not jit.JIT_ENABLED, reason="nothing is kept")
+def test_loading_is_no_work_for_the_garbage_collector() -> None:
+    answer(LOADED, TINY_NET)  # may compile what no other test has
+    found = answer(LOADED, TINY_NET)
+    assert found["full"] == 0 and found["enabled"]
+    assert found["frozen"] > 50_000, "nor is it any work later"

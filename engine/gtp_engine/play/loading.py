@@ -4,13 +4,17 @@ Whoever asks for a part waits for just that part. At the first start of a versio
 compiled, see `warmup.py`. Only the standard library is imported here.
 """
 
+import gc
 import random
 import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.play.call_room import with_room
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import SearchParams
 
@@ -27,6 +31,26 @@ NO_PROFILE = "the net in use does not play like people, and takes no human profi
 
 class EngineUnavailableError(RuntimeError):
     """The engine cannot think; the message says why in one sentence."""
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[bool]:
+    """Keep the garbage collector away while modules and kernels are loaded for the first time.
+
+    They stay as long as the process, and it would go through them again and again: that is a
+    seventh of a start.
+
+    Yields:
+        Whether it was sent away, which is for nothing once the kernels' modules are there.
+    """
+    if not gc.isenabled() or "numba" in sys.modules:
+        yield False
+        return
+    gc.disable()
+    try:
+        yield True
+    finally:
+        gc.enable()
 
 
 class Loader:
@@ -60,6 +84,7 @@ class Loader:
         self._kernels_error: str | None = None
         self._net_error: str | None = None
         self._compilers: list[subprocess.Popen[bytes]] = []
+        self._compiles = False
         self._is_first_start = False
         self._is_started = False
         self._guard = threading.Lock()
@@ -70,7 +95,7 @@ class Loader:
             if self._is_started:
                 return
             self._is_started = True
-        threading.Thread(target=self._load, daemon=True).start()
+        threading.Thread(target=with_room(self._load), daemon=True).start()
 
     @property
     def has_kernels(self) -> bool:
@@ -112,20 +137,24 @@ class Loader:
                 compiler.wait()
 
     def _load(self) -> None:
-        try:
-            self._load_kernels()
-        except Exception as error:
-            self._kernels_error = self._net_error = f"the kernels cannot be loaded: {error}"
-        self._kernels_ready.set()
-        if self._kernels_error is None:
-            self._load_net()
+        with collector_at_rest() as is_resting:
+            try:
+                self._load_kernels()
+            except Exception as error:
+                self._kernels_error = self._net_error = f"the kernels cannot be loaded: {error}"
+            self._kernels_ready.set()
+            if self._kernels_error is None:
+                self._load_net()
+            if is_resting and not self._compiles:  # compiling leaves garbage among what stays
+                gc.freeze()
         self._net_ready.set()
 
     def _load_kernels(self) -> None:
         from gtp_engine.go import jit
 
         self.progress = "loading the kernels"
-        if jit.JIT_ENABLED and not jit.cache_is_warm():
+        self._compiles = jit.JIT_ENABLED and not jit.cache_is_warm()
+        if self._compiles:
             kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
             self.progress = f"compiling the kernels ({kept}, about half a minute)"
             if jit.CACHE_FOLDER is not None and self.evaluator is None:

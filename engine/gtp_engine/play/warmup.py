@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gtp_engine.play.call_room import with_room
+
 if TYPE_CHECKING:
     from gtp_engine.evaluators.leaves import LeafBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
@@ -175,4 +177,4 @@ def main(words: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with_room(main)(sys.argv[1:])
