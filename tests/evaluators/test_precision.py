@@ -1,6 +1,7 @@
 """Which of a net's files a device runs, and that the reasons are remembered."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from gtp_engine.evaluators import precision
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.measurements import measurements_folder
 from gtp_engine.evaluators.nets import NetFiles
-from gtp_engine.evaluators.precision import Int8Check, choose, int8_check
+from gtp_engine.evaluators.precision import Int8Check, choose, has_to_measure, int8_check
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -138,3 +139,20 @@ def test_a_real_measurement_is_a_ratio_of_times(files: NetFiles) -> None:
     assert files.int8 is not None
     check = int8_check(files.fp32, files.int8)
     assert check.is_right and 0.1 < check.speed_up < 10, "the files are the same"
+
+
+def test_a_net_has_to_be_measured_once(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(files.fp32.parent))
+    measure_as(2.0, monkeypatch)
+    assert has_to_measure("net", "cpu")
+    assert not has_to_measure("net-fp32", "cpu")
+    assert not has_to_measure(str(files.fp32), "cpu")
+    choose(files, on_gpu=False)
+    assert not has_to_measure("net", "cpu")
+    monkeypatch.setattr(precision, "cuda_obstacle", lambda: "none here")
+    assert has_to_measure("net-fp32+net-int8", "auto") is False
+    assert files.int8 is not None
+    os.utime(files.int8, (1, 1))
+    assert has_to_measure("net", "auto")
+    monkeypatch.setattr(precision, "cuda_obstacle", lambda: None)
+    assert not has_to_measure("net", "auto")

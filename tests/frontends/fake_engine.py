@@ -53,6 +53,9 @@ class FakeLoader(Loader):
     def _start_compilers(self) -> None:
         """Leave other processes alone."""
 
+    def _begin_opening(self) -> None:
+        """Open no net."""
+
     def _load_net(self) -> None:
         self._net_error = self._reason
 

@@ -205,7 +205,7 @@ def _add_choice(section: Section, label: str, choice: "Choice", files: "NetFiles
 
 def _add_device(section: Section, files: "NetFiles") -> None:
     """Open the net as the engine would and say where it ended up, and whether it is right there."""
-    from gtp_engine.evaluators.composition import open_best
+    from gtp_engine.evaluators.precision import open_best
     from gtp_engine.evaluators.self_check import differences_of, verdict
 
     said: list[str] = []

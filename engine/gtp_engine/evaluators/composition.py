@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
-from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, Targets
-from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
+from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import choose
+from gtp_engine.evaluators.precision import open_files
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -111,20 +110,7 @@ def open_parts(wanted: str | None, device: str, say: Callable[[str], None]) -> N
     Raises:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
-    parts = find_parts(wanted)
-    return join([(open_best(part.files, device, say), part.heads) for part in parts])
-
-
-def open_best(files: NetFiles, device: str, say: Callable[[str], None]) -> OnnxNet:
-    """Open the one of a net's files that suits a device; see `precision.choose`.
-
-    Raises:
-        NetFileError: It cannot be used.
-    """
-    if device == "cpu" or cuda_obstacle() is not None:
-        return OnnxNet(choose(files, on_gpu=False).path, device, say)
-    best = choose(files, on_gpu=True).path
-    return OnnxNet(best, device, say, spare=lambda: choose(files, on_gpu=False).path)
+    return join(open_files(wanted, device, say))
 
 
 def open_exactly(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:

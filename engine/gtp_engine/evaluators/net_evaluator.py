@@ -386,6 +386,21 @@ def open_net(
         NetFileError: There is no such net, or it cannot be used.
     """
     net = open_parts(wanted, device, say)
+    return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb)
+
+
+def serve(
+    net: Net,
+    *,
+    threads: int | None = None,
+    max_batch: int | None = None,
+    cache_mb: int = CACHE_MB,
+) -> NetEvaluator:
+    """Return an evaluator for an open net, with as many runs at once as suit its device.
+
+    Raises:
+        NetFileError: The net wants to be told things that are not known.
+    """
     if net.device == "cuda":
         lanes = LANES_PER_GPU * max(1, len(gpu_names()))
         evaluator = NetEvaluator(net, lanes, max_batch=max_batch or 256, cache_mb=cache_mb)

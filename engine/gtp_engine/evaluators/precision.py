@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gtp_engine.evaluators.contract import GoldenCase, NetFileError
-from gtp_engine.evaluators.devices import cpu_name
+from gtp_engine.evaluators.devices import cpu_name, cuda_obstacle
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
-from gtp_engine.evaluators.nets import NetFiles
+from gtp_engine.evaluators.nets import NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.onnx_runtime import runtime_version
 from gtp_engine.evaluators.self_check import differences_of, verdict
@@ -76,25 +76,75 @@ def choose(files: NetFiles, on_gpu: bool) -> Choice:
     return Choice(files.fp32, "fp32", check.finding)
 
 
+def open_best(files: NetFiles, device: str, say: Callable[[str], None]) -> OnnxNet:
+    """Open the one of a net's files that suits a device; see `choose`.
+
+    Raises:
+        NetFileError: It cannot be used.
+    """
+    if device == "cpu" or cuda_obstacle() is not None:
+        return OnnxNet(choose(files, on_gpu=False).path, device, say)
+    best = choose(files, on_gpu=True).path
+    return OnnxNet(best, device, say, spare=lambda: choose(files, on_gpu=False).path)
+
+
+def open_files(
+    wanted: str | None, device: str, say: Callable[[str], None]
+) -> list[tuple[OnnxNet, tuple[str, ...]]]:
+    """Open the files of what `--net` names, each with the heads it is asked for.
+
+    Raises:
+        NetFileError: A file cannot be found or used.
+    """
+    return [(open_best(part.files, device, say), part.heads) for part in find_parts(wanted)]
+
+
+def has_to_measure(wanted: str | None, device: str) -> bool:
+    """Whether opening what `--net` names measures speeds, which other work would distort.
+
+    Raises:
+        NetFileError: A file cannot be found.
+    """
+    if device != "cpu" and cuda_obstacle() is None:
+        return False
+    candidates = [part.files for part in find_parts(wanted) if not part.files.is_exact]
+    return any(
+        files.int8 is not None and _known_check(files.fp32, files.int8) is None
+        for files in candidates
+    )
+
+
 def int8_check(fp32: Path, int8: Path) -> Int8Check:
     """Return whether int8 is right and faster here, measured once and then remembered.
 
     Raises:
         NetFileError: The file in fp32 cannot be used.
     """
-    subject = "\n".join(
+    known = _known_check(fp32, int8)
+    if known is not None:
+        return known
+    found = _measure(fp32, int8)
+    remember(_subject(fp32, int8), asdict(found))
+    return found
+
+
+def _known_check(fp32: Path, int8: Path) -> Int8Check | None:
+    """Return what an earlier check found; None if there was none."""
+    known = recall(_subject(fp32, int8))
+    if known is None:
+        return None
+    try:
+        speed_up = float(str(known["speed_up"]))
+        return Int8Check(bool(known["is_right"]), speed_up, str(known["finding"]))
+    except (KeyError, ValueError):
+        return None  # a file that something else has written
+
+
+def _subject(fp32: Path, int8: Path) -> str:
+    """Return what a check holds for: these files on this machine."""
+    return "\n".join(
         ["int8 against fp32", cpu_name(), runtime_version(), describe_files([fp32, int8])]
     )
-    known = recall(subject)
-    if known is not None:
-        try:
-            speed_up = float(str(known["speed_up"]))
-            return Int8Check(bool(known["is_right"]), speed_up, str(known["finding"]))
-        except (KeyError, ValueError):
-            pass  # a file that something else has written
-    found = _measure(fp32, int8)
-    remember(subject, asdict(found))
-    return found
 
 
 def _measure(fp32: Path, int8: Path) -> Int8Check:

@@ -1,4 +1,4 @@
-"""Load what a player needs behind its back: kernels first, then the net, then the search.
+"""Load what a player needs behind its back: kernels and net side by side, then the search.
 
 Whoever asks for a part waits for just that part. At the first start of a version the kernels are
 compiled, see `warmup.py`. Only the standard library is imported here.
@@ -21,6 +21,7 @@ from gtp_engine.search.params import SearchParams
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
+    from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.search.search import Search
 
 LARGEST_CACHE_MB = 128
@@ -83,6 +84,9 @@ class Loader:
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
         self._net_error: str | None = None
+        self._opener: threading.Thread | None = None
+        self._files: list[tuple[OnnxNet, tuple[str, ...]]] | None = None
+        self._opening_error: Exception | None = None
         self._compilers: list[subprocess.Popen[bytes]] = []
         self._compiles = False
         self._is_first_start = False
@@ -138,6 +142,7 @@ class Loader:
 
     def _load(self) -> None:
         with collector_at_rest() as is_resting:
+            self._begin_opening()
             try:
                 self._load_kernels()
             except Exception as error:
@@ -148,6 +153,42 @@ class Loader:
             if is_resting and not self._compiles:  # compiling leaves garbage among what stays
                 gc.freeze()
         self._net_ready.set()
+
+    def _begin_opening(self) -> None:
+        """Begin to open the net's files in a thread of their own."""
+        if self.evaluator is None:
+            self._opener = threading.Thread(target=self._open_files, daemon=True)
+            self._opener.start()
+
+    def _open_files(self) -> None:
+        """Open the net's files; where that takes measurements, leave it for a quiet moment.
+
+        This thread imports no module with kernels, which is for one thread at a time.
+        """
+        from gtp_engine.evaluators.precision import has_to_measure, open_files
+
+        settings = self._settings
+        try:
+            if not has_to_measure(settings.net, settings.device):
+                self._files = open_files(settings.net, settings.device, self._say)
+        except Exception as error:
+            self._opening_error = error
+
+    def _opened_files(self) -> "list[tuple[OnnxNet, tuple[str, ...]]]":
+        """Return the net's open files.
+
+        Raises:
+            NetFileError: They cannot be opened.
+        """
+        from gtp_engine.evaluators.precision import open_files
+
+        if self._opener is not None:
+            self._opener.join()
+        if self._opening_error is not None:
+            raise self._opening_error
+        if self._files is None:
+            self._files = open_files(self._settings.net, self._settings.device, self._say)
+        return self._files
 
     def _load_kernels(self) -> None:
         from gtp_engine.go import jit
@@ -229,13 +270,12 @@ class Loader:
             compiler.wait()
 
     def _open_net(self) -> "NetEvaluator":
-        from gtp_engine.evaluators.net_evaluator import open_net
+        from gtp_engine.evaluators.composition import join
+        from gtp_engine.evaluators.net_evaluator import serve
 
         settings = self._settings
-        net = open_net(
-            settings.net,
-            settings.device,
-            say=self._say,
+        net = serve(
+            join(self._opened_files()),
             threads=settings.threads,
             max_batch=settings.batch,
             cache_mb=self._cache_mb,

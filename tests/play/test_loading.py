@@ -1,0 +1,68 @@
+"""Kernels and net are loaded side by side, unless opening the net measures something."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gtp_engine.evaluators import precision
+from gtp_engine.play.loading import EngineUnavailableError, Loader
+from gtp_engine.play.settings import Settings
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+PATIENCE = 60.0
+
+
+def loader(net: Path = TINY) -> Loader:
+    return Loader(Settings(net=str(net), device="cpu", size=(5, 5)), lambda line: None)
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
+    """Call something each time that a net's files have been opened."""
+    plain = precision.open_files
+
+    def open_files(*args: Any) -> Any:
+        files = plain(*args)
+        look()
+        return files
+
+    monkeypatch.setattr(precision, "open_files", open_files)
+
+
+def test_the_net_is_opened_while_kernels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = threading.Event()
+    watch(monkeypatch, opened.set)
+    made = loader()
+    plain = made._load_kernels
+
+    def load_kernels() -> None:
+        assert opened.wait(PATIENCE), "the net waits for the kernels"
+        plain()
+
+    monkeypatch.setattr(made, "_load_kernels", load_kernels)
+    made.wait_ready()
+    made.close()
+
+
+def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    had_kernels: list[bool] = []
+    made = loader()
+    watch(monkeypatch, lambda: had_kernels.append(made.has_kernels))
+    monkeypatch.setattr(precision, "has_to_measure", lambda net, device: True)
+    made.wait_ready()
+    assert had_kernels == [True]
+    made.close()
+
+
+def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(tmp_path: Path) -> None:
+    said: list[str] = []
+    missing = tmp_path / "missing.onnx"
+    made = Loader(Settings(net=str(missing), device="cpu"), said.append)
+    for _ in range(2):
+        with pytest.raises(EngineUnavailableError, match=r"missing\.onnx: no such net"):
+            made.wait_ready()
+    made.wait_kernels()
+    assert len(said) == 1
+    made.close()
