@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.go.coords import BLACK, WHITE, action_to_point, point_to_action
+from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.labelling.generation import KINDS, Generator, draw_size, learned_games
+from gtp_export.labelling.generation import KINDS, Generator, draw_size
 from gtp_export.labelling.samples import (
     Samples,
     ShardError,
@@ -218,28 +218,6 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lambda line: None) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
-
-
-def test_games_to_learn_whole_are_in_no_shard_to_measure_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_small_kinds(monkeypatch, "records", games=2)
-    pack = tmp_path / "games.sgf"
-    # Each game is played on a row of its own.
-    monkeypatch.setattr("gtp_export.labelling.record_positions.ASTRAY_RATE", 0.0)
-    rows = "abcdef"
-    pack.write_text("".join(f"(;SZ[9];B[a{row}];W[b{row}];B[c{row}])\n" for row in rows))
-    games = read_table([pack], lambda line: None)
-    Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lambda line: None)
-    learned = learned_games(games, seed=3)
-    learned_rows = {
-        point_to_action(learned.record(game).moves[0].point, 9, 9) // 9 for game in range(4)
-    }
-    (path,) = (tmp_path / "valid").glob("*.npz")
-    planes = read_shard(path).spatial(np.arange(6))
-    measured_rows = set(np.flatnonzero((planes[:, 1] | planes[:, 2]).any(axis=(0, 2))).tolist())
-    assert len(learned) == 4 and len(measured_rows) == 2
-    assert learned_rows | measured_rows == set(range(6))
 
 
 def test_several_processes_leave_the_teacher_to_themselves(

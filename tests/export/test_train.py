@@ -19,7 +19,6 @@ from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.tower_net import Tower  # noqa: E402
 from gtp_export.learning.training import Trainer, TrainError, TrainPlan, train  # noqa: E402
-from gtp_export.records.reading import read_table  # noqa: E402
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 
@@ -114,18 +113,6 @@ def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
         SampleSource(tmp_path, batch_points=240)
 
 
-@pytest.mark.parametrize(("elsewhere", "share"), [(0.0, 0.56), (0.3, 0.26), (0.9, 0.14)])
-def test_batches_from_elsewhere_leave_the_share_of_a_size_as_it_was(
-    tmp_path: Path, elsewhere: float, share: float
-) -> None:
-    write_shard(tmp_path / "9x9-000000.npz", easy_samples(9, 9, 4))
-    write_shard(tmp_path / "19x19-000000.npz", easy_samples(19, 19, 4))
-    source = SampleSource(tmp_path, batch_points=800, elsewhere={(19, 19): elsewhere})
-    generator = np.random.default_rng(1)
-    large = sum(source.draw(generator).spatial.shape[2] == 19 for _ in range(1000))
-    assert large / 1000 == pytest.approx(share / (share + 0.22), abs=0.05)
-
-
 def test_training_learns_what_is_easy(data: Path) -> None:
     trainer = Trainer(0, plan_for(data, minutes=10.0))
     first = trainer.step()
@@ -186,38 +173,8 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert facts["positions"]["train"]
     card = (tmp_path / "student-final.md").read_text()
+    assert "    gtp-export distil --teacher tiny.onnx --preset tiny" in card
     assert "# pupil" in card and "2 post-activation residual blocks" in card
-
-
-def test_moves_of_records_are_learned_without_labels(tmp_path: Path) -> None:
-    pack = tmp_path / "games.sgf"
-    pack.write_text("(;SZ[6];B[ff];W[aa];B[ee];W[bb])\n" * 3)
-    table = read_table([pack], lambda line: None)
-    task = DistilTask(TOWERS["tiny"], tmp_path / "data", table, record_share=0.5)
-    (tmp_path / "data" / "train").mkdir(parents=True)
-    write_shard(tmp_path / "data" / "train" / "5x5-000000.npz", easy_samples(5, 5, 60))
-    trainer = Trainer(0, TrainPlan(task, tmp_path / "run", 10.0, batch_points=720))
-    found = [trainer.step() for _ in range(60)]
-    played = [step for step in found if "played" in step]
-    labelled = [step for step in found if "policy" in step]
-    assert len(played) + len(labelled) == 60 and 18 <= len(played) <= 42
-    assert set(played[0]) == {"played", "top1", "gradient"}
-    assert played[-1]["played"] < 0.5 * played[0]["played"]
-    assert labelled[-1]["policy"] < 0.5 * labelled[0]["policy"]
-
-
-def test_the_command_tells_of_unlabelled_records(tmp_path: Path) -> None:
-    pack = tmp_path / "games.sgf"
-    pack.write_text("(;SZ[9];B[aa];W[bb];B[cc])\n" * 2)
-    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
-    mixed = ["--games", str(pack), "--record-share", "0.4", "--minutes", "0.04"]
-    assert run_command(["distil", *arguments, *mixed]) == 0
-    facts = json.loads((tmp_path / "facts.json").read_text())
-    assert (facts["record_share"], facts["record_games"], facts["record_moves"]) == (0.4, 2, 6)
-    card = (tmp_path / "student-final.md").read_text()
-    assert "40% of the batches" in card
-    assert "gtp-export distil --teacher tiny.onnx --games games.sgf --preset tiny" in card
-    assert "--minutes 0.04 --record-share 0.4\n" in card
 
 
 def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
@@ -238,8 +195,6 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
         ("--label-minutes", "nan", "less than --minutes"),
         ("--learning-rate", "-1", "--learning-rate must be positive"),
         ("--played-weight", "1", "below 1"),
-        ("--record-share", "1", "below 1"),
-        ("--record-share", "0.5", "needs --games"),
         ("--playouts", "1", "at least 2"),
     ],
 )

@@ -37,7 +37,6 @@ def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, A
         "## Data",
         f"{info.trained_on[:1].upper()}{info.trained_on[1:]}.",
         _data_table(facts["positions"]),
-        *_whole_records(facts),
         "## Training",
         _training(facts, metrics),
         f"    {facts['command']}",
@@ -78,17 +77,6 @@ def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
     ]
     total = (f"{sum(train.values()):,}", f"{sum(valid.values()):,}")
     return table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
-
-
-def _whole_records(facts: Mapping[str, Any]) -> list[str]:
-    """Return what is to be said about records that were learned from without labels."""
-    if not facts.get("record_share"):
-        return []
-    return [
-        f"Besides, {facts['record_share']:.0%} of the batches were random positions of "
-        f"{facts['record_games']:,} whole games with {facts['record_moves']:,} moves, of which "
-        "only the move played was learned; no position measured on is of these games."
-    ]
 
 
 def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:

@@ -42,13 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the recorded move in the policy at positions of records (0)",
     )
     parser.add_argument(
-        "--record-share",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="of the batches that hold records unlabelled, to learn the moves played (0)",
-    )
-    parser.add_argument(
         "--playouts",
         type=int,
         default=0,
@@ -82,15 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--learning-rate must be positive")
     if not 0.0 <= arguments.played_weight < 1.0:
         raise NetFileError("--played-weight must be at least 0 and below 1")
-    if not 0.0 <= arguments.record_share < 1.0:
-        raise NetFileError("--record-share must be at least 0 and below 1")
-    if arguments.record_share and not arguments.games:
-        raise NetFileError("--record-share needs --games")
     if arguments.playouts < 0 or arguments.playouts == 1:
         raise NetFileError("--playouts must be 0 for none, or at least 2")
     if rate is None:
         rate = TrainPlan.learning_rate if arguments.start is None else LATER_LEARNING_RATE
-    task = DistilTask(shape, arguments.out / "data", record_share=arguments.record_share)
+    task = DistilTask(shape, arguments.out / "data")
     plan = TrainPlan(
         task=task,
         out=arguments.out,
@@ -129,7 +118,6 @@ def _command_line(arguments: argparse.Namespace) -> str:
             "--from": arguments.start,
             "--learning-rate": arguments.learning_rate,
             "--played-weight": arguments.played_weight,
-            "--record-share": arguments.record_share,
             "--playouts": arguments.playouts,
             "--processes": arguments.processes if arguments.processes > 1 else None,
             "--seed": None if arguments.seed == 1 else arguments.seed,

@@ -169,7 +169,7 @@ class Generator:
                 self._kinds.remove(kind)
                 continue
             self._planned[kind.name] = number + 1
-            side = "valid" if _is_measured(number) else "train"
+            side = "valid" if number % VALID_EVERY == 1 else "train"
             return Job(
                 kind,
                 _job_seed(self._seed, kind, number),
@@ -182,18 +182,6 @@ class Generator:
     def _records(self, number: int) -> tuple[GameRecord, ...]:
         assert self._games is not None
         return tuple(self._games.record(int(game)) for game in self._chunks[number])
-
-
-def learned_games(games: Games, seed: int) -> Games:
-    """Return the games that no shard of the folder `valid` is made from, with the same seed."""
-    chunks = _chunks(games, seed)
-    learned = [chunk for number, chunk in enumerate(chunks) if not _is_measured(number)]
-    return games.take(np.sort(np.concatenate(learned)))
-
-
-def _is_measured(number: int) -> bool:
-    """Whether the shard of that number goes to the folder `valid`."""
-    return number % VALID_EVERY == 1
 
 
 def _chunks(games: Games, seed: int) -> list[NDArray[np.int64]]:

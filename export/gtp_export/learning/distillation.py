@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,19 +16,14 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards.distilled import write_card
-from gtp_export.labelling.generation import Generator, learned_games
+from gtp_export.labelling.generation import Generator
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
-from gtp_export.learning.mixed_source import MixedSource
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.outputs import NetOutputs
-from gtp_export.learning.record_losses import RecordTargets, played_loss
-from gtp_export.learning.record_task import RecordSource
 from gtp_export.learning.sample_source import SampleSource
-from gtp_export.learning.training import CHECKPOINT, Source, TrainPlan, train
-from gtp_export.records.games import Games
+from gtp_export.learning.training import CHECKPOINT, TrainPlan, train
 from gtp_export.records.reading import read_table
-from gtp_export.records.stream import PositionStream
 
 LABEL_SHARE = 0.3
 """Share of the span that goes into labelling positions before training begins, if no other is
@@ -43,37 +37,14 @@ class DistilTask:
     shape: TowerShape
     data: Path
     """Folder with `train` and `valid`, which may grow meanwhile."""
-    records: Games | None = None
-    """Games whose moves are learned without labels."""
-    record_share: float = 0.0
-    """Share of the batches that are drawn from `records`."""
 
-    def source(self, batch_points: int, seed: int) -> Source:
+    def source(self, batch_points: int, seed: int) -> SampleSource:
         """Begin to draw."""
-        if self.records is None or not self.record_share:
-            return SampleSource(self.data / "train", batch_points)
-        table = self.records.table
-        sizes = Counter(zip(table.width.tolist(), table.height.tolist(), strict=True))
-        elsewhere = {
-            size: self.record_share * games / len(self.records) for size, games in sizes.items()
-        }
-        return MixedSource(
-            SampleSource(self.data / "train", batch_points, elsewhere),
-            RecordSource(PositionStream(self.records, self.shape.encoder, batch_points, seed)),
-            self.record_share,
-        )
+        return SampleSource(self.data / "train", batch_points)
 
-    def losses(self, outputs: NetOutputs, targets: Targets | RecordTargets) -> dict[str, Tensor]:
-        """Return how far the net is from its teacher, or from the moves of a record.
-
-        A record's outcome is not learned: one game's end is a poorer guess of a position's value
-        than what the teacher says.
-        """
-        if isinstance(targets, Targets):
-            return losses(outputs, targets)
-        assert outputs.policy is not None  # a tower has every head
-        played, top1 = played_loss(outputs.policy, targets)
-        return {"played": played, "top1": top1}
+    def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
+        """Return how far the net is from its teacher."""
+        return losses(outputs, targets)
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
         """Return how far it is from it on positions it does not learn from."""
@@ -113,8 +84,7 @@ def distil(
         labelling: What is labelled, and how.
         plan: How to train; its `minutes` hold for labelling and training together, and its task
             is the next.
-        task: The architecture, and the folder for labelled positions. Its records are filled in:
-            the games of the packs that no position to measure on is taken from.
+        task: The architecture, and the folder for labelled positions.
         info: The description to put into the net, of `describe_student`.
         command: What asks for such a run, for the card.
 
@@ -129,11 +99,8 @@ def distil(
     label_minutes = labelling.minutes
     if label_minutes is None:
         label_minutes = LABEL_SHARE * plan.minutes
-    is_begun = (plan.out / CHECKPOINT).exists()
-    games = None
-    if labelling.packs and (task.record_share or not is_begun):
-        games = read_table(labelling.packs, say)
-    if not is_begun:
+    if not (plan.out / CHECKPOINT).exists():
+        games = read_table(labelling.packs, say) if labelling.packs else None
         generator = Generator(
             labelling.teacher,
             task.data,
@@ -144,9 +111,7 @@ def distil(
             labelling.playouts,
         )
         generator.run(60.0 * label_minutes, say)
-    if games is not None and task.record_share:
-        task = replace(task, records=learned_games(games, plan.seed))
-    plan = replace(plan, minutes=plan.minutes - label_minutes, task=task)
+    plan = replace(plan, minutes=plan.minutes - label_minutes)
     train(plan, NetExport(plan.out, info), say)
     write_facts(plan, task, command)
     write_card(plan.out / "student-final.md", plan.out, info)
@@ -173,12 +138,8 @@ def describe_student(
 def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
     shards = {side: sorted((task.data / side).glob("*.npz")) for side in ("train", "valid")}
-    records = task.records
     facts = {
         "command": command,
-        "record_share": task.record_share,
-        "record_games": 0 if records is None else len(records),
-        "record_moves": 0 if records is None else records.n_moves,
         "shape": asdict(task.shape),
         "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,

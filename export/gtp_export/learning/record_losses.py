@@ -53,7 +53,10 @@ def record_losses(
     """
     found: dict[str, Tensor] = {}
     if outputs.policy is not None:
-        found["policy"], found["top1"] = played_loss(outputs.policy, targets)
+        legal = targets.legal[:, : outputs.policy.shape[1]]
+        logits = outputs.policy.masked_fill(~legal, MASKED_LOGIT)
+        found["policy"] = functional.cross_entropy(logits, targets.action)
+        found["top1"] = (logits.argmax(1) == targets.action).float().mean()
     if outputs.value is not None:
         found["value"] = _value_loss(outputs.value, targets.outcome)
     if outputs.score is not None:
@@ -71,18 +74,6 @@ def record_losses(
         found["ownership"] = _mean(each, known)
         found["owned"] = _mean(right.float(), known)
     return found
-
-
-def played_loss(policy: Tensor, targets: RecordTargets) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy of the moves played, and how often they are the net's first.
-
-    Args:
-        policy: [B, A] or, with the pass, [B, A + 1] logits.
-        targets: What was legal, and what was played.
-    """
-    logits = policy.masked_fill(~targets.legal[:, : policy.shape[1]], MASKED_LOGIT)
-    hits = logits.argmax(1) == targets.action
-    return functional.cross_entropy(logits, targets.action), hits.float().mean()
 
 
 def _value_loss(value: Tensor, outcome: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
 """Batches for training, drawn from a folder of shards that may grow meanwhile."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +25,6 @@ COMMON_SIZES = {(9, 9): 0.22, (13, 13): 0.12, (19, 19): 0.56}
 """Share of the batches, and so of the time, by board size; the rest is for all other sizes.
 
 A batch of 19x19 holds a quarter of the positions of one of 9x9, and there is most to learn."""
-LEAST_LABELLED = 0.25
-"""Of a size's share, what is drawn from the shards however much comes from elsewhere."""
 
 
 def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
@@ -85,30 +82,14 @@ def read_folder(folder: Path, known: set[Path]) -> dict[tuple[int, int], list[Sa
 class SampleSource:
     """Draws batches from all shards of a folder, looking for new ones every minute."""
 
-    def __init__(
-        self,
-        folder: Path,
-        batch_points: int,
-        elsewhere: Mapping[tuple[int, int], float] | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, batch_points: int) -> None:
         """Read the folder.
-
-        Args:
-            folder: Where the shards are.
-            batch_points: Points of the boards of a batch, about.
-            elsewhere: Share of all batches by board size that the trainer draws from another
-                source; so much less of the size is drawn here.
 
         Raises:
             FileNotFoundError: It holds no shard.
         """
         self._folder = folder
         self._batch_points = batch_points
-        self._shares = dict(COMMON_SIZES)
-        for size, share in (elsewhere or {}).items():
-            if size in COMMON_SIZES:
-                whole = COMMON_SIZES[size]
-                self._shares[size] = max(whole - share, LEAST_LABELLED * whole)
         self._known: set[Path] = set()
         self._pools: dict[tuple[int, int], Samples] = {}
         self._scan()
@@ -142,7 +123,7 @@ class SampleSource:
     def _draw_size(self, generator: np.random.Generator) -> tuple[int, int]:
         sizes = list(self._pools)
         counts = np.array([len(self._pools[size].features) for size in sizes], np.float64)
-        common = np.array([self._shares.get(size, 0.0) for size in sizes])
+        common = np.array([COMMON_SIZES.get(size, 0.0) for size in sizes])
         others = np.where(common == 0.0, counts, 0.0)
         if others.any():
             others *= (1.0 - sum(COMMON_SIZES.values())) / others.sum()

@@ -101,13 +101,7 @@ class TrainPlan:
     frozen: tuple[str, ...] = ()
     """Beginnings of the names of arrays that stay as they are."""
     loss_weights: Mapping[str, float] = field(
-        default_factory=lambda: {
-            "policy": 1.0,
-            "played": 1.0,
-            "value": 2.5,
-            "score": 0.5,
-            "ownership": 1.0,
-        }
+        default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 0.5, "ownership": 1.0}
     )
 
 
@@ -209,9 +203,6 @@ class Trainer:
         if plan.start is not None:
             load_weights(self.net, plan.start, self._draw())
         self._frozen_norms = freeze(self.net, plan.frozen)
-        for parameter in self.net.parameters():
-            # A batch need not reach every head, and the processes add up the same arrays.
-            parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
         self.average.load_state_dict(self.net.state_dict())
         self.average.eval()
         groups = _parameter_groups(self.net, plan.weight_decay)
