@@ -9,7 +9,7 @@ import pytest
 from gtp_engine.commands import doctor_proof
 from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
 from gtp_engine.commands.table import run
-from gtp_engine.evaluators import composition, devices, onnx_net
+from gtp_engine.evaluators import devices, onnx_net, precision
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -19,7 +19,7 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of nets, a cache folder, and no GPU."""
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path / "nets"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for module in (devices, composition, onnx_net):
+    for module in (devices, precision, onnx_net):
         monkeypatch.setattr(module, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
     (tmp_path / "nets").mkdir()
     shutil.copy(TINY, tmp_path / "nets" / "small.onnx")
