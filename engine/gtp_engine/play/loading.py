@@ -197,7 +197,7 @@ class Loader:
         self._compiles = jit.JIT_ENABLED and not jit.cache_is_warm()
         if self._compiles:
             kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
-            self.progress = f"compiling the kernels ({kept}, about half a minute)"
+            self.progress = f"compiling the kernels ({kept}, about 20 seconds)"
             if jit.CACHE_FOLDER is not None and self.evaluator is None:
                 self._is_first_start = True
                 self._start_compilers()
