@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size, read_sprt
+from gtp_engine.commands.progress import counting_bar
 from gtp_engine.commands.statistics import Sprt
 
 if TYPE_CHECKING:
@@ -362,26 +363,11 @@ def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[Game], None
 
         yield print_line
         return
-    with _bar(n_games) as bar:
+    with counting_bar() as bar:
+        task = bar.add_task("playing", total=n_games)
 
         def advance(game: "Game") -> None:
             bar.console.print(report.game_line(game), highlight=False, markup=False)
-            bar.update(bar.task_ids[0], advance=1, description=report.standing())
+            bar.update(task, advance=1, description=report.standing())
 
         yield advance
-
-
-def _bar(n_games: int) -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as TimeLeft
-
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeLeft(),
-        console=Console(stderr=True),
-    )
-    bar.add_task("playing", total=n_games)
-    return bar

@@ -25,7 +25,7 @@ def shown_progress(
         clock: Seconds.
     """
     if sys.stderr.isatty():
-        with _bar() as bar:
+        with counting_bar() as bar:
             task = bar.add_task(what, total=total)
             yield lambda: bar.advance(task)
         return
@@ -45,7 +45,8 @@ def shown_progress(
     yield count
 
 
-def _bar() -> "Progress":
+def counting_bar() -> "Progress":
+    """Return a bar for stderr that counts what is done and tells the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as TimeLeft
