@@ -82,7 +82,7 @@ def open_best(files: NetFiles, device: str, say: Callable[[str], None]) -> OnnxN
     Raises:
         NetFileError: It cannot be used.
     """
-    if device == "cpu" or cuda_obstacle() is not None:
+    if not _may_use_gpu(device):
         return OnnxNet(choose(files, on_gpu=False).path, device, say)
     best = choose(files, on_gpu=True).path
     return OnnxNet(best, device, say, spare=lambda: choose(files, on_gpu=False).path)
@@ -105,13 +105,18 @@ def has_to_measure(wanted: str | None, device: str) -> bool:
     Raises:
         NetFileError: A file cannot be found.
     """
-    if device != "cpu" and cuda_obstacle() is None:
+    if _may_use_gpu(device):
         return False
     candidates = [part.files for part in find_parts(wanted) if not part.files.is_exact]
     return any(
         files.int8 is not None and _known_check(files.fp32, files.int8) is None
         for files in candidates
     )
+
+
+def _may_use_gpu(device: str) -> bool:
+    """Whether a net asked for on a device may run on a GPU."""
+    return device != "cpu" and cuda_obstacle() is None
 
 
 def int8_check(fp32: Path, int8: Path) -> Int8Check:
