@@ -5,13 +5,14 @@ its place would have cost nothing; and a pass was wrong that lost points to the 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
 from gtp_engine.play.pass_check import lead_over_pass
 from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.play.side_by_side import run_side_by_side
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 
@@ -67,20 +68,12 @@ def judge_ends(
     Raises:
         NetFileError: The net failed.
     """
-    with ThreadPoolExecutor(at_once) as pool:
-        judging = [
-            pool.submit(_judge, evaluator, terms, game, ply, point, visits)
-            for game in games
-            for ply, point in doubts(game)
-        ]
-        try:
-            for verdict in as_completed(judging):
-                verdict.result()
-                on_verdict()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [verdict.result() for verdict in judging]
+    jobs = [
+        partial(_judge, evaluator, terms, game, ply, point, visits)
+        for game in games
+        for ply, point in doubts(game)
+    ]
+    return run_side_by_side(jobs, at_once, lambda verdict: on_verdict())
 
 
 def doubts(game: SelfPlayGame) -> list[tuple[int, int]]:

@@ -4,8 +4,8 @@ Nobody resigns: a game is played out, and where the player would have given up i
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
@@ -18,6 +18,7 @@ from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
 from gtp_engine.play.move_choice import counts_dead_stones, decide
+from gtp_engine.play.side_by_side import run_side_by_side
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -106,15 +107,8 @@ def play_self_games(
     Raises:
         NetFileError: The net failed.
     """
-    with ThreadPoolExecutor(at_once) as pool:
-        playing = [pool.submit(_play, evaluator, terms, number) for number in range(games)]
-        try:
-            for game in as_completed(playing):
-                on_game(game.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [game.result() for game in playing]
+    jobs = [partial(_play, evaluator, terms, number) for number in range(games)]
+    return run_side_by_side(jobs, at_once, on_game)
 
 
 def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:
