@@ -122,11 +122,8 @@ def _add_to_empty(board: BoardRecord, point: int) -> None:
 
 
 @part_kernel
-def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
-    """Join two chains by relabelling the smaller one; return the head they now share."""
-    keep, lose = head_a, head_b
-    if board["size"][head_a] < board["size"][head_b]:
-        keep, lose = head_b, head_a
+def join_chains(board: BoardRecord, keep: int, lose: int) -> None:
+    """Make one chain of two, by relabelling the stones of the one to lose its head."""
     board["size"][keep] += board["size"][lose]
     board["pseudo"][keep] += board["pseudo"][lose]
     stone = lose
@@ -138,6 +135,15 @@ def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
     after = board["next"][keep]
     board["next"][keep] = board["next"][lose]
     board["next"][lose] = after
+
+
+@part_kernel
+def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
+    """Join two chains by relabelling the smaller one; return the head they now share."""
+    keep, lose = head_a, head_b
+    if board["size"][head_a] < board["size"][head_b]:
+        keep, lose = head_b, head_a
+    join_chains(board, keep, lose)
     return keep
 
 

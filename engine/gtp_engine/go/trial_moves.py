@@ -9,7 +9,7 @@ empty points.
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.board import BoardRecord, is_suicide, neighbors
+from gtp_engine.go.board import BoardRecord, is_suicide, join_chains, neighbors
 from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel
 
@@ -53,22 +53,8 @@ def _put_back(board: BoardRecord, head: int, captor: int) -> None:
 
 
 @part_kernel
-def _join(board: BoardRecord, keep: int, lose: int) -> None:
-    board["size"][keep] += board["size"][lose]
-    board["pseudo"][keep] += board["pseudo"][lose]
-    stone = lose
-    while True:
-        board["head"][stone] = keep
-        stone = int64(board["next"][stone])
-        if stone == lose:
-            break
-    after = board["next"][keep]
-    board["next"][keep] = board["next"][lose]
-    board["next"][lose] = after
-
-
-@part_kernel
 def _part(board: BoardRecord, keep: int, lose: int) -> None:
+    """Undo `join_chains`."""
     after = board["next"][keep]
     board["next"][keep] = board["next"][lose]
     board["next"][lose] = after
@@ -132,7 +118,7 @@ def try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -
                 work[row + _JOINED + 2 * n_joined] = keep
                 work[row + _JOINED + 2 * n_joined + 1] = lose
                 n_joined += 1
-                _join(board, keep, lose)
+                join_chains(board, keep, lose)
                 own = keep
     work[row + _N_JOINED] = n_joined
 
