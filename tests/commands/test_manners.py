@@ -9,7 +9,7 @@ from tests.play.test_self_play import game as played
 
 from gtp_engine.commands.manners import _judged, _passing
 from gtp_engine.commands.table import run
-from gtp_engine.play.needless import Verdict
+from gtp_engine.play.hindsight import Verdict
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
@@ -49,7 +49,9 @@ def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     out, err = capsys.readouterr()
     assert "3/3 games, 0 s left" in err
     assert "3 games on 4x4, tromp-taylor, 4 playouts a move" in out
-    assert "lost only because dead stones stayed on the board:" in out and "below -0.80:" in out
+    assert (
+        "lost because stones that seem dead stayed on the board:" in out and "below -0.80:" in out
+    )
     games = [json.loads(line) for line in kept.read_text().splitlines()]
     assert [game["number"] for game in games] == [0, 1, 2]
     assert all(len(game["values"]) == len(game["moves"]) for game in games)
@@ -75,9 +77,10 @@ def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:
     ]
     suspected = _passing([*three, broken_off])[2]
     assert "own point once all was decided: 0 games" in suspected and "3 such moves" in suspected
-    moves, passes = _judged([*three, broken_off], found)
+    moves, passes, games = _judged([*three, broken_off], found, [2])
     assert "own points: 3, 2 of them needless; none needless: 2 games, 66.7%" in moves
     assert passes.endswith("wanted: 3, 2 of them lost points, 4.2 in all")
+    assert "where it passed last: 1, 33.3%" in games
 
 
 def test_levels_play_their_neighbours(capsys: pytest.CaptureFixture[str]) -> None:

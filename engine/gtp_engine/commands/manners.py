@@ -18,7 +18,7 @@ from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import DEVICES, customary_komi
 
 if TYPE_CHECKING:
-    from gtp_engine.play.needless import Verdict
+    from gtp_engine.play.hindsight import Verdict
     from gtp_engine.play.self_play import SelfPlayGame
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Let the engine play itself to the end and say how it passes: dead stones that were\n"
         "forgotten, moves after everything was decided, moves onto own points; and how often\n"
         "a resignation would have been wrong. Nobody resigns in these games. A judge says which\n"
-        "moves onto own points were needless, because a pass would have cost nothing, and which\n"
-        "passes in place of a move that the search wanted lost points."
+        "moves onto own points were needless, because a pass would have cost nothing, which\n"
+        "passes in place of a move that the search wanted lost points, and which games a pass lost."
     )
     parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
     parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play and print the figures; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.play.needless import Verdict, doubts, judge_ends
+    from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
     from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
 
@@ -76,26 +76,32 @@ def run(args: argparse.Namespace) -> int:
     limits = Limits(playouts=args.playouts)
     terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
-    verdicts: list[Verdict] | None = None
+    verdicts: list[Verdict] = []
+    passed_away: list[int] = []
     try:
         judge = None if args.judge is None else open_net(args.judge, args.device, say=_say)
         net = open_net(args.net, args.device, say=_say)
         with shown_progress("games", args.games) as advance:
             games = play_self_games(net, terms, args.games, at_once, lambda game: advance())
         if judge is not None:
+            over = [game for game in games if game.is_over]
             in_doubt = sum(len(doubts(game)) for game in games)
-            with shown_progress("moves and passes judged", in_doubt) as advance:
+            with shown_progress("moves and passes judged", in_doubt + len(over)) as advance:
                 verdicts = judge_ends(judge, terms, games, args.judge_visits, at_once, advance)
+                passed_away = lost_by_passing(
+                    judge, terms, over, args.judge_visits, at_once, advance
+                )
     except NetFileError as error:
         raise UsageError(str(error)) from None
     print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
     lines = [*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))]
-    if judge is not None and verdicts is not None:
-        lines += [f"judged by {judge.name}, {args.judge_visits} visits:", *_judged(games, verdicts)]
+    if judge is not None:
+        lines.append(f"judged by {judge.name}, {args.judge_visits} visits:")
+        lines += _judged(games, verdicts, passed_away)
     for line in lines:
         print(line)
     if args.keep is not None:
-        gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts or ()}
+        gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
         args.keep.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
     return 0
 
@@ -112,7 +118,7 @@ def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
     extra = [game.extra_moves for game in over] or [0]
     return [
         f"ended by two passes: {len(over)}",
-        f"lost only because dead stones stayed on the board: {forgot}",
+        f"lost because stones that seem dead stayed on the board: {forgot}",
         f"no move onto an own point once all was decided: {clean} games, "
         f"{_share(clean, len(over))}; {sum(len(game.own_moves) for game in over)} such moves, "
         "some of them may have been necessary",
@@ -121,8 +127,10 @@ def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
     ]
 
 
-def _judged(games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]") -> list[str]:
-    """Return what a judge says about moves onto own points and passes in place of moves."""
+def _judged(
+    games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]", passed_away: Sequence[int]
+) -> list[str]:
+    """Return what a judge says about moves onto own points, passes, and games lost by them."""
     over = {game.number for game in games if game.is_over}
     made = [one for one in verdicts if one.was_made and one.game in over]
     needless = [one for one in made if one.is_needless]
@@ -134,6 +142,8 @@ def _judged(games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]") -> l
         f"none needless: {clean} games, {_share(clean, len(over))}",
         f"  passes in place of a move that the search wanted: {len(passes)}, "
         f"{len(wrong)} of them lost points, {sum(wrong):.1f} in all",
+        f"  games that were won for the loser where it passed last: {len(passed_away)}, "
+        + _share(len(passed_away), len(over)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Whether the judge tells necessary moves in own land from needless ones, on eyes in a row."""
+"""Whether the judge tells needless moves in own land, and passes that lose, from other ones."""
 
 from dataclasses import replace
 
@@ -11,7 +11,13 @@ from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.needless import MARGIN, Verdict, doubts, judge_ends
+from gtp_engine.play.hindsight import (
+    MARGIN,
+    Verdict,
+    doubts,
+    judge_ends,
+    lost_by_passing,
+)
 from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
 from gtp_engine.search.limits import Limits
 
@@ -86,6 +92,45 @@ def test_a_third_eye_costs_a_point(net: Evaluator) -> None:
     assert made.is_needless and not made.is_wrong_pass
     passed = verdict_on(net, FOUR_IN_A_ROW, PASS)
     assert not passed.is_needless and not passed.is_wrong_pass
+
+
+# White's stone on the left cannot live. Taken, Black has 45 points against 36 and a komi of 7; as
+# it stands, 42 against 37.
+A_STONE_TO_TAKE = """
+    . X X X X O . . .
+    X X X X X O . . .
+    X X X X X O . . .
+    X X X X X O . . .
+    . O . X X O . . .
+    X X X X X O . . .
+    X X X X X O . O .
+    X X X X X O . . .
+    X X X X X O . . .
+"""
+# Lost whatever Black does.
+TOO_LITTLE_LAND = """
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+    . . X O . . . . .
+"""
+
+
+def test_a_pass_is_told_that_lost_the_game(net: Evaluator) -> None:
+    terms = SelfPlayTerms(9, 9, replace(Rules.parse("tromp-taylor"), komi=7.0), Limits(playouts=1))
+    forgot = ending_of(A_STONE_TO_TAKE, PASS)
+    lost = replace(ending_of(TOO_LITTLE_LAND, PASS), number=1)
+    won = replace(forgot, number=2, white_margin=-5.0)
+    even = replace(forgot, number=3, white_margin=0.0)
+    heard: list[int] = []
+    games = [forgot, lost, won, even]
+    assert lost_by_passing(net, terms, games, 64, 2, lambda: heard.append(1)) == [0]
+    assert len(heard) == len(games)
 
 
 def test_half_a_point_is_the_margin() -> None:

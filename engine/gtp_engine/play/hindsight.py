@@ -1,7 +1,8 @@
-"""Which moves at the end of games were needless, and which passes wrong, by the search of a judge.
+"""What the search of a judge says afterwards of the ends of games.
 
 A move into own land may connect, make an eye or take away a threat. It was needless if a pass in
 its place would have cost nothing; and a pass was wrong that lost points to the move in its place.
+Worst is a pass that lost the game, as one may where dead stones have to be captured.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.play.pass_check import lead_over_pass
 from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
@@ -76,6 +78,43 @@ def judge_ends(
     return run_side_by_side(jobs, at_once, lambda verdict: on_verdict())
 
 
+def lost_by_passing(
+    evaluator: Evaluator,
+    terms: SelfPlayTerms,
+    games: Sequence[SelfPlayGame],
+    visits: int,
+    at_once: int,
+    on_game: Callable[[], None] = lambda: None,
+) -> list[int]:
+    """Return the numbers of games whose loser would rather have won where it passed last.
+
+    Args:
+        evaluator: The judge's.
+        terms: What the games were played under.
+        games: The games, ended by two passes.
+        visits: Of the judge's search of that position.
+        at_once: Games under way at a time.
+        on_game: Called after each, from the calling thread.
+
+    Raises:
+        NetFileError: The net failed.
+    """
+    jobs = [partial(_could_win, evaluator, terms, game, visits) for game in games]
+    could_win = run_side_by_side(jobs, at_once, lambda found: on_game())
+    return [game.number for game, found in zip(games, could_win, strict=True) if found]
+
+
+def _could_win(evaluator: Evaluator, terms: SelfPlayTerms, game: SelfPlayGame, visits: int) -> bool:
+    """Whether the loser's chances were better than even before its last pass."""
+    if game.white_margin == 0.0:
+        return False
+    loser = BLACK if game.white_margin > 0.0 else WHITE
+    ply = max(ply for ply, move in enumerate(game.moves) if move == (loser, PASS))
+    search = Search(evaluator, seed=terms.seed)
+    search.set_position(_position_at(terms, game, ply))
+    return search.run(Limits(visits=visits)).winrate > 0.5
+
+
 def doubts(game: SelfPlayGame) -> list[tuple[int, int]]:
     """Return by ply the moves to judge: those made, and those that a pass was made in place of."""
     made = [(ply, game.moves[ply].point) for ply in game.own_moves]
@@ -90,8 +129,13 @@ def _judge(
     point: int,
     visits: int,
 ) -> Verdict:
-    position = Position(terms.width, terms.height, terms.rules)
-    position.play_all(game.moves[:ply], strict=False)
+    position = _position_at(terms, game, ply)
     search = Search(evaluator, seed=terms.seed)
     gain = lead_over_pass(search, position, point, Limits(visits=visits))
     return Verdict(game.number, ply, point, game.moves[ply].point == point, gain)
+
+
+def _position_at(terms: SelfPlayTerms, game: SelfPlayGame, ply: int) -> Position:
+    position = Position(terms.width, terms.height, terms.rules)
+    position.play_all(game.moves[:ply], strict=False)
+    return position
