@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -9,10 +10,12 @@ import pytest
 from onnx import numpy_helper
 from tests.evaluators.small_nets import write_chooser, write_owner
 
+from gtp_engine.commands.net_match import _params
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
+from gtp_engine.search.params import SearchParams
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -203,6 +206,37 @@ def test_a_match_of_many_leaves_against_one_ends_when_the_test_is_sure(
     assert re.search(r"^SPRT of -1500 against \+1500 Elo accepts [-+]1500: ", text, re.M)
     games = re.search(r"^(\d+) games", text, re.M)
     assert games is not None and int(games[1]) < 10
+
+
+def test_a_match_of_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--games", "2", "--visits", "2", "--size", "3", "--device", "cpu", "--at-once", "2"]
+    chosen = ["--set-a", "cpuct=2.5", "--set-a", "use_cache=false", "--set-b", "lcb_stdevs=0"]
+    assert run(["net", "match", str(TINY), str(TINY), *options, *chosen, "--json"]) == 0
+    a, b = json.loads(capsys.readouterr().out)["nets"]
+    assert a.endswith("tiny.onnx cpuct=2.5 use_cache=false") and b.endswith(
+        "tiny.onnx lcb_stdevs=0"
+    )
+    params = _params([("cpuct", "2.5"), ("use_cache", "false")])
+    assert params == replace(SearchParams(), cpuct=2.5, use_cache=False)
+
+
+@pytest.mark.parametrize(
+    "setting, complaint",
+    [
+        ("cpuct", "argument --set-b: 'cpuct' is no setting like cpuct=1.2"),
+        ("cpuct=", "argument --set-b: 'cpuct=' is no setting like cpuct=1.2"),
+        ("cpuct=11", "cpuct lies between 0 and 10"),
+        ("cpuct=x", "cpuct is a number, not 'x'"),
+        ("speed=1", "unknown parameter 'speed'"),
+    ],
+)
+def test_a_match_of_parameters_that_make_no_sense(
+    setting: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(["net", "match", str(TINY), str(TINY), "--set-b", setting])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f": {complaint}")
 
 
 def test_a_match_whose_test_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:

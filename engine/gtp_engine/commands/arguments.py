@@ -63,6 +63,18 @@ def parse_size(text: str) -> tuple[int, int]:
     return width, height
 
 
+def parse_setting(text: str) -> tuple[str, str]:
+    """Return the name and the value of "name=value".
+
+    Raises:
+        BadValueError: A part of it is missing.
+    """
+    name, _, value = (word.strip() for word in text.partition("="))
+    if not name or not value:
+        raise BadValueError(f"{text[:40]!r} is no setting like cpuct=1.2")
+    return name, value
+
+
 def parse_count(text: str) -> int:
     """Return a whole number of 1 or more.
 

@@ -7,7 +7,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.commands.arguments import parse_count, parse_size
+from gtp_engine.commands.arguments import parse_count, parse_setting, parse_size
 
 _DEVICES = ("auto", "cuda", "tensorrt", "cpu")
 
@@ -77,6 +77,15 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     add("--komi", type=float, help="7 on boards up to 9x9, else 7.5")
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
     add("--leaves", type=parse_count, nargs=2, metavar="N", default=(1, 1), help=leaves)
+    for letter, place in (("a", "first"), ("b", "second")):
+        add(
+            f"--set-{letter}",
+            type=parse_setting,
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help=f"a search parameter of the {place} net, as kata-set-param names it; repeatable",
+        )
     sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
     add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
     add("--device", choices=_DEVICES, default="auto")

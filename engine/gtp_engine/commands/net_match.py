@@ -5,13 +5,14 @@ import json
 import os
 from collections.abc import Sequence
 
-from gtp_engine.commands.arguments import read_sprt
+from gtp_engine.commands.arguments import UsageError, read_sprt
 from gtp_engine.commands.net import say
 from gtp_engine.commands.statistics import Sprt, elo, wilson
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games
 from gtp_engine.search.limits import Limits
+from gtp_engine.search.params import SearchParams
 
 REPORT_EVERY = 20
 GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
@@ -26,9 +27,11 @@ def run(args: argparse.Namespace) -> int:
     """Play the match and print its result."""
     sprt = read_sprt(args.sprt)
     nets = [open_net(wanted, args.device, say=say) for wanted in args.nets]
+    limits = Limits(visits=args.visits)
+    settings = (args.set_a, args.set_b)
     contestants = [
-        Contestant(str(net.net.path), net, Limits(visits=args.visits), leaves=leaves)
-        for net, leaves in zip(nets, args.leaves, strict=True)
+        Contestant(_name(net, chosen), net, limits, _params(chosen), leaves=leaves)
+        for net, chosen, leaves in zip(nets, settings, args.leaves, strict=True)
     ]
     width, height = args.size
     komi = default_komi(width, height) if args.komi is None else args.komi
@@ -59,6 +62,25 @@ def run(args: argparse.Namespace) -> int:
         queue = net.queue
         print(f"{letter}: {queue.evaluations} evaluations, {queue.mean_batch:.2f} a run")
     return 0
+
+
+def _name(net: NetEvaluator, chosen: Sequence[tuple[str, str]]) -> str:
+    return " ".join([str(net.net.path), *(f"{name}={text}" for name, text in chosen)])
+
+
+def _params(chosen: Sequence[tuple[str, str]]) -> SearchParams:
+    """Return the parameters with some of them set.
+
+    Raises:
+        UsageError: There is no such parameter, or a value is out of its range.
+    """
+    params = SearchParams()
+    for name, text in chosen:
+        try:
+            params = params.with_option(name, text)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    return params
 
 
 def _verdict(sprt: Sprt, games: Sequence[PlayedGame]) -> str:

@@ -27,7 +27,7 @@ class SearchParams:
     dynamic_score_utility: float = 0.3
     """Weight of the expected score around the root's present score [0, 1]."""
     score_scale: float = 1.0
-    """Points, in units of the square root of the board's area, that earn half the weight."""
+    """Points, in units of twice the square root of the board's area, that earn half the weight."""
     root_policy_temperature: float = 1.0
     """The root's priors are raised to 1 / this and renormalised [0.01, 10]."""
     root_noise_weight: float = 0.0
@@ -62,7 +62,10 @@ class SearchParams:
                 raise ValueError(f"{name} is true or false, not {text[:20]!r}")
             value = text.lower() == "true"
             return replace(self, **{name: value})
-        value = float(text)
+        try:
+            value = float(text)
+        except ValueError:
+            raise ValueError(f"{name} is a number, not {text[:20]!r}") from None
         if not low <= value <= high:
             raise ValueError(f"{name} lies between {low:g} and {high:g}")
         return replace(self, **{name: value})
