@@ -70,7 +70,7 @@ def verdict_on(net: Evaluator, diagram: str, black: int) -> Verdict:
     terms = SelfPlayTerms(9, 9, JAPANESE, Limits(playouts=1))
     heard: list[int] = []
     games = [ending_of(diagram, black)]
-    (verdict,) = judge_ends(net, terms, games, 32, 1, lambda: heard.append(1))
+    (verdict,) = judge_ends(net, terms, games, 64, 1, lambda: heard.append(1))
     assert heard == [1]
     assert (verdict.game, verdict.ply, verdict.point) == (0, len(games[0].moves) - 1, MIDDLE)
     return verdict
