@@ -13,6 +13,7 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.frontends.analysis.analyst import Analyst
 from gtp_engine.frontends.analysis.lines import read_lines
+from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings
@@ -191,6 +192,8 @@ def test_actions_echo_what_they_were_asked() -> None:
         ({"id": "x", "action": "terminate"}, "terminateId", "x"),
         ({"id": "x", "action": "terminate_all", "turnNumbers": "1"}, "turnNumbers", "x"),
         (query(id="x", rules="martian"), "rules", "x"),
+        (query(id="x", komi=10**400), "komi", "x"),
+        (b'{"id":"x","action":"query_version","huge":1e999}', None, None),
         (query(id=5), "id", None),
         (b"{", None, None),
         (None, None, None),
@@ -201,6 +204,20 @@ def test_mistakes_get_one_sentence(sent: object, field: str | None, identity: st
     [given] = client.ask(sent)  # type: ignore[arg-type]
     assert given["error"] and "\n" not in given["error"]
     assert given.get("field") == field and given.get("id") == identity
+    assert client.ask(query(id="next"))[0]["id"] == "next"
+
+
+def test_a_failure_of_ours_is_answered_and_the_next_line_read() -> None:
+    client = AnalysisClient()
+    plain = client.analyst.add
+
+    def fail(asked: Query) -> None:
+        client.analyst.add = plain  # type: ignore[method-assign]
+        raise KeyError("a bug")
+
+    client.analyst.add = fail  # type: ignore[method-assign]
+    assert client.ask(query(id="x")) == [{"error": "internal error: KeyError: 'a bug'", "id": "x"}]
+    assert "Traceback" in client.said[0]
     assert client.ask(query(id="next"))[0]["id"] == "next"
 
 

@@ -279,17 +279,21 @@ class Analyst:
 
     def _explain(self, turn: OpenTurn, error: Exception) -> None:
         """Say why a turn has no answer, unless it was said of another turn of the query."""
-        expected = isinstance(error, QueryError | EngineUnavailableError | NetFileError)
-        message = " ".join(str(error).split())
-        if not expected:
-            self._say("".join(traceback.format_exception(error)))
-            message = f"internal error: {type(error).__name__}: {message}"
+        message = self.describe_failure(error)
         with self._changed:
             is_new = message not in turn.query.errors
             turn.query.errors.add(message)
         if is_new:
             field = error.field if isinstance(error, QueryError) else None
             self._send(error_object(message, field, turn.query.query.id))
+
+    def describe_failure(self, error: Exception) -> str:
+        """Return one line about a failure; if it should not happen, people are told the details."""
+        message = " ".join(str(error).split())
+        if isinstance(error, QueryError | EngineUnavailableError | NetFileError):
+            return message
+        self._say("".join(traceback.format_exception(error)))
+        return f"internal error: {type(error).__name__}: {message}"
 
     def _say_doubts(self, query: Query) -> None:
         """Tell people once of each thing about this game that the net was not made for."""

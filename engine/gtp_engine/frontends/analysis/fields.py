@@ -3,7 +3,6 @@
 Only the standard library is imported here.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -71,7 +70,7 @@ class Fields:
         value = self._values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(name, f"must be a number from {low:g} to {high:g}")
-        if not (math.isfinite(value) and low <= value <= high):
+        if not low <= value <= high:
             raise self.error(name, f"must be a number from {low:g} to {high:g}")
         return float(value)
 

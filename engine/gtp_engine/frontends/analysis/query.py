@@ -4,6 +4,7 @@ Only the standard library is imported here, so that a line is judged before kern
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -96,7 +97,7 @@ def parse_line(line: str | bytes) -> dict[str, Any]:
         QueryError: It is none.
     """
     try:
-        found = json.loads(line, parse_constant=_refuse_constant)
+        found = json.loads(line, parse_constant=_refuse_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         reason = str(error).partition(":")[0] or "too deep"
         raise QueryError(f"the line is not valid JSON: {reason}") from None
@@ -107,8 +108,16 @@ def parse_line(line: str | bytes) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+def _finite(text: str) -> float:
+    """Return a number; JSON can spell larger ones than there are, and could not write them back."""
+    number = float(text)
+    if math.isinf(number):
+        _refuse_number(text)
+    return number
+
+
+def _refuse_number(text: str) -> None:
+    raise ValueError(f"{text[:20]} is no number")
 
 
 def parse_query(values: Mapping[str, Any], settings: AnalysisSettings) -> Query:

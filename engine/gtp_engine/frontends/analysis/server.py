@@ -53,8 +53,9 @@ class Server:
                 self._act(values)
             else:
                 self._ask(values)
-        except QueryError as error:
-            self.send(error_object(str(error), error.field, identity))
+        except Exception as error:
+            field = error.field if isinstance(error, QueryError) else None
+            self.send(error_object(self.analyst.describe_failure(error), field, identity))
 
     def _ask(self, values: dict[str, Any]) -> None:
         query = parse_query(values, self._settings)
