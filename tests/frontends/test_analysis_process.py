@@ -44,6 +44,12 @@ def test_the_end_of_input_waits_for_every_answer(tmp_path: Path) -> None:
     assert noted.count(" > {") == 12 and "> nonsense" in noted and noted.count(" < {") == 13
 
 
+def test_the_end_of_input_waits_for_what_is_said_of_the_net() -> None:
+    [given], done = converse(lines({"id": "m", "action": "query_models"}))
+    assert done.returncode == 0
+    assert given["models"][0]["internalName"] == "tiny"
+
+
 def test_leaving_without_waiting() -> None:
     endless = query(maxVisits=1 << 40)
     for option in ("--quit-without-waiting", "-quit-without-waiting"):

@@ -180,8 +180,8 @@ def test_actions_echo_what_they_were_asked() -> None:
     assert client.ask({"id": "c", "action": "clear_cache"}) == [
         {"id": "c", "action": "clear_cache"}
     ]
-    client.send({"id": "m", "action": "query_models"})
-    assert client.wait_for(3)[-1]["models"] == [{"name": "fake", "internalName": "fake"}]
+    [given] = client.ask({"id": "m", "action": "query_models"})
+    assert given["models"] == [{"name": "fake", "internalName": "fake"}]
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,7 @@ class Analyst:
         self._loader = Loader(settings, say, evaluator)
         self._changed = threading.Condition()
         self._open: dict[OpenTurn, None] = {}  # a set that keeps the order
+        self._n_later = 0
         self._pool: PositionPool | None = None
         self._failure: Exception | None = None
         self._is_started = False
@@ -187,10 +188,25 @@ class Analyst:
         if isinstance(self._loader.evaluator, NetEvaluator):
             self._loader.evaluator.clear_cache()
 
-    def wait(self) -> None:
-        """Wait until every turn is answered."""
+    def answer_later(self, task: Callable[[], None]) -> None:
+        """Run what answers the client once the net is there, in a thread of its own."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._open)
+            self._n_later += 1
+
+        def run() -> None:
+            try:
+                task()
+            finally:
+                with self._changed:
+                    self._n_later -= 1
+                    self._changed.notify_all()
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def wait(self) -> None:
+        """Wait until every turn is answered, and what is to be answered later."""
+        with self._changed:
+            self._changed.wait_for(lambda: not (self._open or self._n_later))
 
     def close(self) -> None:
         """Stop everything; turns are answered with what was found."""

@@ -3,7 +3,6 @@
 Whatever needs no net is answered at once. Only the standard library is imported here.
 """
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +111,7 @@ def _query_models(server: Server, fields: Fields, values: dict[str, Any]) -> Non
         else:
             server.send({**values, "models": models})
 
-    threading.Thread(target=reply, daemon=True).start()
+    server.analyst.answer_later(reply)
 
 
 def describe_model(evaluator: "Evaluator") -> dict[str, Any]:
