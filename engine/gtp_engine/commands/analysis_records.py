@@ -42,7 +42,8 @@ def analyse_records(
         at_once: Positions under way at a time; None: as many as suit the device.
 
     Returns:
-        The exit status: 0, 1 if a record could not be used, 130 if interrupted.
+        The exit status: 0, 1 if a record could not be used or the file not be written to its
+        end, 130 if interrupted.
 
     Raises:
         UsageError: The file cannot be written, or there is no usable net.
@@ -75,6 +76,9 @@ def analyse_records(
             except KeyboardInterrupt:
                 say(f"interrupted; the same command goes on where {out} ends")
                 return INTERRUPTED_STATUS
+            except OSError as error:
+                say(f"{out}: {error.strerror}; the same command goes on where it ends")
+                return 1
         say(f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s")
     else:
         say(f"nothing to do: {out} has all {survey.positions} positions")

@@ -144,34 +144,50 @@ class RecordAnalysis:
         self._complain = complain
         self._room = threading.Semaphore(2 * pool.at_once)
         self._is_broken_off = False
+        self._failure: OSError | None = None
+        """Why answers cannot be written any more."""
 
     def run(self, files: Sequence[Path]) -> None:
-        """Analyse all positions of these files; what is broken off leaves no half answers."""
+        """Analyse all positions of these files; what is broken off leaves no half answers.
+
+        Raises:
+            OSError: An answer cannot be written.
+        """
         try:
             for identity, record in _games(files, lambda sentence: None):
                 for turn in range(len(record.moves) + 1):
                     if (identity, turn) not in self._output.done:
                         self._room.acquire()
+                        self._check()
                         self._submit(identity, record, turn)
             self._pool.wait()
+            self._check()
         except BaseException:
             self._is_broken_off = True
             raise
         finally:
             self._pool.close()
 
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
     def _submit(self, identity: str, record: GameRecord, turn: int) -> None:
         position = record.position(before_move=turn + 1)
 
         def end(found: Analysis | Exception | None) -> None:
-            self._room.release()
-            if self._is_broken_off or found is None:
-                return
-            if isinstance(found, Exception):
-                self._complain(f"{identity}, turn {turn}: {found}")
-            else:
-                self._output.write(self._answer(identity, turn, position, found))
-            self._on_position()
+            try:
+                if self._is_broken_off or self._failure is not None or found is None:
+                    return
+                if isinstance(found, Exception):
+                    self._complain(f"{identity}, turn {turn}: {found}")
+                else:
+                    self._output.write(self._answer(identity, turn, position, found))
+                self._on_position()
+            except OSError as error:  # a full disk, for instance
+                self._failure = error
+            finally:
+                self._room.release()
 
         self._pool.submit(
             PositionRequest(
