@@ -24,6 +24,19 @@ def test_lines_come_now_and_then_and_at_the_end(capsys: pytest.CaptureFixture[st
     assert not captured.out
 
 
+def test_what_was_done_before_says_nothing_about_the_time_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    times = iter([0.0, 20.0, 40.0])
+    with shown_progress("positions", 10, done=6, clock=lambda: next(times)) as advance:
+        advance()
+        advance()
+    assert capsys.readouterr().err.splitlines() == [
+        "7/10 positions, 60 s left",
+        "8/10 positions, 40 s left",
+    ]
+
+
 class Terminal(io.StringIO):
     """A stderr that says it is one."""
 
@@ -35,8 +48,11 @@ class Terminal(io.StringIO):
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
-    with shown_progress("games", 3) as advance:
+    terminal = sys.stderr
+    with shown_progress("games", 4, done=1) as advance:
         for _ in range(3):
             advance()
-    shown = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert "games" in shown and "3/3" in shown and "0:00:0" in shown
+        print("game 7 cannot be read", file=sys.stderr)
+    shown = terminal.getvalue()  # type: ignore[attr-defined]
+    assert "games" in shown and "4/4" in shown and "0:00:0" in shown
+    assert "game 7 cannot be read\n" in shown

@@ -1,20 +1,12 @@
 """`gtp-engine analysis --sgf`: game records into a file, with a progress bar on stderr."""
 
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
 from gtp_engine.commands.arguments import UsageError
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
 from gtp_engine.play.loading import EngineUnavailableError, Loader
@@ -48,46 +40,37 @@ def analyse_records(
     Raises:
         UsageError: The file cannot be written, or there is no usable net.
     """
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-
-    def say(line: str) -> None:
-        console.print(f"gtp-engine: {line}", markup=False)
-
     try:
         output = OutputFile(out)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
-    survey = survey_records(paths, output.done, say)
+    survey = survey_records(paths, output.done, _say)
     if survey.positions > survey.done:
-        pool = _open_pool(settings, at_once, say)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-        )
+        pool = _open_pool(settings, at_once)
         started = time.monotonic()
-        with Progress(*columns, console=console) as progress:
-            task = progress.add_task("positions", total=survey.positions, completed=survey.done)
-            work = RecordAnalysis(pool, output, analysis, lambda: progress.advance(task), say)
+        with shown_progress("positions", survey.positions, done=survey.done) as advance:
+            work = RecordAnalysis(pool, output, analysis, advance, _say)
             try:
                 work.run(survey.files)
             except KeyboardInterrupt:
-                say(f"interrupted; the same command goes on where {out} ends")
+                _say(f"interrupted; the same command goes on where {out} ends")
                 return INTERRUPTED_STATUS
             except OSError as error:
-                say(f"{out}: {error.strerror}; the same command goes on where it ends")
+                _say(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
-        say(f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s")
+        _say(f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s")
     else:
-        say(f"nothing to do: {out} has all {survey.positions} positions")
+        _say(f"nothing to do: {out} has all {survey.positions} positions")
     output.close()
     return 1 if survey.problems else 0
 
 
-def _open_pool(settings: Settings, at_once: int | None, say: Callable[[str], None]) -> PositionPool:
-    loader = Loader(settings, say)
+def _say(line: str) -> None:
+    print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
+
+
+def _open_pool(settings: Settings, at_once: int | None) -> PositionPool:
+    loader = Loader(settings, _say)
     try:
         loader.wait_ready()
     except EngineUnavailableError as error:

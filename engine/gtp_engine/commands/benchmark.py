@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.progress import shown_progress
 
 if TYPE_CHECKING:
     from gtp_engine.commands.benchmark_speeds import Job
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         UsageError: The net cannot be used, or a plot not be drawn.
     """
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
-    from gtp_engine.commands.benchmark_speeds import run_in_turns
+    from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns
     from gtp_engine.evaluators.contract import NetFileError
     from gtp_engine.search.signature import signature
 
@@ -79,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         net = None if args.no_net else _open(args)
         jobs = _jobs(net, args, sizes)
-        rows = run_in_turns(jobs, show_progress=sys.stderr.isatty())
+        with shown_progress("measurements", TURNS * len(jobs)) as advance:
+            rows = run_in_turns(jobs, advance)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     report = Report(signature(), "no net" if net is None else net.describe(), rows)

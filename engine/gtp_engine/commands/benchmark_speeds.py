@@ -71,26 +71,20 @@ class Job(Protocol):
         """Take one turn."""
 
 
-def run_in_turns(jobs: Sequence[Job], *, show_progress: bool = False) -> list[Row]:
+def run_in_turns(jobs: Sequence[Job], on_turn: Callable[[], None] = lambda: None) -> list[Row]:
     """Return the best turn of each job.
 
     Args:
         jobs: In the order of the result.
-        show_progress: Whether to draw a bar on stderr.
+        on_turn: Called after each turn of a job.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     best: list[Row | None] = [None] * len(jobs)
-    console = Console(stderr=True, quiet=not show_progress)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("measuring", total=TURNS * len(jobs))
-        for _ in range(TURNS):
-            for i, job in enumerate(jobs):
-                row, before = job.run(), best[i]
-                if before is None or row.per_cpu_second > before.per_cpu_second:
-                    best[i] = row
-                progress.advance(task)
+    for _ in range(TURNS):
+        for i, job in enumerate(jobs):
+            row, before = job.run(), best[i]
+            if before is None or row.per_cpu_second > before.per_cpu_second:
+                best[i] = row
+            on_turn()
     return [row for row in best if row is not None]
 
 

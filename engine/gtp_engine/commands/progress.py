@@ -1,6 +1,7 @@
 """How far a long command is and how much time is left: a bar on a terminal, lines elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,32 +16,37 @@ SECONDS_BETWEEN_LINES = 15.0
 
 @contextmanager
 def shown_progress(
-    what: str, total: int, clock: Callable[[], float] = time.monotonic
+    what: str, total: int, *, done: int = 0, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Callable[[], None]]:
     """Return a context with a function to call for each thing that is done; stderr shows it.
+
+    The function may be called from any thread. What is printed meanwhile stands above the bar.
 
     Args:
         what: What is counted, such as "games".
         total: How many there are.
+        done: How many of them were done before.
         clock: Seconds.
     """
     if sys.stderr.isatty():
         with counting_bar() as bar:
-            task = bar.add_task(what, total=total)
+            task = bar.add_task(what, total=total, completed=done)
             yield lambda: bar.advance(task)
         return
     began = told = clock()
-    done = 0
+    done_before = done
+    guard = threading.Lock()
 
     def count() -> None:
         nonlocal done, told
-        done += 1
-        now = clock()
-        if now - told < SECONDS_BETWEEN_LINES and done < total:
-            return
-        told = now
-        left = (now - began) / done * (total - done)
-        print(f"{done}/{total} {what}, {left:.0f} s left", file=sys.stderr, flush=True)
+        with guard:
+            done += 1
+            now = clock()
+            if now - told < SECONDS_BETWEEN_LINES and done < total:
+                return
+            told = now
+            left = (now - began) / (done - done_before) * (total - done)
+            print(f"{done}/{total} {what}, {left:.0f} s left", file=sys.stderr, flush=True)
 
     yield count
 
