@@ -25,8 +25,12 @@ def test_score_counts_boards_and_names_misses(
     (tmp_path / "right.json").write_text(json.dumps(document))
     document["correct_ownership"] = ["W" + marks[0][1:], *marks[1:]]
     (tmp_path / "wrong.json").write_text(json.dumps(document))
+    (tmp_path / "z.json").write_text("no board")
     assert run(["score", "--net", TINY, "--misses", str(tmp_path)]) == 0
-    out = capsys.readouterr().out.splitlines()
+    captured = capsys.readouterr()
+    assert "2/2 boards, 0 s left" in captured.err
+    assert captured.err.count("z.json: not a marked board") == 1
+    out = captured.out.splitlines()
     assert out[0] == "wrong: taken for dead: A5"
     assert "dead stones as marked on 1 of 2 boards, 50.0%" in out[1]
     assert "the owner of 97.50% of the 40 points" in out[1]

@@ -56,3 +56,16 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = terminal.getvalue()  # type: ignore[attr-defined]
     assert "games" in shown and "4/4" in shown and "0:00:0" in shown
     assert "game 7 cannot be read\n" in shown
+
+
+def test_results_that_go_to_a_file_stay_out_of_the_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with shown_progress("boards", 1) as advance:
+        print("board 1: taken for dead: C3")
+        advance()
+    assert capsys.readouterr().out == "board 1: taken for dead: C3\n"
+    assert "taken for dead" not in terminal.getvalue()

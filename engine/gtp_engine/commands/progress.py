@@ -63,4 +63,6 @@ def counting_bar() -> "Progress":
         MofNCompleteColumn(),
         TimeLeft(),
         console=Console(stderr=True),
+        # Results go above the bar on the same terminal, but stay in a file or pipe.
+        redirect_stdout=sys.stdout.isatty(),
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.play.settings import DEVICES
@@ -49,14 +50,18 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no {str(file)!r}")
     try:
         net = open_net(args.net, args.device, say=_say)
-        for file in args.files:
-            tally = _Tally()
-            for board in read_marked(file, _say, args.limit):
-                status = judge(net, board.position, read=not args.no_reading)
-                wrong = tally.add(board, status)
-                if wrong and args.misses:
-                    print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
-            print(f"{file}: {tally}", flush=True)
+        # All is read twice: thousands of games do not fit into memory together.
+        n_boards = sum(1 for file in args.files for _ in read_marked(file, _say, args.limit))
+        with shown_progress("boards", n_boards) as advance:
+            for file in args.files:
+                tally = _Tally()
+                for board in read_marked(file, _ignore, args.limit):
+                    status = judge(net, board.position, read=not args.no_reading)
+                    wrong = tally.add(board, status)
+                    if wrong and args.misses:
+                        print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
+                    advance()
+                print(f"{file}: {tally}", flush=True)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     return 0
@@ -64,6 +69,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _say(line: str) -> None:
     print(f"gtp-engine score: {line}", file=sys.stderr, flush=True)
+
+
+def _ignore(line: str) -> None:
+    """Say nothing: what cannot be read has been said already."""
 
 
 class _Tally:
