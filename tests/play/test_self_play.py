@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.go.diagrams import position_of
+from tests.go.test_line import TRIPLE_KO, TRIPLE_KO_CYCLE, make_moves
 from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import Ko, Rules
+from gtp_engine.play import self_play
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.play.self_play import (
     SelfPlayGame,
@@ -87,3 +90,13 @@ def test_games_are_played_to_the_end() -> None:
     for one in games:
         assert len(one.values) == len(one.moves) and one.values[:2] == (0.0, 0.0)
         assert one.is_over == (tuple(move.point for move in one.moves[-2:]) == (PASS, PASS))
+
+
+def test_a_long_cycle_ends_no_game_by_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = position_of(TRIPLE_KO, Rules(ko=Ko.SIMPLE), to_play=WHITE)
+    make_moves(position, 2 * f"{TRIPLE_KO_CYCLE} ")
+    assert position.is_over
+    monkeypatch.setattr(self_play, "draw_opening", lambda *_: position)
+    terms = SelfPlayTerms(4, 11, position.rules, Limits(playouts=1))
+    (one,) = play_self_games(FlatEvaluator(), terms, 1, at_once=1)
+    assert len(one.moves) == 12 and not one.is_over

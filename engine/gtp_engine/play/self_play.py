@@ -10,6 +10,7 @@ from functools import partial
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
+from gtp_engine.go.line import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import Owners, agreed_owners, white_score
@@ -54,7 +55,7 @@ class SelfPlayGame:
     """By ply, the mean win-loss value of the best move for whoever moved there, -1..1; 0 in the
     opening."""
     is_over: bool
-    """False where the game was broken off."""
+    """Whether it ended by two passes: False where it was broken off, or caught in a long cycle."""
     status: FinalStatus
     """The last board as judged by the net, dead stones removed."""
     white_margin: float
@@ -136,7 +137,7 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
         number,
         tuple(position.moves),
         tuple(values),
-        position.is_over,
+        bool(position.is_over and position.turn["status"] != NO_RESULT),
         status,
         margin,
         extra,
