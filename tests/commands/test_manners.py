@@ -103,3 +103,12 @@ def test_a_missing_net_gets_a_sentence(command: str, capsys: pytest.CaptureFixtu
         run([command, "--net", "no-such-net"])
     err = capsys.readouterr().err
     assert err.startswith(f"gtp-engine {command}: ") and err.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_played(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(["manners", "--net", "no-such-net", "--keep", str(tmp_path / "none" / "games.jsonl")])
+    err = capsys.readouterr().err
+    assert "games.jsonl: No such file or directory" in err and err.count("\n") == 1

@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         rules = Rules.parse(args.rules, komi)
     except InvalidRulesError as error:
         raise UsageError(f"--rules: {error}") from None
+    if args.keep is not None:
+        _check_file(args.keep)
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
@@ -104,6 +106,14 @@ def run(args: argparse.Namespace) -> int:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
         args.keep.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
     return 0
+
+
+def _check_file(path: Path) -> None:
+    """Complain before anything is played."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise UsageError(f"--keep: {path}: {error.strerror}") from None
 
 
 def _say(line: str) -> None:
