@@ -6,6 +6,7 @@ import pytest
 
 from gtp_engine.commands.arguments import Parser, UsageError, parse_count, parse_size
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
+from gtp_engine.commands.table import run
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
 from gtp_engine.play.settings import Settings, customary_komi
@@ -123,6 +124,26 @@ def test_sizes_and_counts() -> None:
     for text in ("0", "-1", "1.0", "", "9" * 20):
         with pytest.raises(ValueError, match="whole number"):
             parse_count(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["net", "match", "a", "b", "--komi", "nan"], "--komi: 'nan' is not a number"),
+        (["net", "bench", "--seconds", "-1"], "--seconds: '-1' is not a number of seconds"),
+        (["manners", "--komi", "1e9"], "--komi: '1e9' is not a number"),
+        (["match", "a", "b", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds"),
+        (["regress", "x.tst", "--timeout", "0"], "--timeout: '0' is not a number of seconds"),
+    ],
+)
+def test_numbers_beyond_all_measure_get_a_sentence(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(words)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert complaint in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Command lines that are wrong get one sentence on stderr and exit status 2."""
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -84,6 +85,40 @@ def parse_count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
         raise BadValueError(f"{text[:20]!r} is not a whole number of 1 or more")
     return int(text)
+
+
+def parse_number(text: str) -> float:
+    """Return a number, or nan, which is within no bounds."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def parse_seconds(text: str) -> float:
+    """Return a time above 0.
+
+    Raises:
+        BadValueError: It is something else, or longer than eleven days.
+    """
+    seconds = parse_number(text)
+    if not 0 < seconds <= 1e6:
+        raise BadValueError(f"{text[:20]!r} is not a number of seconds above 0")
+    return seconds
+
+
+def parse_komi(text: str) -> float:
+    """Return a komi.
+
+    Raises:
+        BadValueError: It is no number, or beyond all measure.
+    """
+    from gtp_engine.go.rules import MAX_KOMI
+
+    komi = parse_number(text)
+    if not abs(komi) <= MAX_KOMI:
+        raise BadValueError(f"{text[:20]!r} is not a number from {-MAX_KOMI:g} to {MAX_KOMI:g}")
+    return komi
 
 
 def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:

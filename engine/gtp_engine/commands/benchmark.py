@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.progress import shown_progress
+from gtp_engine.play.settings import DEVICES
 
 if TYPE_CHECKING:
     from gtp_engine.commands.benchmark_speeds import Job
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-net", action="store_true", help="measure only what needs no net, and the signature"
     )
-    parser.add_argument("--device", choices=("auto", "cuda", "tensorrt", "cpu"), default="auto")
+    parser.add_argument("--device", choices=DEVICES, default="auto")
     parser.add_argument(
         "--size",
         type=parse_size,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_komi, parse_size
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
     parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
     parser.add_argument("--rules", default="tromp-taylor", metavar="NAME")
-    parser.add_argument("--komi", type=float, metavar="POINTS", help="default: customary")
+    parser.add_argument("--komi", type=parse_komi, metavar="POINTS", help="default: customary")
     parser.add_argument("--games", type=parse_count, default=100, metavar="N")
     parser.add_argument("--playouts", type=parse_count, default=16, metavar="N", help="a move")
     parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")

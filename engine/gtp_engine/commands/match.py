@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size, read_sprt
+from gtp_engine.commands.arguments import (
+    UsageError,
+    parse_count,
+    parse_komi,
+    parse_seconds,
+    parse_size,
+    read_sprt,
+)
 from gtp_engine.commands.progress import counting_bar
 from gtp_engine.commands.statistics import Sprt
 
@@ -46,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument(
         "--size", type=parse_size, default=(19, 19), metavar="N|WxH", help="board (19)"
     )
-    games.add_argument("--komi", type=float, metavar="POINTS", help="7.5; 7 up to 9x9")
+    games.add_argument("--komi", type=parse_komi, metavar="POINTS", help="7.5; 7 up to 9x9")
     games.add_argument(
         "--rules",
         metavar="NAME",
@@ -76,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     running.add_argument(
         "--timeout",
-        type=float,
+        type=parse_seconds,
         default=DEFAULT_TIMEOUT,
         metavar="SECONDS",
         help=f"an engine that takes longer for an answer loses ({DEFAULT_TIMEOUT:g})",
@@ -137,15 +144,15 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
     from dataclasses import replace
 
     from gtp_engine.commands.referee import Terms
-    from gtp_engine.go.rules import Rules, parse_komi
+    from gtp_engine.go.rules import Rules
     from gtp_engine.play.settings import customary_komi
 
     width, height = args.size
     try:
         rules = Rules.parse(args.rules or "chinese")
-        komi = customary_komi(rules, width, height) if args.komi is None else parse_komi(args.komi)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    komi = customary_komi(rules, width, height) if args.komi is None else args.komi
     return Terms(
         width=width,
         height=height,

@@ -7,9 +7,14 @@ import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.commands.arguments import parse_count, parse_setting, parse_size
-
-_DEVICES = ("auto", "cuda", "tensorrt", "cpu")
+from gtp_engine.commands.arguments import (
+    parse_count,
+    parse_komi,
+    parse_seconds,
+    parse_setting,
+    parse_size,
+)
+from gtp_engine.play.settings import DEVICES
 
 _MODULES = {
     "list": "gtp_engine.commands.net_list",
@@ -43,7 +48,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("net", metavar="FILE|NAME")
     parser.add_argument("original", metavar="ORIGINAL", nargs="?", help="the net in fp32")
-    parser.add_argument("--device", choices=_DEVICES, default="auto")
+    parser.add_argument("--device", choices=DEVICES, default="auto")
     parser.add_argument(
         "--positions", type=parse_count, default=200, metavar="N", help="to compare on (200)"
     )
@@ -57,10 +62,10 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs="*", help="the default net if left out")
-    add("--device", choices=_DEVICES, default="auto", help="auto: the CPU and CUDA if there is one")
+    add("--device", choices=DEVICES, default="auto", help="auto: the CPU and CUDA if there is one")
     add("--size", type=parse_size, action="append", metavar="N[xM]", help="repeatable (9 and 19)")
     add("--batch", type=parse_count, action="append", metavar="B", help="repeatable")
-    add("--seconds", type=float, default=2.0, help="processor time of each measurement (2)")
+    add("--seconds", type=parse_seconds, default=2.0, help="processor time of each measurement (2)")
 
 
 def _add_match(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +79,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     add("--visits", type=parse_count, default=50, help="of each search (50)")
     add("--at-once", type=parse_count, metavar="N", help="games under way at a time")
     add("--size", type=parse_size, default=(9, 9), metavar="N[xM]", help="(9)")
-    add("--komi", type=float, help="7 on boards up to 9x9, else 7.5")
+    add("--komi", type=parse_komi, help="7 on boards up to 9x9, else 7.5")
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
     add("--leaves", type=parse_count, nargs=2, metavar="N", default=(1, 1), help=leaves)
     for letter, place in (("a", "first"), ("b", "second")):
@@ -88,7 +93,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
         )
     sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
     add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
-    add("--device", choices=_DEVICES, default="auto")
+    add("--device", choices=DEVICES, default="auto")
     add("--seed", type=int, default=1)
 
 

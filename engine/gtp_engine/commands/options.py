@@ -11,48 +11,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.arguments import (
+    UsageError,
+    parse_count,
+    parse_komi,
+    parse_number,
+    parse_seconds,
+    parse_size,
+)
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.go.rules import MAX_KOMI, Rules
+from gtp_engine.go.rules import Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
 
 
-def _number(text: str) -> float:
-    """Return a number, or nan, which is within no bounds."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
-
-
-def _seconds(text: str) -> float:
-    seconds = _number(text)
-    if not 0 < seconds <= 1e6:
-        raise ValueError(f"{text[:20]!r} is not a number of seconds above 0")
-    return seconds
-
-
 def _lag(text: str) -> float:
-    seconds = _number(text)
+    seconds = parse_number(text)
     if not 0 <= seconds <= 60:
         raise ValueError(f"{text[:20]!r} is not a number of seconds from 0 to 60")
     return seconds
 
 
 def _threshold(text: str) -> float:
-    threshold = _number(text)
+    threshold = parse_number(text)
     if not -1 <= threshold <= 1:
         raise ValueError(f"{text[:20]!r} is not a number from -1 to 1")
     return threshold
-
-
-def _komi(text: str) -> float:
-    komi = _number(text)
-    if not abs(komi) <= MAX_KOMI:
-        raise ValueError(f"{text[:20]!r} is not a number from {-MAX_KOMI:g} to {MAX_KOMI:g}")
-    return komi
 
 
 def _seed(text: str) -> int:
@@ -107,7 +92,7 @@ OPTIONS = (
         "time",
         "SECONDS",
         f"seconds a move (without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g})",
-        _seconds,
+        parse_seconds,
         _THINKING,
     ),
     Option(
@@ -122,7 +107,7 @@ OPTIONS = (
     Option("seed", "N", "with one thread: play the same game each time", _seed, _THINKING),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
-    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", _komi, _GAME),
+    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
     Option("keep-games", "DIR", "keep every game played there as SGF", Path, _GAME),
     Option(
         "resign-threshold",

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--size",
-        type=_parse_size,
+        type=parse_size,
         default=(9, 9),
         metavar="N[xM]",
         help="columns and rows, 2 to 25 (default: 9)",
@@ -58,13 +58,6 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS
     return 0
-
-
-def _parse_size(text: str) -> tuple[int, int]:
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _parse_depth(text: str) -> int:

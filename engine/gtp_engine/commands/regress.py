@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError
+from gtp_engine.commands.arguments import UsageError, parse_seconds
 from gtp_engine.commands.statistics import wilson
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=float,
+        type=parse_seconds,
         default=DEFAULT_TIMEOUT,
         metavar="SECONDS",
         help=f"for one answer ({DEFAULT_TIMEOUT:g})",
