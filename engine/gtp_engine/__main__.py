@@ -1,13 +1,20 @@
 """`gtp-engine`: the first word chooses a command; without one the engine speaks GTP."""
 
+import os
 import sys
 
+from gtp_engine.commands.arguments import INTERRUPTED_STATUS
 from gtp_engine.commands.table import run
 
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
-    return run(sys.argv[1:])
+    status = run(sys.argv[1:])
+    if status == INTERRUPTED_STATUS:
+        # Not by returning: the interpreter would wait for threads with games under way.
+        sys.stdout.flush()
+        os._exit(status)
+    return status
 
 
 if __name__ == "__main__":

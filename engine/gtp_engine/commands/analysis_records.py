@@ -5,16 +5,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gtp_engine.commands.arguments import UsageError
+from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.position_pool import PositionPool
 from gtp_engine.play.settings import Settings
-
-INTERRUPTED_STATUS = 130
-"""Exit status after Ctrl-C, as shells have it."""
 
 
 def analyse_records(

@@ -11,6 +11,9 @@ from gtp_engine.commands.statistics import Sprt
 USAGE_STATUS = 2
 """Exit status after a mistake in the arguments."""
 
+INTERRUPTED_STATUS = 130
+"""Exit status after Ctrl-C, as shells have it."""
+
 
 class UsageError(ValueError):
     """Arguments that make no sense; the message is one sentence for the user."""

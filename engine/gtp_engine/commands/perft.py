@@ -7,9 +7,6 @@ import sys
 from gtp_engine.commands.arguments import parse_size
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
-INTERRUPTED_STATUS = 130
-"""Exit status after Ctrl-C, as shells have it."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of the subcommand."""
@@ -55,8 +52,6 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         # Whoever read this has seen enough; Python must not try to flush stdout at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except KeyboardInterrupt:
-        return INTERRUPTED_STATUS
     return 0
 
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from gtp_engine import __version__
-from gtp_engine.commands.arguments import USAGE_STATUS, Parser, UsageError
+from gtp_engine.commands.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
 
 
 class CommandEntry(NamedTuple):
@@ -77,4 +77,7 @@ def _run(name: str, arguments: list[str]) -> int:
         status: int = module.run(parser.parse_args(arguments))
     except UsageError as error:
         parser.error(str(error))
+    except KeyboardInterrupt:
+        print(f"\n{parser.prog}: interrupted", file=sys.stderr)
+        return INTERRUPTED_STATUS
     return status

@@ -19,13 +19,17 @@ def run_side_by_side(
 
     Raises:
         Exception: The first that a job or `on_result` raised; jobs not begun are dropped.
+        KeyboardInterrupt: At once, while jobs go on.
     """
-    with ThreadPoolExecutor(at_once) as pool:
+    pool = ThreadPoolExecutor(at_once)
+    is_interrupted = False
+    try:
         running = [pool.submit(job) for job in jobs]
-        try:
-            for done in as_completed(running):
-                on_result(done.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for done in as_completed(running):
+            on_result(done.result())
+    except KeyboardInterrupt:
+        is_interrupted = True
+        raise
+    finally:
+        pool.shutdown(wait=not is_interrupted, cancel_futures=True)
     return [done.result() for done in running]

@@ -1,0 +1,73 @@
+"""Ctrl-C during a long command: one sentence, and nothing is waited for."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gtp_engine.commands import perft
+from gtp_engine.commands.table import run
+from gtp_engine.play.side_by_side import run_side_by_side
+
+PATIENCE = 60.0
+
+LONG_COMMAND = """
+import sys, threading, time
+from gtp_engine.__main__ import main
+from gtp_engine.commands import perft
+
+def run(args):
+    threading.Thread(target=time.sleep, args=(3600,)).start()
+    print("begun", flush=True)
+    time.sleep(3600)
+
+perft.run = run
+sys.argv = ["gtp-engine", "perft"]
+sys.exit(main())
+"""
+"""A process whose command takes an hour, and a thread of it too."""
+
+
+def test_any_command_ends_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(perft, "run", interrupt)
+    assert run(["perft"]) == 130
+    assert capsys.readouterr().err == "\ngtp-engine perft: interrupted\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_a_process_ends_at_once() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG_COMMAND],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert process.stderr.read() == "\ngtp-engine perft: interrupted\n"
+
+
+def test_games_under_way_are_not_waited_for() -> None:
+    goes_on = threading.Event()
+    ended: list[bool] = []
+
+    def last() -> None:
+        goes_on.wait(PATIENCE)
+        ended.append(True)
+
+    def interrupt(result: None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_side_by_side([lambda: None, last], 2, interrupt)
+    assert not ended
+    goes_on.set()
