@@ -4,12 +4,17 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gtp_engine.commands.match import Match, Table
+from gtp_engine.commands.referee import Game, Terms
+from gtp_engine.commands.statistics import Sprt
 from gtp_engine.commands.table import run
 from gtp_engine.frontends.gtp.client import (
     EngineBabbles,
@@ -19,6 +24,7 @@ from gtp_engine.frontends.gtp.client import (
     GtpClient,
     split_command,
 )
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 
 SCRIPT = [sys.executable, str(Path(__file__).parent / "scripted_engine.py")]
@@ -144,6 +150,39 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["sprt"]["verdict"] == "elo1"
     assert document["games_played"] < 50
     assert "elo1" in capsys.readouterr().out
+
+
+class OpenTable(Table):
+    """Knows when its engines have left."""
+
+    def __init__(self) -> None:
+        super().__init__([], 1.0)
+        self.is_clear = threading.Event()
+
+    def clear(self) -> None:
+        """Let them leave."""
+        super().clear()
+        self.is_clear.set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for threads")
+def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = threading.Event()
+
+    def play_one(match: Match, table: Table, number: int) -> Game:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        assert is_over.wait(60)
+        return Game(number, black=0, result="W+F", winner=1, reason="crash")
+
+    monkeypatch.setattr(Match, "_play_one", play_one)
+    table = OpenTable()
+    terms = Terms(5, 5, 7.0, Rules(), None, 75)
+    match = Match([table], ["A", "B"], terms, 5, 0, Sprt(0.0, 50.0))
+    heard: list[Game] = []
+    match.play(heard.append)
+    assert match.failure == "interrupted"
+    is_over.set()
+    assert table.is_clear.wait(60) and not heard
 
 
 @pytest.mark.parametrize(

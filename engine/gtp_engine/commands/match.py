@@ -306,9 +306,9 @@ class Match:
             threading.Thread(target=self._serve, args=(table, on_game), daemon=True)
             for table in self._tables
         ]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             for thread in threads:
                 thread.join()
         except KeyboardInterrupt:
@@ -320,7 +320,7 @@ class Match:
             while (number := self._next_number()) is not None:
                 game = self._play_one(table, number)
                 with self._lock:
-                    if not self._turnstile.is_closed or self._sprt is not None:
+                    if self.failure is None:
                         self._score(game)
                         on_game(game)
         except Exception as error:
