@@ -2,7 +2,8 @@
 
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
 for ever, `babble` answers no GTP, `refuse` answers the next play with an error. `score=TEXT` is
-what final_score says, `deaf` makes it ignore quit.
+what final_score says, or `crash` or `hang`; `cpu` lets it tell its processor time, `deaf` makes it
+ignore quit.
 """
 
 import sys
@@ -14,8 +15,8 @@ def main() -> None:
     scores = [word[6:] for word in words if word.startswith("score=")]
     is_deaf = "deaf" in words
     known = ["name", "version", "boardsize", "clear_board", "genmove", "list_commands"]
-    known += ["final_score"] * len(scores)
-    moves = [word for word in words if "=" not in word and word != "deaf"]
+    known += ["final_score"] * len(scores) + ["cputime"] * ("cpu" in words)
+    moves = [word for word in words if "=" not in word and word not in ("deaf", "cpu")]
     original = list(moves)
     for line in sys.stdin:
         command = line.split()[0]
@@ -33,6 +34,12 @@ def main() -> None:
             answer = "Script"
         elif command == "final_score":
             answer = scores[0]
+            if answer == "crash":
+                sys.exit(3)
+            if answer == "hang":
+                time.sleep(3600)
+        elif command == "cputime":
+            answer = "1.5"
         elif command == "genmove":
             answer = moves.pop(0) if moves else "pass"
             if answer == "crash":

@@ -114,6 +114,18 @@ def test_whoever_fails_loses(tmp_path: Path, words: list[str], reason: str) -> N
     assert sum(document["engines"][0]["failures"].values()) == 0
 
 
+@pytest.mark.parametrize("failure", ["crash", "hang"])
+def test_who_fails_in_the_count_loses_nothing_and_is_started_anew(
+    tmp_path: Path, failure: str
+) -> None:
+    healthy, failing = engine("C3", "score=B+17.0", "cpu"), engine(f"score={failure}", "cpu")
+    document = play(tmp_path, healthy, failing, "--timeout", "5")
+    games = document["games"]
+    assert [(game["reason"], game["result"]) for game in games] == [("score", "B+17")] * 2
+    assert all("Script (B): " in game["detail"] for game in games)
+    assert [game["cpu_seconds"] for game in games] == [[0.0, None]] * 2
+
+
 def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
     # Black takes the ko at D4, and White takes back at once.
     white = engine("D5", "E4", "D3", "C4", "C4")

@@ -343,8 +343,9 @@ class Match:
 
         game = Game(number, black=(number - 1) % 2)
         opening_seed = f"{self._seed}/{(number - 1) // 2}"
-        Referee(table.engines(), self._names, self._terms, game).conduct(opening_seed)
-        if game.reason in FAILURES:
+        engines = table.engines()
+        Referee(engines, self._names, self._terms, game).conduct(opening_seed)
+        if game.reason in FAILURES or any(engine.has_failed for engine in engines):
             table.clear()
         return game
 

@@ -1,5 +1,6 @@
 """One game between two GTP engines: every move is checked, every failure has an owner."""
 
+import contextlib
 import random
 import time
 from collections.abc import Sequence
@@ -126,10 +127,7 @@ class Referee:
             before = [self._cpu_seconds(engine) for engine in (0, 1)]
             self._play_opening(random.Random(opening_seed))
             self._play()
-            for engine, start in enumerate(before):
-                end = self._cpu_seconds(engine)
-                if start is not None and end is not None:
-                    game.cpu_seconds[engine] = round(end - start, 3)
+            self._note_cpu_seconds(before)
         except _Forfeit as forfeit:
             how = "T" if forfeit.reason == "flag" else "F"
             self._win(1 - forfeit.engine, how, forfeit.reason)
@@ -189,6 +187,16 @@ class Referee:
             return float(self._ask(engine, command))
         except ValueError:
             return None
+
+    def _note_cpu_seconds(self, before: Sequence[float | None]) -> None:
+        """Ask what the game has taken; it is over, and who fails now does not lose it."""
+        for engine, start in enumerate(before):
+            if start is None or self._engines[engine].has_failed:
+                continue
+            with contextlib.suppress(_Forfeit):
+                end = self._cpu_seconds(engine)
+                if end is not None:
+                    self._game.cpu_seconds[engine] = round(end - start, 3)
 
     # The moves ----------------------------------------------------------------------------------
 

@@ -70,6 +70,8 @@ class GtpClient:
             EngineDied: The program cannot be started.
         """
         self.timeout = timeout
+        self.has_failed = False
+        """Whether it can no longer be talked to: an answer is missing, or no GTP."""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -117,17 +119,24 @@ class GtpClient:
             EngineRefusal: The reply is an error.
             EngineFailure: There is no reply.
         """
+        try:
+            self._send(command)
+            lines = self._read_reply(command, self.timeout if timeout is None else timeout)
+        except EngineFailure:
+            self.has_failed = True
+            raise
+        text = "\n".join([lines[0][1:].lstrip("0123456789").strip(), *lines[1:]]).strip()
+        if lines[0].startswith("?"):
+            raise EngineRefusal(text)
+        return text
+
+    def _send(self, command: str) -> None:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(command.encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             raise self._death(command) from None
-        lines = self._read_reply(command, self.timeout if timeout is None else timeout)
-        text = "\n".join([lines[0][1:].lstrip("0123456789").strip(), *lines[1:]]).strip()
-        if lines[0].startswith("?"):
-            raise EngineRefusal(text)
-        return text
 
     def _read_reply(self, command: str, timeout: float) -> list[str]:
         deadline = time.monotonic() + timeout
