@@ -2,7 +2,9 @@
 
 import io
 import re
+import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +111,7 @@ class Sitting:
         evaluator: Evaluator | None = None,
         colors: tuple[int, ...] = (BLACK,),
         resume: Path | None = None,
+        note: Callable[[str, str], None] = lambda mark, text: None,
         **settings: object,
     ) -> None:
         wanted: dict[str, object] = {"size": (5, 5), "playouts": 20, "seed": 7, **settings}
@@ -120,7 +123,8 @@ class Sitting:
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         console = Console(file=output, width=80, force_terminal=False, highlight=False)
-        TerminalGame(self.engine, Screen(console=console), frozenset(colors), []).run(resume)
+        screen = Screen(console=console)
+        TerminalGame(self.engine, screen, frozenset(colors), [], note).run(resume)
         self.text = output.getvalue()
         self.position = self.engine.position
 
@@ -211,6 +215,31 @@ def test_games_are_resumed_loaded_and_begun_anew(
     assert "Not loaded: cannot read" in loaded.text and "Which file?" in loaded.text
     assert "No such board" in loaded.text and "'x' is no board size" in loaded.text
     assert loaded.position.width == 6 and loaded.position.ply == 2
+
+
+def test_games_of_one_second_have_files_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("time.strftime", lambda form: "a-second")
+    Sitting(monkeypatch, "c3", "new", "d4", "new", "b2", colors=(BLACK, WHITE))
+    moves = {load_sgf(file).moves[0].point for file in tmp_path.glob("*.sgf")}
+    assert moves == {at("C3"), at("D4"), at("B2")}
+
+
+def test_the_home_folder_keeps_its_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "game.sgf").write_text("another game")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def remove_folder(mark: str, text: str) -> None:
+        if text == "d4":
+            shutil.rmtree(folder)
+
+    Sitting(monkeypatch, "c3", f"save {folder}/game.sgf", "d4", note=remove_folder)
+    assert (tmp_path / "game.sgf").read_text() == "another game"
+    (file,) = tmp_path.glob("gtp-engine-*.sgf")
+    assert load_sgf(file).moves[2] == (BLACK, at("D4"))
 
 
 def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

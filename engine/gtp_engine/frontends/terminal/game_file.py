@@ -1,5 +1,6 @@
 """The file of the present game: where it is, and whether it holds the game as it stands."""
 
+import itertools
 import time
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class GameFile:
             result: How it ended, as SGF has it; empty while it goes on.
             name: The file; the game's own, or a new one, when empty.
         """
-        path = Path(name).expanduser() if name else self._path or _new_path()
+        path = Path(name).expanduser() if name else self._path or _new_path(Path())
         if path != self._path and path.exists():
             return f"{path} is there already; give another name."
         return self._write(position, result, path)
@@ -46,13 +47,15 @@ class GameFile:
         Returns:
             What to say about it; nothing where nothing was to be done.
         """
-        if (position.moves, result) == self._on_file:
+        if self._is_on_file(position, result):
             return []
-        path = self._path or _new_path()
-        said = self._write(position, result, path)
-        if self._path != path:
-            said = self._write(position, result, Path.home() / path.name)
+        said = self._write(position, result, self._path or _new_path(Path()))
+        if not self._is_on_file(position, result):
+            said = self._write(position, result, _new_path(Path.home()))
         return [said]
+
+    def _is_on_file(self, position: Position, result: str) -> bool:
+        return (position.moves, result) == self._on_file
 
     def _write(self, position: Position, result: str, path: Path) -> str:
         text = format_sgf(
@@ -71,6 +74,8 @@ class GameFile:
         return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
 
 
-def _new_path() -> Path:
-    """Return a name in the present folder that no file has."""
-    return Path(time.strftime("gtp-engine-%Y%m%d-%H%M%S.sgf"))
+def _new_path(folder: Path) -> Path:
+    """Return a name in a folder that no file has."""
+    stem = time.strftime("gtp-engine-%Y%m%d-%H%M%S")
+    names = (f"{stem}{f'-{number}' if number > 1 else ''}.sgf" for number in itertools.count(1))
+    return next(path for path in map(folder.joinpath, names) if not path.exists())
