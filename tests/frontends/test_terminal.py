@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from tests.go.diagrams import position_of
-from tests.search.scripted import FailingEvaluator, FlatEvaluator
+from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -181,6 +181,23 @@ def test_resigning_ends_the_game_until_it_is_taken_back(
     assert load_sgf(tmp_path / "a.sgf").result == "W+R"
     assert load_sgf(tmp_path / "b.sgf").result == "", "and goes on"
     assert load_sgf(tmp_path / "b.sgf").moves == sitting.position.moves
+
+
+def test_a_resignation_without_a_move_is_taken_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "resign", "undo", "c3")
+    assert "The game is over: W+R." in sitting.text and "Taken back." in sitting.text
+    assert sitting.position.moves[0] == (BLACK, at("C3"))
+
+
+def test_undo_goes_back_to_before_the_move_that_the_engine_resigned_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = [*["go"] * 6, "undo"]
+    sitting = Sitting(
+        monkeypatch, *lines, evaluator=Verdict(WHITE), colors=(WHITE,), resign_turns=1
+    )
+    assert sitting.text.count("Black resigns.") == 1, "it is White's turn again"
+    assert sitting.position.to_play == WHITE and sitting.position.ply == 5
 
 
 def test_two_passes_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -333,20 +333,26 @@ class TerminalGame:
         self._view = View()
 
     def _undo(self, rest: str) -> None:
-        position = self._position
-        moves = position.moves
+        """Take back a person's resignation, else the latest move and what the engine answered."""
+        if self._result.endswith("+R") and self._position.to_play in self._colors:
+            self._result = ""
+        elif not self._take_back_move():
+            self._message.append("There is no move of yours to take back.")
+            return
+        self._view = View()
+        self._message.append("Taken back.")
+
+    def _take_back_move(self) -> bool:
+        """Go back to before a person's latest move; False if there is none."""
+        moves = self._position.moves
         count = 1
         while count < len(moves) and moves[-count].color not in self._colors:
             count += 1
         if len(moves) < count or moves[-count].color not in self._colors:
-            self._message.append("There is no move of yours to take back.")
-            return
-        was_resigned = self._result.endswith("+R")
+            return False
+        self._engine.undo(count)
         self._result = ""
-        self._view = View()
-        if not was_resigned:  # which was no move
-            self._engine.undo(count)
-        self._message.append("Taken back.")
+        return True
 
     def _hint(self, rest: str) -> None:
         if not self._result:
