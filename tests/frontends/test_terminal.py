@@ -210,6 +210,20 @@ def test_two_passes_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert load_sgf(tmp_path / "end.sgf").score_black is not None
 
 
+def test_games_that_are_kept_tell_how_they_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def result_after(*lines: str) -> str:
+        folder = tmp_path / "-".join(lines)
+        Sitting(monkeypatch, *lines, evaluator=FlatEvaluator(favourite=PASS), keep_games=folder)
+        (file,) = folder.iterdir()
+        return load_sgf(file).result
+
+    assert re.fullmatch(r"0|[BW]\+[\d.]+", result_after("c3", "pass"))
+    assert result_after("c3", "resign") == "W+R"
+    assert result_after("c3", "resign", "undo") == ""
+
+
 def test_score_and_territory_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = Sitting(
         monkeypatch, "c3", "score", "territory", evaluator=FlatEvaluator(value=0.9), komi=0.5

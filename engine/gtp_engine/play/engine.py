@@ -544,11 +544,16 @@ class Engine:
             EngineUnavailableError: There is no usable net.
         """
         score = self.final_status().white_score
-        if self._keeper is not None and self.position.is_over:
+        if self.position.is_over:
             from gtp_engine.go.scoring import format_result
 
-            self._keeper.ended(self.position, format_result(score))
+            self.note_result(format_result(score))
         return score
+
+    def note_result(self, result: str) -> None:
+        """Take note of how the game ended, as SGF has it; empty where it goes on after all."""
+        if self._keeper is not None:
+            self._keeper.ended(self.position, result)
 
     # The rest -------------------------------------------------------------------------------------
 

@@ -300,7 +300,7 @@ class TerminalGame:
     def _finish(self) -> None:
         status = self._engine.final_status()
         self._view.status = status
-        self._result = format_result(status.white_score)
+        self._end(format_result(status.white_score))
         self._message += describe_score(status.white_score, len(status.dead))
 
     def _report_request(self) -> ReportRequest:
@@ -335,7 +335,7 @@ class TerminalGame:
     def _undo(self, rest: str) -> None:
         """Take back a person's resignation, else the latest move and what the engine answered."""
         if self._result.endswith("+R") and self._position.to_play in self._colors:
-            self._result = ""
+            self._end("")
         elif not self._take_back_move():
             self._message.append("There is no move of yours to take back.")
             return
@@ -382,8 +382,13 @@ class TerminalGame:
         if self._result:
             return
         color = self._position.to_play
-        self._result = f"{COLOR_NAMES[opponent(color)][0].upper()}+R"
+        self._end(f"{COLOR_NAMES[opponent(color)][0].upper()}+R")
         self._view = View()
+
+    def _end(self, result: str) -> None:
+        """Take note that the game is over, or with an empty result that it goes on."""
+        self._result = result
+        self._engine.note_result(result)
 
     def _new(self, rest: str) -> None:
         position = self._position
