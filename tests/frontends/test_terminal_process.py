@@ -198,6 +198,20 @@ def test_through_pipes(folder: Path) -> None:
     assert len(load_sgf(folder / "game.sgf").moves) == 2
 
 
+def test_letters_of_another_encoding_end_no_game(folder: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--size", "5", "--color", "both"],
+        input="\xe9t\xe9\nc3\n".encode("latin-1"),
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        timeout=TIMEOUT,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"is neither a move nor a command" in done.stdout
+    assert len(kept(folder)) == 1
+
+
 def test_a_reader_that_goes_away(folder: Path) -> None:
     with subprocess.Popen(
         [*COMMAND, "--size", "5", "--color", "both"],

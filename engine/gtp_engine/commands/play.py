@@ -1,6 +1,7 @@
 """`gtp-engine play`: play against the engine in a terminal."""
 
 import argparse
+import io
 import sys
 from pathlib import Path
 
@@ -48,9 +49,13 @@ def run(args: argparse.Namespace) -> int:
         UsageError: An option's value makes no sense.
     """
     settings = read_settings(args)
-    if sys.stdout is None:
-        sys.stderr.write("gtp-engine: stdout is closed, so there is nothing to play on\n")
+    if sys.stdin is None or sys.stdout is None:
+        name = "stdin" if sys.stdin is None else "stdout"
+        print(f"gtp-engine: {name} is closed, so there is nothing to play on", file=sys.stderr)
         return 1
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):  # a letter in another encoding ends no game
+            stream.reconfigure(errors="replace")
     from gtp_engine.frontends.gtp.journal import Journal
     from gtp_engine.frontends.terminal.game import TerminalGame
     from gtp_engine.frontends.terminal.screen import Screen
