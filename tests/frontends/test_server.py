@@ -262,3 +262,18 @@ def test_every_request_is_answered_in_order(lasting_client: Conversation, lines)
         assert reply[0] in "=?"
         assert reply[1:].startswith(f"{id_} ")
     assert lasting_client.reply() == "=999 2"
+
+
+def test_parameters_are_set_all_or_none() -> None:
+    with Conversation(FakeEngine()) as client:
+        client.send(
+            b'kata-set-params {"cpuct": 2, "humanSLProfile": "rank_5k"}\n'
+            b'kata-set-params {"cpuct": 2, "fpu_reduction": "much"}\n'
+            b"kata-get-param cpuct\nkata-get-params\n"
+        )
+        refused, wrong, cpuct, everything = client.everything().decode().split("\n\n")[:4]
+    assert refused.startswith("? the net in use does not play like people")
+    assert wrong.startswith("? syntax error") and cpuct == "= 1"
+    with Conversation(FakeEngine()) as client:
+        client.send(f"kata-set-params {everything[2:]}\n".encode())
+        assert client.everything() == b"= \n\n"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
 from gtp_engine.go.rules import Rules, parse_komi
@@ -414,8 +414,8 @@ class Engine:
             self._loader.search.params = params
             self._loader.search.clear()
 
-    def set_human_profile(self, profile: HumanProfile) -> None:
-        """Play like other people from now on.
+    def set_human_profile(self, profile: HumanProfile | None) -> None:
+        """Play like other people from now on; like those of DEFAULT_PROFILE with None.
 
         Raises:
             EngineUnavailableError: There is no usable net, or it takes no profile.
@@ -426,7 +426,7 @@ class Engine:
             raise EngineUnavailableError(NO_PROFILE)
         self._stop_pondering()
         self.settings = replace(self.settings, human_profile=profile)
-        net.human_profile = profile
+        net.human_profile = profile or HumanProfile.parse(DEFAULT_PROFILE)
         self.search.clear()
 
     def net(self) -> "Net | None":

@@ -52,7 +52,7 @@ def set_params(session: Session, arguments: Arguments) -> str:
     for done, (parameter, text) in enumerate(changes):
         try:
             parameter.change(session, text)
-        except GtpError:
+        except Exception:
             for (earlier, _), old in list(zip(changes, before, strict=True))[:done]:
                 earlier.change(session, old)
             raise

@@ -16,7 +16,8 @@ class Parameter:
 
     read: Callable[[Session], str]
     change: Callable[[Session, str], None]
-    """Raises GtpError if the text is no such value; nothing has changed then."""
+    """Raises GtpError if the text is no such value, or EngineUnavailableError if the net takes
+    none; nothing has changed then."""
 
 
 def find_parameter(name: str) -> Parameter:
@@ -77,8 +78,10 @@ def _read_profile(session: Session) -> str:
 
 
 def _set_profile(session: Session, text: str) -> None:
+    if text == _read_profile(session):
+        return  # nets that take no profile have one all the same, the empty one
     try:
-        profile = HumanProfile.parse(text)
+        profile = HumanProfile.parse(text) if text else None
     except ValueError as error:
         raise GtpError(f"syntax error: {error}") from None
     session.net_engine().set_human_profile(profile)
