@@ -338,28 +338,28 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
     try:
         made.genmove(BLACK)
         wait_until(lambda: made.search.tree.nodes[made.search.root]["visits"] > 50)
-        assert made._ponderer is not None and made._ponderer.is_alive()
+        assert made._ponderer.is_at_work
         reply = max(made.search.children(), key=lambda child: child.visits)
         made.play(WHITE, reply.move)
-        assert made._ponderer is None
+        assert not made._ponderer.is_at_work
         assert_sound(made.search.tree)
         analysis = made.genmove(BLACK).analysis
         assert analysis is not None and analysis.playouts == 30 < analysis.visits
         made.undo()
-        assert made._ponderer is None and made.position.ply == 2
+        assert not made._ponderer.is_at_work and made.position.ply == 2
     finally:
         made.close()
-    assert made._ponderer is None
+    assert not made._ponderer.is_at_work
 
 
 def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:
     fake.genmove(BLACK)
-    assert fake._ponderer is None
+    assert not fake._ponderer.is_at_work
     made = engine(FlatEvaluator(favourite=PASS), ponder=True)
     made.play_sequence([(BLACK, at("C3")), (WHITE, PASS)])
     made.genmove(BLACK, limits=Limits(playouts=1))
     if made.position.is_over:
-        assert made._ponderer is None
+        assert not made._ponderer.is_at_work
     made.close()
 
 
@@ -407,9 +407,9 @@ def test_resting_ends_pondering() -> None:
     try:
         made.rest()  # also when nothing is loaded
         made.genmove(BLACK)
-        assert made._ponderer is not None
+        assert made._ponderer.is_at_work
         made.rest()
-        assert made._ponderer is None
+        assert not made._ponderer.is_at_work
     finally:
         made.close()
 

@@ -6,13 +6,11 @@ by side. Whoever asks for something waits for just the part it needs.
 
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
@@ -23,6 +21,7 @@ from gtp_engine.play.game_keeper import GameKeeper
 from gtp_engine.play.levels import find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.move_limits import limits_of_move
+from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import Settings, customary_komi
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
@@ -68,7 +67,7 @@ class Engine:
         self._level = None if level is None else find_level(level)
         self._generator = random.Random(self.settings.seed)
         self._patience = Patience()
-        self._ponderer: threading.Thread | None = None
+        self._ponderer = Ponderer(say)
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
         folder = self.settings.keep_games
@@ -134,7 +133,7 @@ class Engine:
     @rules.setter
     def rules(self, rules: Rules) -> None:
         """Change the rules, keeping the game and a komi that was set."""
-        self._stop_pondering()
+        self._ponderer.stop()
         komi = self.position.komi if self._komi_is_set else self._customary(rules)
         self.position.set_rules(replace(rules, komi=komi))
 
@@ -145,7 +144,7 @@ class Engine:
 
     @komi.setter
     def komi(self, komi: float) -> None:
-        self._stop_pondering()
+        self._ponderer.stop()
         self.position.komi = parse_komi(komi)
         self._komi_is_set = True
 
@@ -167,7 +166,7 @@ class Engine:
         """
         from gtp_engine.go.position import Position
 
-        self._stop_pondering()
+        self._ponderer.stop()
         rules = self.rules
         if not self._komi_is_set:
             preset = Rules.parse(rules.preset) if rules.preset else rules
@@ -181,13 +180,13 @@ class Engine:
         Raises:
             SetupError: They cannot stand so; the game is unchanged.
         """
-        self._stop_pondering()
+        self._ponderer.stop()
         self.position.set_up(black, white, to_play)
         self._begin_game()
 
     def adopt(self, position: "Position") -> None:
         """Go on with a game that was played elsewhere."""
-        self._stop_pondering()
+        self._ponderer.stop()
         self._position = position
         self._begin_game()
 
@@ -203,7 +202,7 @@ class Engine:
         Raises:
             IllegalMoveError: The move is refused; the game is unchanged.
         """
-        self._stop_pondering()
+        self._ponderer.stop()
         self.position.play(color, point, strict=False)
         self._keep_changes()
 
@@ -213,7 +212,7 @@ class Engine:
         Raises:
             IllegalMoveError: A move is refused; the game is unchanged.
         """
-        self._stop_pondering()
+        self._ponderer.stop()
         self.position.play_all(moves, strict=False)
         self._keep_changes()
 
@@ -223,7 +222,7 @@ class Engine:
         Raises:
             IndexError: There are fewer; the game is unchanged.
         """
-        self._stop_pondering()
+        self._ponderer.stop()
         self.position.undo(count)
         self._keep_changes()
         self._patience = Patience()
@@ -313,7 +312,7 @@ class Engine:
         started = time.monotonic()
         search = self.search
         self._say_doubts()
-        self._stop_pondering()
+        self._ponderer.stop()
         position = self._position_to_play(color)
         limits = limits or self.move_limits(color, time.monotonic() - started)
         try:
@@ -336,8 +335,8 @@ class Engine:
                 self.position.play(color, decision.point, strict=False)
             if self._keeper is not None:
                 self._keeper.decided(self.position, decision)
-            if decision.point is not None:
-                self._start_pondering()
+            if decision.point is not None and self.settings.ponder and not self.position.is_over:
+                self._ponderer.start(search, self.position)
         return decision
 
     def analyze(
@@ -350,7 +349,7 @@ class Engine:
         """
         search = self.search
         self._say_doubts()
-        self._stop_pondering()
+        self._ponderer.stop()
         search.set_position(self._position_to_play(color), avoid=report.avoid)
         try:
             return search.run(limits or Limits(), report)
@@ -364,7 +363,7 @@ class Engine:
 
     def rest(self) -> None:
         """Stop thinking on the opponent's time, until the next move."""
-        self._stop_pondering()
+        self._ponderer.stop()
 
     def clear_cache(self) -> None:
         """Forget the tree and every evaluation, so that the next search starts afresh.
@@ -372,7 +371,7 @@ class Engine:
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        self._stop_pondering()
+        self._ponderer.stop()
         self.search.clear()
         self._judgement = None
         net = self._net_evaluator()
@@ -393,7 +392,7 @@ class Engine:
             EngineUnavailableError: There is no usable net.
         """
         self.wait_ready()
-        self._stop_pondering()
+        self._ponderer.stop()
         net = self._net_evaluator()
         if net is None:
             raise EngineUnavailableError("the evaluator in use is no net")
@@ -408,7 +407,7 @@ class Engine:
 
     @search_params.setter
     def search_params(self, params: SearchParams) -> None:
-        self._stop_pondering()
+        self._ponderer.stop()
         self._loader.params = params
         if self._loader.search is not None:
             self._loader.search.params = params
@@ -424,7 +423,7 @@ class Engine:
         net = self._net_evaluator()
         if net is None or not net.takes_profile:
             raise EngineUnavailableError(NO_PROFILE)
-        self._stop_pondering()
+        self._ponderer.stop()
         self.settings = replace(self.settings, human_profile=profile)
         net.human_profile = profile or HumanProfile.parse(DEFAULT_PROFILE)
         self.search.clear()
@@ -483,31 +482,6 @@ class Engine:
         position.to_play = color
         return position
 
-    # Pondering ------------------------------------------------------------------------------------
-
-    def _start_pondering(self) -> None:
-        if not self.settings.ponder or self.position.is_over:
-            return
-        search = self.search
-        search.set_position(self.position)
-        self._ponderer = threading.Thread(target=self._ponder, args=(search,), daemon=True)
-        self._ponderer.start()
-
-    def _ponder(self, search: "Search") -> None:
-        try:
-            search.run(Limits())
-        except NetFileError as error:
-            self._say(str(error))
-
-    def _stop_pondering(self) -> None:
-        if self._ponderer is None:
-            return
-        while self._ponderer.is_alive():
-            self.stop()
-            self._ponderer.join(0.05)
-        self._ponderer = None
-        self.search.forget_stop()
-
     # The count ------------------------------------------------------------------------------------
 
     def final_status(self) -> "FinalStatus":
@@ -522,7 +496,7 @@ class Engine:
 
         search = self.search
         self._say_doubts()
-        self._stop_pondering()
+        self._ponderer.stop()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:
             self._judgement = (asked, judge(search.evaluator, self.position, close_borders=True))
@@ -570,4 +544,4 @@ class Engine:
         """Stop thinking."""
         self._loader.close()
         self.stop()
-        self._stop_pondering()
+        self._ponderer.stop()

@@ -1,0 +1,57 @@
+"""Search on while the opponent thinks. Only the standard library is imported here."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.search.limits import Limits
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Position
+    from gtp_engine.search.search import Search
+
+_STOP_AGAIN_AFTER = 0.05
+"""Seconds: a stop that comes before the search has begun is lost."""
+
+
+class Ponderer:
+    """Runs a search in a thread of its own until it is stopped."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """Wait to be started.
+
+        Args:
+            say: Called with a line if the net fails.
+        """
+        self._say = say
+        self._under_way: tuple[Search, threading.Thread] | None = None
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a search is under way."""
+        return self._under_way is not None and self._under_way[1].is_alive()
+
+    def start(self, search: "Search", position: "Position") -> None:
+        """Begin to search a position; nobody else may use the search until `stop` returns."""
+        search.set_position(position)
+        thread = threading.Thread(target=self._think, args=(search,), daemon=True)
+        self._under_way = search, thread
+        thread.start()
+
+    def stop(self) -> None:
+        """End the search, if one is under way; what the tree has learned stays."""
+        if self._under_way is None:
+            return
+        search, thread = self._under_way
+        while thread.is_alive():
+            search.stop()
+            thread.join(_STOP_AGAIN_AFTER)
+        self._under_way = None
+        search.forget_stop()
+
+    def _think(self, search: "Search") -> None:
+        try:
+            search.run(Limits())
+        except NetFileError as error:
+            self._say(str(error))
