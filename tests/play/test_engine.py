@@ -402,6 +402,13 @@ def test_seconds_spent_before_the_search_are_missing_from_it() -> None:
     assert made.move_limits(BLACK, spent=30.0) is None
 
 
+def test_a_restricted_level_has_nothing_to_think_ahead_for() -> None:
+    made = engine(SlowEvaluator(0.001), ponder=True, level=1)
+    made.genmove(BLACK)
+    assert not made._ponderer.is_at_work
+    made.close()
+
+
 def test_resting_ends_pondering() -> None:
     made = engine(SlowEvaluator(0.001), ponder=True)
     try:

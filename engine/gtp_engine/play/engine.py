@@ -335,9 +335,16 @@ class Engine:
                 self.position.play(color, decision.point, strict=False)
             if self._keeper is not None:
                 self._keeper.decided(self.position, decision)
-            if decision.point is not None and self.settings.ponder and not self.position.is_over:
+            if decision.point is not None and self._ponders():
                 self._ponderer.start(search, self.position)
         return decision
+
+    def _ponders(self) -> bool:
+        """Whether to search on now that the opponent is to move.
+
+        Not at a restricted level, which begins every search anew.
+        """
+        return self.settings.ponder and self._level is None and not self.position.is_over
 
     def analyze(
         self, color: int, report: ReportRequest, limits: Limits | None = None
