@@ -16,6 +16,7 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
+from gtp_engine.play import pondering
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.clock.absolute import Absolute
@@ -400,6 +401,15 @@ def test_seconds_spent_before_the_search_are_missing_from_it() -> None:
     assert later is not None and later.seconds is not None
     assert at_once.seconds - later.seconds == pytest.approx(10.0)
     assert made.move_limits(BLACK, spent=30.0) is None
+
+
+def test_pondering_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pondering, "LONGEST_SECONDS", 0.01)
+    made = engine(SlowEvaluator(0.001), ponder=True)
+    made.genmove(BLACK)
+    wait_until(lambda: not made._ponderer.is_at_work)
+    assert made.genmove(WHITE).point is not None
+    made.close()
 
 
 def test_a_restricted_level_has_nothing_to_think_ahead_for() -> None:

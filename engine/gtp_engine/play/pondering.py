@@ -11,12 +11,15 @@ if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.search.search import Search
 
+LONGEST_SECONDS = 600.0
+"""After so long it ends by itself: an opponent who has left without a word may never be back."""
+
 _STOP_AGAIN_AFTER = 0.05
 """Seconds: a stop that comes before the search has begun is lost."""
 
 
 class Ponderer:
-    """Runs a search in a thread of its own until it is stopped."""
+    """Runs a search in a thread of its own until it is stopped, or LONGEST_SECONDS are over."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         """Wait to be started.
@@ -52,6 +55,6 @@ class Ponderer:
 
     def _think(self, search: "Search") -> None:
         try:
-            search.run(Limits())
+            search.run(Limits(seconds=LONGEST_SECONDS))
         except NetFileError as error:
             self._say(str(error))
