@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.search.search import Search
 
+    Files = list[tuple[OnnxNet, tuple[str, ...]]]
+    """Open files, each with the heads that it is asked for."""
+
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
 
@@ -85,7 +88,7 @@ class Loader:
         self._kernels_error: str | None = None
         self._net_error: str | None = None
         self._opener: threading.Thread | None = None
-        self._files: list[tuple[OnnxNet, tuple[str, ...]]] | None = None
+        self._files: Files | None = None
         self._opening_error: Exception | None = None
         self._compilers: list[subprocess.Popen[bytes]] = []
         self._compiles = False
@@ -155,40 +158,48 @@ class Loader:
         self._net_ready.set()
 
     def _begin_opening(self) -> None:
-        """Begin to open the net's files in a thread of their own."""
+        """Begin to open the net's files in a thread of their own, unless that measures something.
+
+        Measurements wait for a quiet moment. The thread imports no module with kernels, which is
+        for one thread at a time.
+        """
+
+        def begin() -> None:
+            from gtp_engine.evaluators.precision import has_to_measure
+
+            try:
+                if not has_to_measure(self._settings.net, self._settings.device):
+                    self._open_files()
+            except Exception as error:
+                self._opening_error = error
+
         if self.evaluator is None:
-            self._opener = threading.Thread(target=self._open_files, daemon=True)
+            self._opener = threading.Thread(target=begin, daemon=True)
             self._opener.start()
 
-    def _open_files(self) -> None:
-        """Open the net's files; where that takes measurements, leave it for a quiet moment.
-
-        This thread imports no module with kernels, which is for one thread at a time.
-        """
-        from gtp_engine.evaluators.precision import has_to_measure, open_files
-
-        settings = self._settings
-        try:
-            if not has_to_measure(settings.net, settings.device):
-                self._files = open_files(settings.net, settings.device, self._say)
-        except Exception as error:
-            self._opening_error = error
-
-    def _opened_files(self) -> "list[tuple[OnnxNet, tuple[str, ...]]]":
-        """Return the net's open files.
+    def _open_files(self) -> "Files":
+        """Open the net's files, once.
 
         Raises:
             NetFileError: They cannot be opened.
         """
         from gtp_engine.evaluators.precision import open_files
 
+        if self._files is None:
+            self._files = open_files(self._settings.net, self._settings.device, self._say)
+        return self._files
+
+    def _opened_files(self) -> "Files":
+        """Return the net's open files, those that another thread is opening too.
+
+        Raises:
+            NetFileError: They cannot be opened.
+        """
         if self._opener is not None:
             self._opener.join()
         if self._opening_error is not None:
             raise self._opening_error
-        if self._files is None:
-            self._files = open_files(self._settings.net, self._settings.device, self._say)
-        return self._files
+        return self._open_files()
 
     def _load_kernels(self) -> None:
         from gtp_engine.go import jit
