@@ -312,15 +312,22 @@ FIGHT = """
 def test_a_group_in_doubt_is_read_out(winner: int) -> None:
     position = position_of(FIGHT, AREA)
     fights = read_fights(Verdict(winner), position, explain(position, np.zeros((7, 7), np.float32)))
-    assert fights and all(fight.at_stake >= 8 for fight in fights)
+    assert fights
     for fight in fights:
         assert fight.is_dead == (fight.group[0].color != winner)
         assert min(fight.chances) == pytest.approx(max(fight.chances))
 
 
+def test_a_group_on_which_little_hangs_is_not_read_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    position = position_of(FIGHT, AREA)
+    found = explain(position, np.zeros((7, 7), np.float32))
+    monkeypatch.setattr("gtp_engine.play.adjudication.fights.LEAST_AT_STAKE", 50.0)
+    assert read_fights(Verdict(BLACK), position, found) == []
+
+
 def test_unclear_readings_change_nothing() -> None:
     group = tuple(find_chains(position_of(FIGHT, AREA))[:1])
     for was_dead in (True, False):
-        assert Fight(group, was_dead, 20.0, (0.5, 0.7)).is_dead is was_dead
-        assert Fight(group, was_dead, 20.0, (0.1, 0.6)).is_dead
-        assert not Fight(group, was_dead, 20.0, (0.8, 1.0)).is_dead
+        assert Fight(group, was_dead, (0.5, 0.7)).is_dead is was_dead
+        assert Fight(group, was_dead, (0.1, 0.6)).is_dead
+        assert not Fight(group, was_dead, (0.8, 1.0)).is_dead

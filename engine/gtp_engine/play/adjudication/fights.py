@@ -50,8 +50,6 @@ class Fight:
     group: tuple[Chain, ...]
     was_dead: bool
     """Whether the ownership was best explained so."""
-    at_stake: float
-    """Points between the two outcomes."""
     chances: tuple[float, float]
     """Chance 0..1 that the group lives when the attacker, and when its owner, moves first."""
 
@@ -117,7 +115,7 @@ def _read(
     for first in (opponent(group[0].color), group[0].color):
         winrate = _winrate(evaluator, without_history(position, first, rules), moves)
         chances.append(winrate if first == group[0].color else 1.0 - winrate)
-    return Fight(tuple(group), group[0].head in dead, abs(alive - lost), (chances[0], chances[1]))
+    return Fight(tuple(group), group[0].head in dead, (chances[0], chances[1]))
 
 
 def _winrate(evaluator: Evaluator, position: Position, moves: frozenset[int]) -> float:
