@@ -14,7 +14,7 @@ def main() -> None:
     words = sys.argv[1:]
     scores = [word[6:] for word in words if word.startswith("score=")]
     is_deaf = "deaf" in words
-    known = ["name", "version", "boardsize", "clear_board", "genmove", "list_commands"]
+    known = ["name", "version", "boardsize", "clear_board", "play", "genmove", "list_commands"]
     known += ["final_score"] * len(scores) + ["cputime"] * ("cpu" in words)
     moves = [word for word in words if "=" not in word and word not in ("deaf", "cpu")]
     original = list(moves)

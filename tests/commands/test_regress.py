@@ -91,6 +91,21 @@ def test_records_are_found_beside_the_tests(
     assert "positions refused: 1 questions not asked\n" in out
 
 
+def test_a_cleared_board_is_prepared_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plays.tst"
+    file.write_text(
+        "clear_board\nplay b E5\n1 genmove white\n#? [D4]\n"
+        "clear_board\n2 genmove white\n#? [refuse]\n"
+    )
+    engine = f'"{sys.executable}" "{SCRIPTED}" refuse'
+    assert run(["regress", "--engine", engine, str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "genmove: 1 of 1 right" in out
+    assert "positions refused: 1 questions not asked\n" in out
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [(None, "No such file"), ("1 genmove b\n#? [(D4]\n", "line 2: [(D4] is no regular")],

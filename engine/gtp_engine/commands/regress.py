@@ -30,6 +30,9 @@ list are left out.
 
 DEFAULT_TIMEOUT = 300.0
 
+BEGINNINGS = ("boardsize", "clear_board", "loadsgf")
+"""Commands with which a position is prepared anew, whatever was refused before."""
+
 _NUMBERED = re.compile(r"([0-9]+)\s+(\S.*)")
 _ANSWER = re.compile(r"#\?\s*\[(.*)\](\*?)&?\s*")
 _LOADING = re.compile(r"(loadsgf\s+)(\S+)(.*)")
@@ -250,7 +253,7 @@ class Asker:
             return
         try:
             self._engine.ask(command)
-            self._is_prepared = self._is_prepared or loading is not None
+            self._is_prepared = self._is_prepared or step.name in BEGINNINGS
         except EngineRefusal as refusal:
             print(f"{self._file.name}: {step.command}: {refusal}")
             self._is_prepared = False
