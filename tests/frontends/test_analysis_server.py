@@ -193,6 +193,7 @@ def test_actions_echo_what_they_were_asked() -> None:
         ({"id": "x", "action": "terminate_all", "turnNumbers": "1"}, "turnNumbers", "x"),
         (query(id="x", rules="martian"), "rules", "x"),
         (query(id="x", komi=10**400), "komi", "x"),
+        (query(id="x", rules={"komi": 10**400}), "rules", "x"),
         (b'{"id":"x","action":"query_version","huge":1e999}', None, None),
         (query(id=5), "id", None),
         (b"{", None, None),

@@ -172,7 +172,7 @@ def _rules(fields: Fields) -> Rules:
             rules = Rules.parse(described)
         else:
             raise fields.error("rules", "must be a name like chinese, or a JSON object")
-    except InvalidRulesError as error:
+    except (InvalidRulesError, OverflowError) as error:  # a komi may be a huge whole number
         raise fields.error("rules", str(error)) from None
     rules = replace(rules, komi=_komi(fields, rules, described))
     if "whiteHandicapBonus" in fields:
