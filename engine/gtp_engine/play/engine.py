@@ -7,22 +7,19 @@ by side. Whoever asks for something waits for just the part it needs.
 import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.go.coords import BLACK, PASS, WHITE
-from gtp_engine.go.handicap import HandicapError, fixed_handicap_points, largest_fixed
-from gtp_engine.go.rules import Rules, parse_komi
-from gtp_engine.play.clock.clock import Clock
+from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.decision import Decision, Patience, ResignRule
-from gtp_engine.play.game_keeper import GameKeeper
+from gtp_engine.play.game import Game
 from gtp_engine.play.levels import find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.move_limits import limits_of_move
 from gtp_engine.play.pondering import Ponderer
-from gtp_engine.play.settings import Settings, customary_komi
+from gtp_engine.play.settings import Settings
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 
@@ -41,8 +38,8 @@ def say(line: str) -> None:
     print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
 
 
-class Engine:
-    """One game in progress, the search that plays it, and the clock."""
+class Engine(Game):
+    """One game in progress and the search that plays it."""
 
     def __init__(
         self,
@@ -57,12 +54,9 @@ class Engine:
             say: Called with lines for the user.
             evaluator: Judges positions in place of the settings' net.
         """
-        self.settings = settings or Settings()
-        self.clock = Clock()
+        super().__init__(settings or Settings(), say)
         self._say = say
         self._loader = Loader(self.settings, say, evaluator)
-        self._position: Position | None = None
-        self._komi_is_set = self.settings.komi is not None
         level = self.settings.level
         self._level = None if level is None else find_level(level)
         self._generator = random.Random(self.settings.seed)
@@ -70,8 +64,6 @@ class Engine:
         self._ponderer = Ponderer(say)
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
-        folder = self.settings.keep_games
-        self._keeper = None if folder is None else GameKeeper(folder, say)
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -115,106 +107,15 @@ class Engine:
 
     # The game -------------------------------------------------------------------------------------
 
-    @property
-    def position(self) -> "Position":
-        """The game, once the kernels are there."""
+    def _wait_for_boards(self) -> None:
         self._loader.wait_kernels()
-        if self._position is None:
-            from gtp_engine.go.position import Position
 
-            self._position = Position(*self.settings.size, self._first_rules())
-        return self._position
-
-    @property
-    def rules(self) -> Rules:
-        """The rules in force, komi included."""
-        return self.position.rules
-
-    @rules.setter
-    def rules(self, rules: Rules) -> None:
-        """Change the rules, keeping the game and a komi that was set."""
+    def _before_change(self) -> None:
         self._ponderer.stop()
-        komi = self.position.komi if self._komi_is_set else self._customary(rules)
-        self.position.set_rules(replace(rules, komi=komi))
-
-    @property
-    def komi(self) -> float:
-        """Points for White."""
-        return self.position.komi
-
-    @komi.setter
-    def komi(self, komi: float) -> None:
-        self._ponderer.stop()
-        self.position.komi = parse_komi(komi)
-        self._komi_is_set = True
-
-    def _customary(self, rules: Rules) -> float:
-        return customary_komi(rules, self.position.width, self.position.height)
-
-    def _first_rules(self) -> Rules:
-        settings = self.settings
-        komi = settings.komi
-        if komi is None:
-            komi = customary_komi(settings.rules, *settings.size)
-        return replace(settings.rules, komi=komi)
-
-    def new_game(self, width: int, height: int) -> None:
-        """Clear the board and the clock; komi and rules stay.
-
-        Raises:
-            SetupError: A size that is not supported; the game is unchanged.
-        """
-        from gtp_engine.go.position import Position
-
-        self._ponderer.stop()
-        rules = self.rules
-        if not self._komi_is_set:
-            preset = Rules.parse(rules.preset) if rules.preset else rules
-            rules = replace(rules, komi=customary_komi(preset, width, height))
-        self._position = Position(width, height, rules)
-        self._begin_game()
-
-    def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
-        """Start a game from these stones.
-
-        Raises:
-            SetupError: They cannot stand so; the game is unchanged.
-        """
-        self._ponderer.stop()
-        self.position.set_up(black, white, to_play)
-        self._begin_game()
-
-    def adopt(self, position: "Position") -> None:
-        """Go on with a game that was played elsewhere."""
-        self._ponderer.stop()
-        self._position = position
-        self._begin_game()
 
     def _begin_game(self) -> None:
-        self.clock.reset()
-        if self._keeper is not None:
-            self._keeper.begin()
+        super()._begin_game()
         self._patience = Patience()
-
-    def play(self, color: int, point: int) -> None:
-        """Play a move of either player; repetitions that superko forbids are tolerated.
-
-        Raises:
-            IllegalMoveError: The move is refused; the game is unchanged.
-        """
-        self._ponderer.stop()
-        self.position.play(color, point, strict=False)
-        self._keep_changes()
-
-    def play_sequence(self, moves: Sequence[tuple[int, int]]) -> None:
-        """Play several moves, or none of them.
-
-        Raises:
-            IllegalMoveError: A move is refused; the game is unchanged.
-        """
-        self._ponderer.stop()
-        self.position.play_all(moves, strict=False)
-        self._keep_changes()
 
     def undo(self, count: int = 1) -> None:
         """Take back moves.
@@ -222,41 +123,8 @@ class Engine:
         Raises:
             IndexError: There are fewer; the game is unchanged.
         """
-        self._ponderer.stop()
-        self.position.undo(count)
-        self._keep_changes()
+        super().undo(count)
         self._patience = Patience()
-
-    def _keep_changes(self) -> None:
-        if self._keeper is not None:
-            self._keeper.changed(self.position)
-
-    # Handicap -------------------------------------------------------------------------------------
-
-    def set_free_handicap(self, points: Sequence[int]) -> None:
-        """Put Black's handicap stones on an empty board; White is to move.
-
-        Raises:
-            HandicapError: The board is not empty, or a point comes twice.
-        """
-        self._check_empty()
-        if len(set(points)) != len(points) or PASS in points or len(points) < 1:
-            raise HandicapError("bad vertex list")
-        try:
-            self.set_up(points, (), WHITE)
-        except ValueError as error:
-            raise HandicapError(f"bad vertex list: {error}") from None
-
-    def fixed_handicap(self, count: int) -> list[int]:
-        """Put handicap stones on the traditional places and return them.
-
-        Raises:
-            HandicapError: The board is not empty, or has no places for so many.
-        """
-        self._check_empty()
-        points = fixed_handicap_points(self.position.width, self.position.height, count)
-        self.set_free_handicap(points)
-        return points
 
     def place_free_handicap(self, count: int) -> list[int]:
         """Put exactly so many handicap stones where they do good, and return them.
@@ -277,10 +145,6 @@ class Engine:
         points = favourite_points(self.search, position, count)
         self.set_free_handicap(points)
         return points
-
-    def _check_empty(self) -> None:
-        if self.position.ply or self.position.grid().any():
-            raise HandicapError("board not empty")
 
     # Thinking -------------------------------------------------------------------------------------
 
@@ -530,11 +394,6 @@ class Engine:
 
             self.note_result(format_result(score))
         return score
-
-    def note_result(self, result: str) -> None:
-        """Take note of how the game ended, as SGF has it; empty where it goes on after all."""
-        if self._keeper is not None:
-            self._keeper.ended(self.position, result)
 
     # The rest -------------------------------------------------------------------------------------
 

@@ -1,0 +1,192 @@
+"""A game in progress: position, rules and komi, clock, handicap stones, the file that keeps it.
+
+Nobody thinks here. Only the standard library is imported; boards are made once kernels are there.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gtp_engine.go.coords import BLACK, PASS, WHITE
+from gtp_engine.go.handicap import HandicapError, fixed_handicap_points
+from gtp_engine.go.rules import Rules, parse_komi
+from gtp_engine.play.clock.clock import Clock
+from gtp_engine.play.game_keeper import GameKeeper
+from gtp_engine.play.settings import Settings, customary_komi
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Position
+
+
+class Game:
+    """The game that a client or a person plays, one after the other."""
+
+    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+        """Begin a game on the settings' board, which is made at the first use.
+
+        Args:
+            settings: The first board, rules and komi; where games are kept.
+            say: Called with lines for the user.
+        """
+        self.settings = settings
+        self.clock = Clock()
+        self._position: Position | None = None
+        self._komi_is_set = settings.komi is not None
+        folder = settings.keep_games
+        self._keeper = None if folder is None else GameKeeper(folder, say)
+
+    def _wait_for_boards(self) -> None:
+        """Wait until boards can be made; whoever loads them in the background says when."""
+
+    def _before_change(self) -> None:
+        """Leave the position alone; whoever thinks about it in the background does so no longer."""
+
+    @property
+    def position(self) -> "Position":
+        """The game, once the kernels are there."""
+        self._wait_for_boards()
+        if self._position is None:
+            from gtp_engine.go.position import Position
+
+            self._position = Position(*self.settings.size, self._first_rules())
+        return self._position
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force, komi included."""
+        return self.position.rules
+
+    @rules.setter
+    def rules(self, rules: Rules) -> None:
+        """Change the rules, keeping the game and a komi that was set."""
+        self._before_change()
+        komi = self.position.komi if self._komi_is_set else self._customary(rules)
+        self.position.set_rules(replace(rules, komi=komi))
+
+    @property
+    def komi(self) -> float:
+        """Points for White."""
+        return self.position.komi
+
+    @komi.setter
+    def komi(self, komi: float) -> None:
+        self._before_change()
+        self.position.komi = parse_komi(komi)
+        self._komi_is_set = True
+
+    def _customary(self, rules: Rules) -> float:
+        return customary_komi(rules, self.position.width, self.position.height)
+
+    def _first_rules(self) -> Rules:
+        settings = self.settings
+        komi = settings.komi
+        if komi is None:
+            komi = customary_komi(settings.rules, *settings.size)
+        return replace(settings.rules, komi=komi)
+
+    def new_game(self, width: int, height: int) -> None:
+        """Clear the board and the clock; komi and rules stay.
+
+        Raises:
+            SetupError: A size that is not supported; the game is unchanged.
+        """
+        from gtp_engine.go.position import Position
+
+        self._before_change()
+        rules = self.rules
+        if not self._komi_is_set:
+            preset = Rules.parse(rules.preset) if rules.preset else rules
+            rules = replace(rules, komi=customary_komi(preset, width, height))
+        self._position = Position(width, height, rules)
+        self._begin_game()
+
+    def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
+        """Start a game from these stones.
+
+        Raises:
+            SetupError: They cannot stand so; the game is unchanged.
+        """
+        self._before_change()
+        self.position.set_up(black, white, to_play)
+        self._begin_game()
+
+    def adopt(self, position: "Position") -> None:
+        """Go on with a game that was played elsewhere."""
+        self._before_change()
+        self._position = position
+        self._begin_game()
+
+    def _begin_game(self) -> None:
+        self.clock.reset()
+        if self._keeper is not None:
+            self._keeper.begin()
+
+    def play(self, color: int, point: int) -> None:
+        """Play a move of either player; repetitions that superko forbids are tolerated.
+
+        Raises:
+            IllegalMoveError: The move is refused; the game is unchanged.
+        """
+        self._before_change()
+        self.position.play(color, point, strict=False)
+        self._keep_changes()
+
+    def play_sequence(self, moves: Sequence[tuple[int, int]]) -> None:
+        """Play several moves, or none of them.
+
+        Raises:
+            IllegalMoveError: A move is refused; the game is unchanged.
+        """
+        self._before_change()
+        self.position.play_all(moves, strict=False)
+        self._keep_changes()
+
+    def undo(self, count: int = 1) -> None:
+        """Take back moves.
+
+        Raises:
+            IndexError: There are fewer; the game is unchanged.
+        """
+        self._before_change()
+        self.position.undo(count)
+        self._keep_changes()
+
+    def _keep_changes(self) -> None:
+        if self._keeper is not None:
+            self._keeper.changed(self.position)
+
+    def note_result(self, result: str) -> None:
+        """Take note of how the game ended, as SGF has it; empty where it goes on after all."""
+        if self._keeper is not None:
+            self._keeper.ended(self.position, result)
+
+    # Handicap -------------------------------------------------------------------------------------
+
+    def set_free_handicap(self, points: Sequence[int]) -> None:
+        """Put Black's handicap stones on an empty board; White is to move.
+
+        Raises:
+            HandicapError: The board is not empty, or a point comes twice.
+        """
+        self._check_empty()
+        if len(set(points)) != len(points) or PASS in points or len(points) < 1:
+            raise HandicapError("bad vertex list")
+        try:
+            self.set_up(points, (), WHITE)
+        except ValueError as error:
+            raise HandicapError(f"bad vertex list: {error}") from None
+
+    def fixed_handicap(self, count: int) -> list[int]:
+        """Put handicap stones on the traditional places and return them.
+
+        Raises:
+            HandicapError: The board is not empty, or has no places for so many.
+        """
+        self._check_empty()
+        points = fixed_handicap_points(self.position.width, self.position.height, count)
+        self.set_free_handicap(points)
+        return points
+
+    def _check_empty(self) -> None:
+        if self.position.ply or self.position.grid().any():
+            raise HandicapError("board not empty")
