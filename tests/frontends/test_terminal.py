@@ -280,6 +280,13 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert len(list(tmp_path.glob("*.sgf"))) == 1, "it is still saved where it can be"
 
 
+def test_names_that_no_file_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["c3", "save ~nobody-of-this-name/x.sgf", f"save {'x' * 300}.sgf", "save x\0y", "d4"]
+    sitting = Sitting(monkeypatch, *lines, "load ~nobody-of-this-name/x.sgf", "b2", colors=(1, 2))
+    assert sitting.text.count("cannot be written") == 3 and "Not loaded" in sitting.text
+    assert sitting.position.ply == 3, "the game goes on"
+
+
 def test_a_net_that_fails_is_reported_and_the_game_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = FailingEvaluator(lambda call: call > 3)
     sitting = Sitting(monkeypatch, "c3", "?", evaluator=broken)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gtp_engine import __version__
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
-from gtp_engine.frontends.terminal.game_file import GameFile
+from gtp_engine.frontends.terminal.game_file import GameFile, path_of
 from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving
 from gtp_engine.frontends.terminal.keys import explain, find_key
 from gtp_engine.frontends.terminal.reports import (
@@ -427,7 +427,7 @@ class TerminalGame:
             return
         said = self._file.save_changes(self._position, self._result)
         try:
-            self._adopt(Path(rest).expanduser())
+            self._adopt(path_of(rest))
         except SgfError as error:
             self._message.append(f"Not loaded: {error}.")
             return

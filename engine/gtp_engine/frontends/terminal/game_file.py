@@ -1,6 +1,7 @@
 """The file of the present game: where it is, and whether it holds the game as it stands."""
 
 import itertools
+import os
 import time
 from pathlib import Path
 
@@ -36,8 +37,12 @@ class GameFile:
             result: How it ended, as SGF has it; empty while it goes on.
             name: The file; the game's own, or a new one, when empty.
         """
-        path = Path(name).expanduser() if name else self._path or _new_path(Path())
-        if path != self._path and path.exists():
+        path = path_of(name) if name else self._path or _new_path(Path())
+        try:
+            is_taken = path != self._path and path.exists()
+        except OSError as error:
+            return _complaint(path, error)
+        if is_taken:
             return f"{path} is there already; give another name."
         return self._write(position, result, path)
 
@@ -67,11 +72,20 @@ class GameFile:
         )
         try:
             write_whole(path, text)
-        except OSError as error:
-            return f"{path} cannot be written: {error.strerror}"
+        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+            return _complaint(path, error)
         self._path = path
         self._on_file = (position.moves, result)
         return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
+
+
+def path_of(name: str) -> Path:
+    """Return the path that a person names, `~` standing for the home folder."""
+    return Path(os.path.expanduser(name))
+
+
+def _complaint(path: Path, error: Exception) -> str:
+    return f"{path} cannot be written: {getattr(error, 'strerror', None) or error}"
 
 
 def _new_path(folder: Path) -> Path:
