@@ -40,7 +40,7 @@ def test_a_bad_file_leaves_the_game_alone(tmp_path: Path) -> None:
         client.ask("boardsize 7")
         client.ask("play b d4")
         before = client.ask("showboard")
-        for path in (broken, tmp_path / "missing.sgf", tmp_path):
+        for path in (broken, tmp_path / "missing.sgf", tmp_path, f"{'x' * 300} 5"):
             assert client.ask(f"loadsgf {path}").startswith("? cannot load file: ")
         assert client.ask("loadsgf") == "? syntax error: a file name is missing"
         assert client.ask(f"printsgf {tmp_path}").startswith("? cannot write file: ")

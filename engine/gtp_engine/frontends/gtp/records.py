@@ -1,5 +1,6 @@
 """Games in and out of SGF files."""
 
+import os
 import re
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def load(session: Session, arguments: Arguments) -> str:
     arguments.word(0, "a file name")
     path, before_move = arguments.rest, None
     numbered = _NUMBERED.fullmatch(path)
-    if numbered is not None and not Path(path).is_file():
+    if numbered is not None and not os.path.isfile(path):  # which takes any name
         path, before_move = numbered[1], int(numbered[2])
     engine = session.board_engine()
     from gtp_engine.go.sgf import SgfError, load_sgf
