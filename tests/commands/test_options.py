@@ -46,6 +46,16 @@ def test_command_line() -> None:
     )
 
 
+def test_the_home_folder_is_found_without_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    (tmp_path / "engine.toml").write_text("log = '~/a.log'")
+    settings = read("--config", "~/engine.toml", "--keep-games", "~/games")
+    assert (settings.log, settings.keep_games) == (tmp_path / "a.log", tmp_path / "games")
+
+
 VALUES = {
     "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",

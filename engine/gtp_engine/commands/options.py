@@ -6,6 +6,7 @@ Every option is an entry of OPTIONS; its name is the TOML key (with `-` or `_`),
 
 import argparse
 import math
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,11 @@ def _name(text: str) -> str:
     return name
 
 
+def _path(text: str) -> Path:
+    """Return a path; programs and files that name it have no shell that reads `~`."""
+    return Path(os.path.expanduser(text))
+
+
 def _device(text: str) -> str:
     if text not in DEVICES:
         raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
@@ -108,7 +114,7 @@ OPTIONS = (
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
     Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
-    Option("keep-games", "DIR", "keep every game played there as SGF", Path, _GAME),
+    Option("keep-games", "DIR", "keep every game played there as SGF", _path, _GAME),
     Option(
         "resign-threshold",
         "VALUE",
@@ -130,7 +136,7 @@ OPTIONS = (
     Option("threads", "N", "search threads", parse_count, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
-    Option("log", "FILE", "append a copy of the conversation to a file", Path, _MACHINE),
+    Option("log", "FILE", "append a copy of the conversation to a file", _path, _MACHINE),
     Option(
         "name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", _name, _MACHINE
     ),
@@ -172,7 +178,7 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     """
     values: dict[str, Any] = {}
     if parsed.config is not None:
-        values = _read_file(Path(parsed.config))
+        values = _read_file(_path(parsed.config))
     for option in OPTIONS:
         text = getattr(parsed, option.key)
         if text is not None:
