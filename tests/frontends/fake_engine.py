@@ -105,7 +105,6 @@ class FakeEngine(Engine):
         self,
         color: int,
         *,
-        limits: Limits | None = None,
         report: ReportRequest | None = None,
         cleanup: bool = False,
         commit: bool = True,

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -317,7 +318,8 @@ def test_genmove_is_stopped_from_another_thread() -> None:
     assert decision.point is not None and made.position.ply == 1
     made.stop()  # too late for that search, and not meant for the next one
     made.search.forget_stop()
-    analysis = made.genmove(WHITE, limits=Limits(playouts=10)).analysis
+    made.settings = replace(made.settings, playouts=10)
+    analysis = made.genmove(WHITE).analysis
     assert analysis is not None and analysis.playouts == 10
 
 
@@ -356,9 +358,9 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
 def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:
     fake.genmove(BLACK)
     assert not fake._ponderer.is_at_work
-    made = engine(FlatEvaluator(favourite=PASS), ponder=True)
+    made = engine(FlatEvaluator(favourite=PASS), ponder=True, playouts=1)
     made.play_sequence([(BLACK, at("C3")), (WHITE, PASS)])
-    made.genmove(BLACK, limits=Limits(playouts=1))
+    made.genmove(BLACK)
     if made.position.is_over:
         assert not made._ponderer.is_at_work
     made.close()

@@ -152,7 +152,6 @@ class Engine(Game):
         self,
         color: int,
         *,
-        limits: Limits | None = None,
         report: ReportRequest | None = None,
         cleanup: bool = False,
         commit: bool = True,
@@ -161,7 +160,6 @@ class Engine(Game):
 
         Args:
             color: Who is to move, also out of turn.
-            limits: When to end the search; the settings and the clock when None.
             report: Who wants to hear about the search.
             cleanup: Capture every dead stone before passing.
             commit: Play the move; a resignation leaves the game as it is.
@@ -178,7 +176,7 @@ class Engine(Game):
         self._say_doubts()
         self._ponderer.stop()
         position = self._position_to_play(color)
-        limits = limits or self.move_limits(color, time.monotonic() - started)
+        limits = self.move_limits(color, time.monotonic() - started)
         try:
             if limits is None:
                 decision = decide_quickly(search, position, report)

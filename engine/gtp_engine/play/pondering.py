@@ -47,7 +47,7 @@ class Ponderer:
         if self._under_way is None:
             return
         search, thread = self._under_way
-        while thread.is_alive():
+        while self.is_at_work:
             search.stop()
             thread.join(_STOP_AGAIN_AFTER)
         self._under_way = None
