@@ -1,5 +1,6 @@
 """Games kept as files: which ones, when, and what is in them."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,22 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert made.position.ply == 2
     (line,) = said
     assert "games cannot be kept" in line and "\n" not in line
+
+
+def test_a_folder_that_is_taken_away_is_missed_until_the_next_game(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    said: list[str] = []
+    settings = Settings(size=(5, 5), playouts=5, keep_games=folder)
+    made = Engine(settings, said.append, FakeEvaluator())
+    for n_complaints in (1, 2):
+        made.new_game(5, 5)
+        made.genmove(BLACK)
+        shutil.rmtree(folder)
+        made.genmove(WHITE)
+        assert len(said) == n_complaints and "games cannot be kept" in said[-1]
+    made.new_game(5, 5)
+    made.genmove(BLACK)
+    assert [len(record.moves) for record in records(folder)] == [1] and len(said) == 2
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

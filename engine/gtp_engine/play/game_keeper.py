@@ -60,10 +60,13 @@ class GameKeeper:
         self._has_failed = False
         self._kept: _Kept | None = None
         self._is_taking_part = False
+        self._make_folder()
+
+    def _make_folder(self) -> None:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            self._fail(folder, error)
+            self._fail(self._folder, error)
 
     def begin(self) -> None:
         """Turn to another game; it is written once the engine makes a move in it."""
@@ -123,6 +126,7 @@ class GameKeeper:
             and position.moves[: len(kept.moves)] == kept.moves
         ):
             return
+        self._make_folder()  # somebody may have taken it away with the earlier games
         date = time.strftime("%Y-%m-%d")
         self._kept = _Kept(new_game_path(self._folder), date, start=start)
 
@@ -142,6 +146,7 @@ class GameKeeper:
         )
         try:
             write_whole(self._kept.path, text)
+            self._has_failed = False
         except OSError as error:
             self._fail(self._kept.path, error)
 
