@@ -97,6 +97,12 @@ def test_levels_play_their_neighbours(capsys: pytest.CaptureFixture[str]) -> Non
     assert line.startswith("level 10 against level 1: ") and "Elo" in line
 
 
+def test_a_step_beyond_all_levels_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["levels", "--step", "10"])
+    assert capsys.readouterr().err == "gtp-engine levels: --step: there are but 10 levels\n"
+
+
 @pytest.mark.parametrize("command", ["manners", "levels"])
 def test_a_missing_net_gets_a_sentence(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -43,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.play.many_games import Contestant, Terms, play_games
     from gtp_engine.search.limits import Limits
 
+    if args.step >= highest_level():
+        raise UsageError(f"--step: there are but {highest_level()} levels")
     width, height = args.size
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
