@@ -165,16 +165,16 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 class OpenTable(Table):
-    """Knows when its engines have left."""
+    """Counts how often its engines were sent away."""
 
     def __init__(self) -> None:
         super().__init__([], 1.0)
-        self.is_clear = threading.Event()
+        self.clearings = threading.Semaphore(0)
 
     def clear(self) -> None:
         """Let them leave."""
         super().clear()
-        self.is_clear.set()
+        self.clearings.release()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for threads")
@@ -192,9 +192,9 @@ def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPat
     match = Match([table], ["A", "B"], terms, 5, 0, Sprt(0.0, 50.0))
     heard: list[Game] = []
     match.play(heard.append)
-    assert match.failure == "interrupted"
+    assert match.failure == "interrupted" and table.clearings.acquire(timeout=60)
     is_over.set()
-    assert table.is_clear.wait(60) and not heard
+    assert table.clearings.acquire(timeout=60) and not heard
 
 
 @pytest.mark.parametrize(
@@ -241,6 +241,17 @@ def test_client() -> None:
             client.ask("genmove b")
         with pytest.raises(EngineDied):
             client.ask("name")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")
+def test_an_engine_behind_a_script_is_ended_with_it() -> None:
+    client = GtpClient(["sh", "-c", f"{engine('hang')}; true"], timeout=5)
+    with pytest.raises(EngineHangs):
+        client.ask("genmove b")
+    closing = threading.Thread(target=client.close, daemon=True)
+    closing.start()
+    closing.join(60)
+    assert not closing.is_alive()
 
 
 def test_command_lines() -> None:

@@ -258,9 +258,10 @@ class Table:
             self.clear()
 
     def clear(self) -> None:
-        """End both engines."""
-        while self._engines:
-            self._engines.pop().close()
+        """End both engines; two threads may wish that at once."""
+        engines, self._engines = self._engines, []
+        for engine in engines:
+            engine.close()
 
 
 @dataclass
@@ -314,6 +315,8 @@ class Match:
         except KeyboardInterrupt:
             self._turnstile.is_closed = True
             self.failure = "interrupted"
+            for table in self._tables:
+                table.clear()
 
     def _serve(self, table: Table, on_game: "Callable[[Game], None]") -> None:
         try:

@@ -1,8 +1,10 @@
 """The other side of GTP: start an engine and talk to it."""
 
 import contextlib
+import os
 import queue
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -78,6 +80,7 @@ class GtpClient:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                start_new_session=True,  # so that it can be ended with all that it starts
             )
         except OSError as error:
             raise EngineDied(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -180,17 +183,26 @@ class GtpClient:
             if self._process.poll() is None:
                 self.ask("quit", _CLOSING_SECONDS)
         except (EngineFailure, EngineRefusal):
-            self._process.kill()
+            self._kill()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # nobody reads what was still to be written
             self._process.stdin.close()
         try:
             self._process.wait(_CLOSING_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self._kill()
             self._process.wait()
+        self._kill()
         for thread in self._threads:
             thread.join()
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             stream.close()
+
+    def _kill(self) -> None:
+        """End the process and, where the system can, what a script in its place has started."""
+        if sys.platform == "win32":
+            self._process.kill()
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left
+            os.killpg(self._process.pid, signal.SIGKILL)
