@@ -1,7 +1,9 @@
 """Games as arrays: reading, packing, dividing, and the positions drawn from them."""
 
+import gzip
 import io
 import tarfile
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -104,6 +106,38 @@ def test_folders_and_archives_are_read(tmp_path: Path) -> None:
         file.addfile(member, io.BytesIO(HANDICAP.encode()))
     games = read_table([folder, archive], quiet)
     assert len(games) == 3 and set(games.sources) == {"one", ""}
+    assert len(read_table([archive.rename(tmp_path / "all.tgz")], quiet)) == 1
+
+
+def archive_bytes(kind: str) -> bytes:
+    """Return an archive of 50 games, or a pack of as many lines."""
+    content = io.BytesIO()
+    if kind == "gz":
+        return gzip.compress(f"{PLAIN}\n".encode() * 50)
+    if kind == "zip":
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
+            for i in range(50):
+                file.writestr(f"{i}.sgf", PLAIN)
+        return content.getvalue()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for i in range(50):
+            member = tarfile.TarInfo(f"{i}.sgf")
+            member.size = len(PLAIN)
+            archive.addfile(member, io.BytesIO(PLAIN.encode()))
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip", "tar.gz"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "junk"])
+def test_damaged_archives_are_one_sentence(tmp_path: Path, kind: str, damage: str) -> None:
+    whole = archive_bytes(kind)
+    # Games lie before the middle: what has been read by then is no use without the rest.
+    middle = 60 if kind == "zip" else len(whole) // 2
+    flipped = bytes([*whole[:middle], whole[middle] ^ 255, *whole[middle + 1 :]])
+    path = tmp_path / f"all.{kind}"
+    path.write_bytes({"cut": whole[: len(whole) // 2], "flipped": flipped, "junk": b"junk"}[damage])
+    with pytest.raises(SgfError, match=rf"all\.{kind}"):
+        read_table([path], quiet)
 
 
 def test_files_without_games_are_one_sentence(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import os
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,6 +36,9 @@ _LINE_PACKS: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
 }
+_DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
+"""What reading compressed files raises; zipfile a plain RuntimeError where a password is needed."""
+_READ_AT_ONCE = 1 << 20
 _ROOT = re.compile(rb"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)(?=;[BW]\[)")
 _PROPERTY = re.compile(r"([A-Z]+)((?:\[[^\]]*\])+)")
 _BROKEN_SHOWN = 5
@@ -55,7 +59,7 @@ def read_table(paths: Sequence[Path], say: Say) -> Games:
 
     Raises:
         FileNotFoundError: One of the paths does not exist; raised at once.
-        SgfError: There is no game in any of them.
+        SgfError: There is no game in any of them, or an archive or a pack is damaged.
     """
     for path in paths:
         if not path.exists():
@@ -77,7 +81,7 @@ def _read_path(path: Path, say: Say) -> Games:
     if path.suffix in _LINE_PACKS and not _is_archive(path):
         _collect_lines(path, collector, complaints)
     else:
-        records = _archive_games(path, complaints) if _is_archive(path) else _file_games(path)
+        records = _archive_games(path) if _is_archive(path) else _file_games(path)
         for record in _guarded(records, complaints):
             _collect(collector, record, None, complaints)
     games, shortened = _playable(collector.games())
@@ -91,7 +95,8 @@ def _read_path(path: Path, say: Say) -> Games:
 
 
 def _is_archive(path: Path) -> bool:
-    return path.is_file() and (zipfile.is_zipfile(path) or ".tar" in path.suffixes)
+    is_tar = ".tar" in path.suffixes or path.suffix == ".tgz"
+    return path.is_file() and (zipfile.is_zipfile(path) or is_tar)
 
 
 def _file_games(path: Path) -> Iterator[GameRecord | str]:
@@ -103,7 +108,7 @@ def _file_games(path: Path) -> Iterator[GameRecord | str]:
     yield from found
 
 
-def _archive_games(path: Path, complaints: list[str]) -> Iterator[GameRecord | str]:
+def _archive_games(path: Path) -> Iterator[GameRecord | str]:
     for name, content in _members(path):
         if name.lower().endswith(".sgf"):
             try:
@@ -113,16 +118,37 @@ def _archive_games(path: Path, complaints: list[str]) -> Iterator[GameRecord | s
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            for name in sorted(archive.namelist()):
-                yield name, archive.read(name)
-        return
+    """Yield the names and contents of an archive's files.
+
+    Raises:
+        SgfError: It is damaged or needs a password.
+    """
+    members = _zip_members if zipfile.is_zipfile(path) else _tar_members
+    try:
+        yield from members(path)
+    except (*_DAMAGE, RuntimeError) as error:
+        raise SgfError(f"cannot read {path}: {_first_line(error)}") from None
+
+
+def _zip_members(path: Path) -> Iterator[tuple[str, bytes]]:
+    with zipfile.ZipFile(path) as archive:
+        for name in sorted(archive.namelist()):
+            yield name, archive.read(name)
+
+
+def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(path) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:
                 yield member.name, file.read()
+        # Damage between two files looks like the end: the sum behind the real one tells.
+        while archive.fileobj is not None and archive.fileobj.read(_READ_AT_ONCE):
+            pass
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _guarded(found: Iterable[GameRecord | str], complaints: list[str]) -> Iterator[GameRecord]:
@@ -152,8 +178,8 @@ def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) 
     try:
         with _LINE_PACKS[path.suffix](path) as file:
             data: bytes = file.read()
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        raise SgfError(f"cannot read {path}: {error}") from None
+    except _DAMAGE as error:
+        raise SgfError(f"cannot read {path}: {_first_line(error)}") from None
     buffer = np.frombuffer(data, np.uint8)
     codes = np.empty(_LONGEST, np.int16)
     start = 0
