@@ -9,9 +9,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
+from gtp_export.learning.outputs import NetOutputs  # noqa: E402
+from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
+from gtp_export.records.reading import read_table  # noqa: E402
 
 # Black owns the left of a 4x4 board, White the right, in four orders of moves.
 GAME = (
@@ -63,6 +67,36 @@ def test_one_size_presets_take_the_size_of_the_games(games: Path, tmp_path: Path
     assert (info.board_min, info.board_max, info.square_only) == (4, 4, True)
     figures = evaluate_net(out / "agz-dual.onnx", [games], 20, 4, seed=1)
     assert {"top1 all", "winner all"} <= set(figures) and "score_error all" not in figures
+
+
+class _BlackOwnsAll(torch.nn.Module):
+    """Says so of every point, on boards with Black's stones alone."""
+
+    def forward(self, spatial: torch.Tensor, features: torch.Tensor) -> NetOutputs:
+        boards, _, height, width = spatial.shape
+        is_black = ~spatial[:, 2].flatten(1).any(1)
+        sign = torch.where(is_black, 1.0, -1.0)[:, None, None]
+        return NetOutputs(
+            policy=torch.zeros(boards, height * width + 1),
+            value=torch.zeros(boards, 3),
+            score=torch.zeros(boards, 3),
+            ownership_logit=sign.expand(boards, height, width),
+        )
+
+
+def test_final_owners_are_measured_where_few_records_tell_them(tmp_path: Path) -> None:
+    path = tmp_path / "games.sgf"
+    settled = "(;SZ[19]KM[0]RE[B+361]XD[];B[aa];W[];B[bb];W[];B[cc];W[])"
+    path.write_text(settled + "(;SZ[19];B[aa];W[bb];B[cc];W[dd])" * 99)
+    games = read_table([path], lambda line: None)
+    found = RecordTask(find_preset("tiny"), games, games).measure(_BlackOwnsAll(), "cpu")
+    # Half of the batches hold no position of the game that tells.
+    assert found["owned"] == 1.0 and found["policy"] == pytest.approx(np.log(361), rel=0.01)
+    assert found["value"] == pytest.approx(np.log(3), abs=1e-3)
+    unknown = games.take(np.arange(1, 100))
+    assert "owned" not in RecordTask(find_preset("tiny"), games, unknown).measure(
+        _BlackOwnsAll(), "cpu"
+    )
 
 
 def test_mistakes_are_one_sentence(

@@ -76,6 +76,19 @@ def record_losses(
     return found
 
 
+def count_answers(targets: RecordTargets) -> dict[str, int]:
+    """Return how many answers each mean of `record_losses` is over, by its name."""
+    boards, points = len(targets.action), int((targets.ownership != 0).sum())
+    return {
+        "policy": boards,
+        "top1": boards,
+        "value": int((~targets.outcome.isnan()).sum()),
+        "score": int((~targets.score.isnan()).sum()),
+        "ownership": points,
+        "owned": points,
+    }
+
+
 def _value_loss(value: Tensor, outcome: Tensor) -> Tensor:
     known = ~outcome.isnan()
     wins = torch.where(known, outcome, 0.5)

@@ -11,7 +11,12 @@ from gtp_export.architectures.presets import Preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.outputs import NetOutputs
-from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
+from gtp_export.learning.record_losses import (
+    RecordTargets,
+    count_answers,
+    record_losses,
+    targets_of,
+)
 from gtp_export.records.games import Games
 from gtp_export.records.stream import PositionStream, RecordSamples
 
@@ -71,9 +76,14 @@ class RecordTask:
         return record_losses(outputs, targets, self.preset.squared_ownership)
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
-        """Return the mean losses and accuracies on games that were not learned from."""
+        """Return the mean losses and accuracies on games that were not learned from.
+
+        Each is the mean over the positions, or points, whose answer is known; one that is known
+        of none is left out.
+        """
         stream = self._stream(self.valid, 64 * 361, MEASURE_SEED, 1)
         sums: dict[str, float] = {}
+        counts: dict[str, int] = {}
         points = positions = 0
         while points < MEASURED_POINTS:
             batch = batch_of(stream.draw()).to(device)
@@ -82,10 +92,12 @@ class RecordTask:
             n = len(batch.spatial)
             positions += n
             points += n * batch.spatial.shape[2] * batch.spatial.shape[3]
+            answers = count_answers(batch.targets)
             for name, value in found.items():
-                sums[name] = sums.get(name, 0.0) + n * float(value)
+                sums[name] = sums.get(name, 0.0) + answers[name] * float(value)
+                counts[name] = counts.get(name, 0) + answers[name]
         stream.close()
-        means = {name: round(value / positions, 4) for name, value in sums.items()}
+        means = {name: round(sums[name] / count, 4) for name, count in counts.items() if count}
         return {"positions": positions, **means}
 
     def _stream(self, games: Games, batch_points: int, seed: int, threads: int) -> PositionStream:
