@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from gtp_engine.evaluators.contract import NetFileError
 
@@ -26,6 +26,8 @@ LARGEST_FILE = 4 << 30
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds to wait before trying again; a try that brings something starts over."""
 USER_AGENT = "gtp-export"
+_ASCII_IN_ADDRESSES = "%/:?#[]@!$&'()*+,;=~"
+"""Characters that stay as they are when an address is sent, besides letters, digits, - . _"""
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes there are and how many there will be, if the server said so."""
@@ -71,7 +73,10 @@ class _Part:
 
 def is_url(text: str) -> bool:
     """Whether a text is the address of something to download."""
-    return urlsplit(text).scheme.lower() in ("http", "https") and "://" in text
+    try:
+        return urlsplit(text).scheme.lower() in ("http", "https") and "://" in text
+    except ValueError:  # a bracket without its other half
+        return False
 
 
 def download(
@@ -140,9 +145,8 @@ def _fetch(url: str, part: _Part, progress: Progress, is_checked: bool) -> None:
         headers |= {"Range": f"bytes={start}-"}
         headers |= {} if version is None else {"If-Range": version}
     try:
-        response = urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=TIMEOUT_SECONDS
-        )
+        request = urllib.request.Request(quote(url, _ASCII_IN_ADDRESSES), headers=headers)
+        response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:

@@ -67,6 +67,8 @@ def add_net(
     """
     if request.name is not None and plain_name(request.name) != request.name:
         raise NetFileError(f"{request.name!r} is no name for a file; letters, digits, . _ - are")
+    if request.name is not None:
+        _check_free(request, request.name)  # before a download that would be for nothing
     work = folder / DOWNLOADS
     work.mkdir(parents=True, exist_ok=True)
     try:
@@ -111,12 +113,17 @@ def _install(request: Request, source: Path, folder: Path, say: Callable[[str], 
         say(f"self-check: {verdict(differences)}")
         name = request.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
-        if name in known_nets() and not request.replace:
-            raise NetFileError(f"there is a net called {name} already; --replace or --name helps")
+        _check_free(request, name)
         info = net.info
         del net  # Windows moves no file that is open
         ready.replace(target)
     return Added(name, target, info)
+
+
+def _check_free(request: Request, name: str) -> None:
+    """Refuse a name that is taken, unless it may be."""
+    if name in known_nets() and not request.replace:
+        raise NetFileError(f"there is a net called {name} already; --replace or --name helps")
 
 
 def _prepare(request: Request, source: Path, folder: Path, say: Callable[[str], None]) -> Path:

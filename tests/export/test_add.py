@@ -57,6 +57,10 @@ def test_a_name_is_taken_once(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert "there is a net called mine already" in capsys.readouterr().err
     assert (folder / "mine.onnx").stat().st_mtime_ns == before
     assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
+    habits = Habits(TINY.read_bytes())
+    with FlakyServer(habits) as server:
+        assert run(["add", server.url("tiny.onnx"), "--name", "mine"]) == 1
+    assert not habits.requests, "a download for nothing"
 
 
 def damaged(content: bytes) -> bytes:
@@ -96,6 +100,7 @@ def test_what_is_no_net(
     ("arguments", "message"),
     [
         (["nowhere.onnx"], "there is no such file"),
+        (["http://[nowhere/net.onnx"], "there is no such file"),
         ([str(TINY), "--name", "../mine"], "is no name for a file"),
         ([str(TINY), "--sha256", "12"], "64 hexadecimal digits"),
         ([str(TINY), "--sha256", "0" * 64], "has SHA-256"),

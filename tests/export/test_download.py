@@ -30,6 +30,12 @@ def test_a_plain_download(tmp_path: Path) -> None:
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
+def test_addresses_may_hold_letters_and_blanks_that_are_not_sent_as_such(tmp_path: Path) -> None:
+    with FlakyServer(Habits(CONTENT)) as server:
+        download(server.url("né t%20.gz?a=b"), tmp_path / "net", HASH, pauses=NO_PAUSES)
+    assert (tmp_path / "net").read_bytes() == CONTENT
+
+
 def test_goes_on_where_the_connection_broke_off(tmp_path: Path) -> None:
     habits = Habits(CONTENT, breaks_after=[200_000, 100_000])
     fetch(habits, tmp_path / "net")
