@@ -12,7 +12,7 @@ from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.labelling.generation import KINDS, Generator, draw_size
+from gtp_export.labelling.generation import KINDS, Generator, draw_size, seconds_spent
 from gtp_export.labelling.samples import (
     Samples,
     ShardError,
@@ -180,9 +180,11 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
     lines: list[str] = []
+    spent = [seconds_spent(tmp_path)]
     for _ in range(2):
         Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
-    assert len(lines) == 2
+        spent.append(seconds_spent(tmp_path))
+    assert len(lines) == 2 and 0.0 == spent[0] < spent[1] < spent[2]
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)

@@ -1,6 +1,7 @@
 """Training: losses, batches, resuming, and the command from teacher to net."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ torch = pytest.importorskip("torch")
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
 from gtp_export.learning.distillation import DistilTask  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
@@ -175,6 +177,31 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     card = (tmp_path / "student-final.md").read_text()
     assert "    gtp-export distil --teacher tiny.onnx --preset tiny" in card
     assert "# pupil" in card and "2 post-activation residual blocks" in card
+
+
+def test_labelling_goes_on_with_the_time_it_had_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spans: list[float] = []
+    whole_run = Generator.run
+
+    def run(generator: Generator, seconds: float, say: Callable[[str], None]) -> int:
+        spans.append(seconds)
+        return whole_run(generator, 0.0, say)
+
+    monkeypatch.setattr(Generator, "run", run)
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
+    times = ["--minutes", "0.04", "--label-minutes", "0.01"]
+    note = tmp_path / "data" / "labelling.json"
+    note.parent.mkdir()
+    note.write_text('{"seconds": 0.4}')
+    assert run_command(["distil", *arguments, *times]) == 0
+    assert spans == [pytest.approx(0.2)]
+    # Killed between the labels and the first checkpoint, it does not label once more.
+    note.write_text('{"seconds": 0.6}')
+    (tmp_path / "checkpoint.pt").unlink()
+    assert run_command(["distil", *arguments, *times]) == 0
+    assert len(spans) == 1
 
 
 def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 Every job makes one shard, and several processes may work on jobs. Which kind comes next depends
 only on the shards that are there, so that the mixture stays as wanted however often the run is
 interrupted. One shard in `VALID_EVERY` of each kind goes to the folder `valid`; as a job plays
-whole games, no game is on both sides.
+whole games, no game is on both sides. A note beside the folders says how long it took so far.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
@@ -28,6 +29,7 @@ from gtp_export.records.games import Games
 VALID_EVERY = 20
 RECORDS = "records"
 OTHER = "other"
+NOTE = "labelling.json"
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,12 @@ class Generator:
             OSError: A shard cannot be written.
         """
         start = time.monotonic()
+        before = seconds_spent(self._folder)
         positions = 0
         for job, made in self._made(start + seconds):
             positions += made
             elapsed = time.monotonic() - start
+            _note_seconds(self._folder, before + elapsed)
             shard = f"{job.path.parent.name}/{job.path.name}"
             say(f"{positions} positions in {elapsed:.0f} s; last {shard}")
         return positions
@@ -182,6 +186,20 @@ class Generator:
     def _records(self, number: int) -> tuple[GameRecord, ...]:
         assert self._games is not None
         return tuple(self._games.record(int(game)) for game in self._chunks[number])
+
+
+def seconds_spent(folder: Path) -> float:
+    """Return how long shards have been made in a folder, all runs together; 0 if it is new."""
+    try:
+        return float(json.loads((folder / NOTE).read_text())["seconds"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _note_seconds(folder: Path, seconds: float) -> None:
+    partial = folder / f"{NOTE}.part"
+    partial.write_text(json.dumps({"seconds": round(seconds, 1)}))
+    partial.replace(folder / NOTE)
 
 
 def _chunks(games: Games, seed: int) -> list[NDArray[np.int64]]:

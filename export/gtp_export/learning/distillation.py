@@ -16,7 +16,7 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards.distilled import write_card
-from gtp_export.labelling.generation import Generator
+from gtp_export.labelling.generation import Generator, seconds_spent
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
@@ -78,7 +78,8 @@ def distil(
 ) -> Path:
     """Make a net that judges positions as the teacher does.
 
-    A run that was interrupted goes on where it was: labelled positions and checkpoints are kept.
+    A run that was interrupted goes on where it was: labelled positions, the time they took, and
+    checkpoints are kept.
 
     Args:
         labelling: What is labelled, and how.
@@ -99,7 +100,8 @@ def distil(
     label_minutes = labelling.minutes
     if label_minutes is None:
         label_minutes = LABEL_SHARE * plan.minutes
-    if not (plan.out / CHECKPOINT).exists():
+    seconds = 60.0 * label_minutes - seconds_spent(task.data)
+    if seconds > 0 and not (plan.out / CHECKPOINT).exists():
         games = read_table(labelling.packs, say) if labelling.packs else None
         generator = Generator(
             labelling.teacher,
@@ -110,7 +112,7 @@ def distil(
             plan.processes,
             labelling.playouts,
         )
-        generator.run(60.0 * label_minutes, say)
+        generator.run(seconds, say)
     plan = replace(plan, minutes=plan.minutes - label_minutes)
     train(plan, NetExport(plan.out, info), say)
     write_facts(plan, task, command)
