@@ -8,10 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gtp_engine.evaluators.contract import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
+from gtp_export.learning.net_export import NetExport  # noqa: E402
+from gtp_export.learning.nets import build_net  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
@@ -74,7 +78,7 @@ class _BlackOwnsAll(torch.nn.Module):
 
     def forward(self, spatial: torch.Tensor, features: torch.Tensor) -> NetOutputs:
         boards, _, height, width = spatial.shape
-        is_black = ~spatial[:, 2].flatten(1).any(1)
+        is_black = spatial[:, 2].flatten(1).sum(1) == 0
         sign = torch.where(is_black, 1.0, -1.0)[:, None, None]
         return NetOutputs(
             policy=torch.zeros(boards, height * width + 1),
@@ -107,12 +111,31 @@ def test_mistakes_are_one_sentence(
         (("--preset", "tiny", "--freeze", "roof"), "no layers 'roof'"),
         (("--preset", "tiny", "--minutes", "0"), "--minutes must be positive"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
+        (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
     ):
         assert train(games, tmp_path / "run", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error
     assert run_command(["train", "--preset", "list"]) == 0
     assert "gocnn-chain" in capsys.readouterr().out
+
+
+def test_ownership_is_not_learned_where_no_game_tells_it(
+    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games.write_text(games.read_text().replace("XD[]", ""))
+    assert train(games, tmp_path / "run", "--preset", "gocnn") == 1
+    assert "no game says who owns the final board" in capsys.readouterr().err
+
+
+def test_a_net_beyond_all_bounds_is_one_sentence(tmp_path: Path) -> None:
+    shape = find_preset("tiny").shape
+    net = build_net(shape)
+    for parameter in net.parameters():
+        torch.nn.init.constant_(parameter, 1e12)
+    with pytest.raises(NetFileError, match=r"huge\.onnx"):
+        NetExport(tmp_path, describe_net(shape, "huge"))(net, "huge")
+    assert not list(tmp_path.iterdir())
 
 
 def test_exhausted_memory_keeps_the_checkpoint(

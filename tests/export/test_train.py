@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gtp_engine.evaluators.contract import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
-from gtp_export.learning.distillation import DistilTask  # noqa: E402
+from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
@@ -148,6 +150,46 @@ def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
     other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, 10.0)
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"half"])
+def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> None:
+    plan = plan_for(data, minutes=10.0)
+    plan.out.mkdir()
+    path = plan.out / "checkpoint.pt"
+    trainer = Trainer(0, plan)
+    trainer.save()
+    path.write_bytes(path.read_bytes()[:5000] if content == b"half" else content)
+    with pytest.raises(NetFileError, match=r"checkpoint\.pt: is no checkpoint, or damaged"):
+        trainer.restore()
+    with pytest.raises(NetFileError, match=r"checkpoint\.pt: is no checkpoint, or damaged"):
+        Trainer(0, replace(plan, start=path))
+
+
+def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:
+    trainer = Trainer(0, replace(plan_for(data, minutes=10.0), learning_rate=1e30))
+    with pytest.raises(TrainError, match="no longer finite at step [23]"):
+        for _ in range(5):
+            trainer.step()
+    assert all(bool(array.isfinite().all()) for array in trainer.net.parameters())
+
+
+def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
+    plan = plan_for(data, minutes=0.02)
+    plan.out.mkdir()
+    (plan.out / "metrics.jsonl").write_text('{"net": "first"}\n{"net": "sec')
+    train(plan, lambda net, stem: None, lambda line: None)
+    lines = (plan.out / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["net"] for line in lines] == ["first", "student-final"]
+
+
+def test_facts_leave_damaged_shards_out(data: Path) -> None:
+    plan = plan_for(data, minutes=10.0)
+    plan.out.mkdir()
+    (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
+    write_facts(plan, DistilTask(TOWERS["tiny"], data), "gtp-export distil")
+    facts = json.loads((plan.out / "facts.json").read_text())
+    assert facts["positions"]["train"] == {"5x5": 60, "other": 60}
 
 
 def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:

@@ -6,7 +6,8 @@ packed to bits, so that a 9x9 sample takes some 600 bytes and a 19x19 one 2.2 kB
 
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,12 +116,29 @@ def read_shard(path: Path) -> Samples:
     Raises:
         ShardError: The file is no shard or is damaged.
     """
+    with _opened(path) as arrays:
+        width, height = (int(side) for side in arrays["size"])
+        return Samples(width, height, *(arrays[name] for name in ARRAYS))
+
+
+def count_samples(path: Path) -> int:
+    """Return how many samples a shard holds, without reading all of it.
+
+    Raises:
+        ShardError: The file is no shard or is damaged.
+    """
+    with _opened(path) as arrays:
+        return len(arrays["features"])
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a shard; what is wrong with it is a ShardError."""
     try:
         # Opened here, because numpy leaves the file open when it turns out to be no archive.
         with path.open("rb") as file, np.load(file) as arrays:
-            width, height = (int(side) for side in arrays["size"])
-            return Samples(width, height, *(arrays[name] for name in ARRAYS))
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            yield arrays
+    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ShardError(f"{path}: is not a shard of samples: {error}") from None
 
 

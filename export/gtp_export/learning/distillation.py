@@ -3,11 +3,11 @@
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from torch import Tensor, nn
 
 from gtp_engine.evaluators.contract import NetInfo
@@ -17,6 +17,7 @@ from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards.distilled import write_card
 from gtp_export.labelling.generation import Generator, seconds_spent
+from gtp_export.labelling.samples import ShardError, count_samples
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
@@ -152,10 +153,10 @@ def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
 
 
 def _count_positions(paths: Sequence[Path]) -> dict[str, int]:
-    """Return the number of positions by kind of shard."""
+    """Return the number of positions by kind of shard; damaged ones were not learned from."""
     counts: dict[str, int] = {}
     for path in paths:
         kind = path.stem.rpartition("-")[0]
-        with np.load(path) as arrays:
-            counts[kind] = counts.get(kind, 0) + len(arrays["features"])
+        with suppress(ShardError):
+            counts[kind] = counts.get(kind, 0) + count_samples(path)
     return counts

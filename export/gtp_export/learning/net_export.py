@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import nn
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_export.architectures.net_file import write_net
+from gtp_export.convert.graph import GraphError
 from gtp_export.learning.outputs import weights_of
 
 
@@ -22,7 +23,12 @@ class NetExport:
         """Write `stem`.onnx, all of it or nothing.
 
         Raises:
+            NetFileError: The net puts out what is not finite.
             OSError: The file cannot be written.
         """
         shape: Any = net.shape
-        write_net(self.folder / f"{stem}.onnx", shape, weights_of(net), self.info)
+        path = self.folder / f"{stem}.onnx"
+        try:
+            write_net(path, shape, weights_of(net), self.info)
+        except GraphError as error:
+            raise NetFileError(f"{path}: {error}") from None

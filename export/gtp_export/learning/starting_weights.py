@@ -50,12 +50,33 @@ def load_weights(net: nn.Module, path: Path, batch: Batch) -> None:
             module.steps.fill_(module.WARM_UP_STEPS)
 
 
-def _load_checkpoint(net: nn.Module, path: Path) -> None:
+def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
+    """Return what `Trainer.save` wrote, its tensors on a device.
+
+    Raises:
+        NetFileError: The file cannot be read, is damaged, or is none.
+    """
     try:
-        net.load_state_dict(torch.load(path, weights_only=True)["average"])
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
+        state = torch.load(path, weights_only=True, map_location=device)
+    except Exception as error:
+        # For bytes that are no checkpoint it raises whatever they lead it to.
+        raise NetFileError(f"{path}: is no checkpoint, or damaged: {_reason(error)}") from None
+    if not isinstance(state, dict):
+        raise NetFileError(f"{path}: is no checkpoint")
+    return state
+
+
+def _load_checkpoint(net: nn.Module, path: Path) -> None:
+    state = read_checkpoint(path)
+    try:
+        net.load_state_dict(state["average"])
+    except (RuntimeError, KeyError) as error:
+        reason = _reason(error)
         raise NetFileError(f"{path}: is no checkpoint of this architecture: {reason}") from None
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _load_folded(net: nn.Module, path: Path, batch: Batch) -> None:

@@ -8,6 +8,7 @@ was killed goes on from its last checkpoint, minutes old at most.
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,14 +18,16 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor, distributed, multiprocessing, nn
+from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, numbers_of
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.nets import build_net
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
-from gtp_export.learning.starting_weights import freeze, load_weights
+from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
 
 CHECKPOINT_SECONDS = 60.0
 BUFFER_SYNC_STEPS = 50
@@ -122,6 +125,11 @@ def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None =
         export: Called with the averaged net every `export_minutes` and at the end.
         say: Told in lines what is measured, and how it goes unless there is `progress`.
         progress: Told how it goes.
+
+    Raises:
+        TrainError: The run cannot go on.
+        NetFileError: The net to begin with, or what is to be frozen, cannot be used.
+        OSError: A file cannot be written.
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     if plan.processes == 1:
@@ -129,8 +137,18 @@ def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None =
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
-    multiprocessing.spawn(_run_rank, (plan, export, say, progress, rendezvous), plan.processes)
-    rendezvous.unlink(missing_ok=True)
+    failures = multiprocessing.get_context("spawn").SimpleQueue()
+    arguments = (plan, export, say, progress, rendezvous, failures)
+    try:
+        multiprocessing.spawn(_run_rank, arguments, plan.processes)
+    except ProcessException as error:
+        if not failures.empty():
+            raise failures.get() from None
+        if isinstance(error, ProcessExitedException):
+            raise TrainError(f"{error}; the checkpoint in {plan.out} is kept") from None
+        raise
+    finally:
+        rendezvous.unlink(missing_ok=True)
 
 
 def _run_rank(
@@ -140,7 +158,9 @@ def _run_rank(
     say: Say,
     progress: Progress | None,
     rendezvous: Path,
+    failures: Any,
 ) -> None:
+    """Run one process's share; what a user can do something about is put into a queue."""
     from datetime import timedelta
 
     distributed.init_process_group(
@@ -152,6 +172,9 @@ def _run_rank(
     )
     try:
         _run(rank, plan, export, say, progress)
+    except (NetFileError, SgfError, OSError) as error:
+        failures.put(error)
+        sys.exit(1)
     finally:
         distributed.destroy_process_group()
 
@@ -225,7 +248,11 @@ class Trainer:
         return 0.0 if self._source is None else self._source.waited
 
     def step(self) -> dict[str, float]:
-        """Draw a batch and move the weights; return the losses by name."""
+        """Draw a batch and move the weights; return the losses by name.
+
+        Raises:
+            TrainError: The run has diverged; the weights are as they were before the step.
+        """
         batch = self._draw()
         self.net.train()
         for norm in self._frozen_norms:
@@ -241,6 +268,11 @@ class Trainer:
         found["gradient"] = torch.nn.utils.clip_grad_norm_(
             self.net.parameters(), self._plan.max_gradient_norm
         )
+        if not torch.isfinite(found["gradient"]):
+            raise TrainError(
+                f"gradients are no longer finite at step {self.steps + 1}; the checkpoint in "
+                f"{self._plan.out} is kept, a smaller --learning-rate goes on from it"
+            )
         rate = self._learning_rate()
         for group in self._optimizer.param_groups:
             group["lr"] = rate
@@ -332,11 +364,15 @@ class Trainer:
             ) from None
 
     def restore(self) -> bool:
-        """Go on from the checkpoint, if there is one; return whether there was."""
+        """Go on from the checkpoint, if there is one; return whether there was.
+
+        Raises:
+            NetFileError: It is damaged, or holds a net of another shape.
+        """
         path = self._plan.out / CHECKPOINT
         if not path.exists():
             return False
-        state = torch.load(path, weights_only=True, map_location=self._plan.device)
+        state = read_checkpoint(path, self._plan.device)
         if state["shape"] != numbers_of(self._plan.task.shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
@@ -392,6 +428,7 @@ class _Reporter:
         self._means: dict[str, float] = {}
         self._saved = self._measured = self._exported = trainer.seconds
         self._began, self._first_samples = trainer.seconds, trainer.samples
+        _drop_half_a_line(plan.out / METRICS)
 
     def after_step(self, found: Mapping[str, float]) -> None:
         trainer, plan = self._trainer, self._plan
@@ -447,3 +484,11 @@ class _Reporter:
         with (self._plan.out / METRICS).open("a") as file:
             file.write(json.dumps(entry) + "\n")
         self._say(json.dumps(entry["valid"]))
+
+
+def _drop_half_a_line(path: Path) -> None:
+    """Take away what a full disk left of the last line, so that the next begins on its own."""
+    content = path.read_bytes() if path.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        path.write_bytes(whole)

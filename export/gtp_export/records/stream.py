@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.contract import ENCODERS
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
+from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.line import new_line
 from gtp_engine.go.symmetry import N_SYMMETRIES, point_table
@@ -139,7 +140,7 @@ class PositionStream:
             only_settled: Whether only games count whose final owners are known.
 
         Raises:
-            ValueError: No game is left to draw from.
+            SgfError: No game is left to draw from.
         """
         self._games = games
         self._encoder = encoder
@@ -147,7 +148,8 @@ class PositionStream:
         self._with_pass = with_pass
         self._pools = _pools(games, only_settled)
         if not self._pools:
-            raise ValueError("no game says who owns the final board")
+            what = "says who owns the final board (XD, or TB and TW)" if only_settled else "has moves"
+            raise SgfError(f"no game {what}")
         self._blocks: queue.Queue[RecordSamples | BaseException] = queue.Queue(WAITING_BLOCKS)
         self._stop = threading.Event()
         self.waited = 0.0
