@@ -17,6 +17,7 @@ from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.nets import build_net  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs  # noqa: E402
+from gtp_export.learning.record_run import RecordRun, describe_trained  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
@@ -69,6 +70,7 @@ def test_one_size_presets_take_the_size_of_the_games(games: Path, tmp_path: Path
     assert train(games, out, "--preset", "agz-dual") == 0
     info = OnnxNet(out / "agz-dual.onnx", "cpu").info
     assert (info.board_min, info.board_max, info.square_only) == (4, 4, True)
+    assert "| Boards | 4x4 |" in (out / "agz-dual.md").read_text()
     figures = evaluate_net(out / "agz-dual.onnx", [games], 20, 4, seed=1)
     assert {"top1 all", "winner all"} <= set(figures) and "score_error all" not in figures
 
@@ -101,6 +103,15 @@ def test_final_owners_are_measured_where_few_records_tell_them(tmp_path: Path) -
     assert "owned" not in RecordTask(find_preset("tiny"), games, unknown).measure(
         _BlackOwnsAll(), "cpu"
     )
+
+
+def test_the_longer_side_of_rectangles_counts_too(tmp_path: Path) -> None:
+    path = tmp_path / "games.sgf"
+    path.write_text("(;SZ[5:9];B[aa];W[bb])")
+    games = read_table([path], lambda line: None)
+    task = RecordTask(find_preset("tiny"), games, games)
+    run = RecordRun("tiny", (path,), tmp_path)
+    assert describe_trained(task, run, "tall").trained_sizes == (5, 9)
 
 
 def test_mistakes_are_one_sentence(

@@ -22,7 +22,13 @@ from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.tower_net import Tower  # noqa: E402
-from gtp_export.learning.training import Trainer, TrainError, TrainPlan, train  # noqa: E402
+from gtp_export.learning.training import (  # noqa: E402
+    Trainer,
+    TrainError,
+    TrainPlan,
+    has_bfloat16,
+    train,
+)
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 
@@ -213,12 +219,15 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run_command(["distil", *arguments, "--minutes", "0.04", "--name", "pupil"]) == 0
     info = OnnxNet(tmp_path / "student-final.onnx", "cpu").info
     assert info.name == "pupil" and "tiny" in info.source
+    assert "records" not in info.trained_on
     assert "student-final.onnx" in capsys.readouterr().err
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert facts["positions"]["train"]
     card = (tmp_path / "student-final.md").read_text()
     assert "    gtp-export distil --teacher tiny.onnx --preset tiny" in card
     assert "# pupil" in card and "2 post-activation residual blocks" in card
+    assert "| Boards | 2 to 25, rectangles too |" in card
+    assert (", bf16," in card) == has_bfloat16("cpu")
 
 
 def test_labelling_goes_on_with_the_time_it_had_left(
@@ -251,10 +260,14 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     assert run_command(["distil", *arguments, "--out", str(first)]) == 0
     start = first / "student-final.onnx"
-    assert run_command(["distil", *arguments, "--out", str(second), "--from", str(start)]) == 0
+    games = tmp_path / "games.sgf"
+    games.write_text("(;SZ[9];B[aa];W[bb])")
+    more = ["--out", str(second), "--from", str(start), "--games", str(games)]
+    assert run_command(["distil", *arguments, *more]) == 0
     made = OnnxNet(second / "student-final.onnx", "cpu").info
     assert made.source.endswith("begun with student-final.onnx")
     assert json.loads((second / "facts.json").read_text())["learning_rate"] == 0.08
+    assert "game records (games.sgf), labelled by" in made.trained_on
 
 
 @pytest.mark.parametrize(

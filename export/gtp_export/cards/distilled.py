@@ -18,7 +18,7 @@ COLUMNS = {
 }
 """Measures by name to the heading of their column."""
 KIND_NAMES = {
-    "records": "game records, 19x19",
+    "records": "game records",
     "other": "self-play, other sizes 2 to 25, square and rectangular",
 }
 
@@ -87,7 +87,8 @@ def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
         f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
         f"{metrics['seconds'] / 60:.0f} minutes with {facts['processes']} processes on a CPU: "
         f"SGD with Nesterov momentum, learning rate {facts['learning_rate']} falling along a "
-        "cosine, batch renormalisation, bf16, the eight symmetries, averaged weights. "
+        f"cosine, batch renormalisation, {facts['precision']}, the eight symmetries, averaged "
+        "weights. "
         f"Last losses: {losses} (the ownership's includes the targets' own entropy)."
     )
 

@@ -12,11 +12,18 @@ def describe_in_table(info: NetInfo) -> str:
         "Weights": f"{info.parameters:,}, {info.precision}",
         "Inputs": f"{info.encoder}: {info.spatial_planes} planes, {info.global_features} globals",
         "Outputs": ", ".join(info.heads),
-        "Boards": f"{info.board_min} to {info.board_max}, rectangles too",
+        "Boards": _boards(info),
         "Source": info.source,
         "Made by": f"`{info.created_by}`",
     }
     return table(("", ""), rows.items())
+
+
+def _boards(info: NetInfo) -> str:
+    if info.board_min == info.board_max and info.square_only:
+        return f"{info.board_min}x{info.board_max}"
+    kind = "squares" if info.square_only else "rectangles too"
+    return f"{info.board_min} to {info.board_max}, {kind}"
 
 
 def table(header: tuple[str, ...], rows: Any) -> str:

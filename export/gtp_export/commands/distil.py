@@ -89,9 +89,6 @@ def run(arguments: argparse.Namespace) -> int:
         start=arguments.start,
         seed=arguments.seed,
     )
-    info = describe_student(
-        shape, arguments.name, arguments.teacher, arguments.start, arguments.licence
-    )
     labelling = Labelling(
         teacher=arguments.teacher,
         packs=arguments.games,
@@ -99,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         minutes=label_minutes,
         playouts=arguments.playouts,
     )
+    info = describe_student(shape, arguments.name, labelling, arguments.start, arguments.licence)
     net = distil(labelling, plan, task, info, _command_line(arguments))
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0

@@ -23,7 +23,7 @@ from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.sample_source import SampleSource
-from gtp_export.learning.training import CHECKPOINT, TrainPlan, train
+from gtp_export.learning.training import CHECKPOINT, TrainPlan, has_bfloat16, train
 from gtp_export.records.reading import read_table
 
 LABEL_SHARE = 0.3
@@ -122,17 +122,23 @@ def distil(
 
 
 def describe_student(
-    shape: TowerShape, name: str, teacher_path: Path, start: Path | None, licence: str
+    shape: TowerShape, name: str, labelling: Labelling, start: Path | None, licence: str
 ) -> NetInfo:
-    """Return the description of a distilled net, begun with another one or with nothing."""
-    teacher = OnnxNet(teacher_path, "cpu").info
+    """Return the description of a distilled net, begun with another one or with nothing.
+
+    Raises:
+        NetFileError: The teacher cannot be opened.
+    """
+    teacher = OnnxNet(labelling.teacher, "cpu").info
     begun = f", begun with {start.name}" if start else ""
+    files = ", ".join(path.name for path in labelling.packs)
+    records = f", and of game records ({files})" if files else ""
     return replace(
         describe_net(shape, name),
         trained_sizes=(2, 25),
         source=f"distilled from {teacher.name}{begun}",
-        trained_on="positions of quick self-play on all sizes, rules and komi, and of game "
-        f"records on 19x19, labelled by {teacher.name} ({teacher.architecture})",
+        trained_on=f"positions of quick self-play on all sizes, rules and komi{records}, "
+        f"labelled by {teacher.name} ({teacher.architecture})",
         licence=licence,
         created_by="gtp-export distil",
     )
@@ -147,6 +153,7 @@ def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
         "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,
         "processes": plan.processes,
+        "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
         "positions": {side: _count_positions(paths) for side, paths in shards.items()},
     }
     (plan.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")

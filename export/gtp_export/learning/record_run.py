@@ -181,12 +181,12 @@ def _of_size(games: Games, size: int) -> Any:
 def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
     """Return the description of a net trained on records."""
     table = task.train.table
-    sides = (int(min(table.width.min(), table.height.min())), int(table.width.max()))
+    sides = np.concatenate([table.width, table.height])
     files = ", ".join(path.name for path in run.games)
     begun = f", begun with {run.start.name}" if run.start else ""
     return replace(
         describe_net(task.shape, name),
-        trained_sizes=sides,
+        trained_sizes=(int(sides.min()), int(sides.max())),
         source=f"preset {run.preset}{begun}",
         trained_on=f"{len(task.train):,} recorded games ({files})",
         licence=run.licence,
