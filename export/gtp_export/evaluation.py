@@ -104,11 +104,12 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
 
     Returns:
         Figures by name and group. Names: `top1`, `top5` (the recorded move is the net's first, or
-        among its first five legal moves), `cross_entropy` (nats), `winner` (share of games whose
-        winner it favours), `win_log_loss` (nats), `score_error` (points, counted games),
-        `ownership` (share of points whose final owner it favours). Groups: `all`, each source of
-        games, quarters of the game, `moves 001-020` and so on, and for ownership `end`, the
-        position after the last move, which no other group holds.
+        among its first five legal moves), `cross_entropy` (nats; of these three passes are left
+        out for nets that cannot pass), `winner` (share of games whose winner it favours),
+        `win_log_loss` (nats), `score_error` (points, counted games), `ownership` (share of points
+        whose final owner it favours). Groups: `all`, each source of games, quarters of the game,
+        `moves 001-020` and so on, and for ownership `end`, the position after the last move,
+        which no other group holds.
 
     Raises:
         NetFileError: The net fails, or takes none of the games' board sizes.
@@ -121,6 +122,7 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
         names = ", ".join(f"{width}x{height}" for width, height in sorted(sizes))
         raise NetFileError(f"{net.path}: takes no board of the games' sizes ({names})")
     usable = np.diff(table.starts) > 0
+    usable &= np.array([size in taken for size in zip(table.width, table.height, strict=True)])
     chosen = generator.permutation(np.flatnonzero(usable))[: -(-plan.positions // plan.per_game)]
     tally = Tally()
     reader = PositionReader(games, net.info.encoder)
@@ -162,7 +164,7 @@ class _Answers:
     """What a net says about a batch, for the side to move; None where it has no such head."""
 
     policy: NDArray[np.float32] | None
-    """[B, A + 1] over legal moves; the pass 0 where the net cannot pass."""
+    """[B, A + 1] over legal moves; for nets that cannot pass [B, A]."""
     win: NDArray[np.float64] | None
     """[B] chance of a win where there is a winner."""
     lead: NDArray[np.float32] | None
@@ -183,7 +185,7 @@ def _ask(net: OnnxNet, samples: RecordSamples) -> _Answers:
     raw = net.run(samples.spatial, features)
     lead = next((name for name in ("lead", "score_mean") if name in info.score_columns), None)
     return _Answers(
-        policy=_policy(raw, samples, info),
+        policy=_policy(raw, samples),
         win=_win(raw, info),
         lead=None
         if raw.score is None or lead is None
@@ -192,13 +194,10 @@ def _ask(net: OnnxNet, samples: RecordSamples) -> _Answers:
     )
 
 
-def _policy(raw: RawOutputs, samples: RecordSamples, info: NetInfo) -> NDArray[np.float32] | None:
+def _policy(raw: RawOutputs, samples: RecordSamples) -> NDArray[np.float32] | None:
     if raw.policy is None:
         return None
-    logits = raw.policy
-    if not info.has_pass:
-        logits = np.pad(logits, ((0, 0), (0, 1)), constant_values=-np.inf)
-    masked = np.where(samples.legal > 0, logits, -np.inf)
+    masked = np.where(samples.legal[:, : raw.policy.shape[1]] > 0, raw.policy, -np.inf)
     weights = np.exp(masked - masked.max(axis=1, keepdims=True))
     policy: NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
     return policy
@@ -235,7 +234,7 @@ def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, ta
     if right_points is not None:
         tally.add("ownership", (*overall, *stage), game, right_points)
     action = int(samples.action[row])
-    if answers.policy is not None and answers.policy[row, action] > 0:
+    if answers.policy is not None and action < answers.policy.shape[1]:
         policy = answers.policy[row]
         rank = int((policy > policy[action]).sum())
         chance = max(float(policy[action]), SMALLEST_CHANCE)

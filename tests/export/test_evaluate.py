@@ -1,11 +1,14 @@
 """How well a net predicts records: figures, groups, intervals, the command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gtp_export.architectures.net_file import describe_net, write_net
+from gtp_export.architectures.plain import POLICY, PlainShape
 from gtp_export.commands import run as run_command
 from gtp_export.evaluation import evaluate_net, interval_over_games
 
@@ -45,6 +48,71 @@ def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
     # A net that knows nothing: near uniform over some 13 moves.
     assert 2.0 < figures["cross_entropy all"].mean < 3.2
     assert 0.5 < figures["win_log_loss all"].mean < 0.9
+
+
+def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Path:
+    """Write a policy net of ours; a sure one gives every move but one a chance of nought."""
+    shape = PlainShape("dlgo1", ((3, 4),), POLICY, is_difference=True, board_size=size)
+    if size is not None:
+        shape = replace(shape, dense=(4,), has_pass=True)
+    weights = {name: np.zeros(sides, np.float32) for name, sides in shape.arrays().items()}
+    if is_sure:
+        weights["out.bias"][0] = 1e4
+    write_net(path, shape, weights, describe_net(shape, "plain"))
+    return path
+
+
+def test_moves_that_a_net_rules_out_count_as_wrong(tmp_path: Path, pack: Path) -> None:
+    net = write_net_for(4, tmp_path / "net.onnx", is_sure=True)
+    figures = evaluate_net(net, [pack], positions=100, per_game=8, seed=1)
+    # Only the last game, of one move, goes where the net is sure.
+    assert figures["top1 all"].positions == 33
+    assert figures["top1 all"].mean == pytest.approx(1 / 33)
+    assert figures["cross_entropy all"].mean > 15
+
+
+def test_passes_are_left_out_where_a_net_cannot_pass(tmp_path: Path) -> None:
+    net = write_net_for(None, tmp_path / "net.onnx")
+    games = tmp_path / "games.sgf"
+    games.write_text("(;SZ[4];B[aa];W[];B[bb])")
+    figures = evaluate_net(net, [games], positions=100, per_game=8, seed=1)
+    assert figures["top1 all"].positions == 2
+
+
+def test_games_on_other_sizes_take_no_place(tmp_path: Path, pack: Path) -> None:
+    net = write_net_for(4, tmp_path / "net.onnx")
+    pack.write_text(pack.read_text() + "(;SZ[9];B[aa];W[bb])\n" * 95)
+    figures = evaluate_net(net, [pack], positions=40, per_game=8, seed=1)
+    assert figures["top1 all"].games == 5
+
+
+def test_the_command_takes_the_name_of_a_net(
+    pack: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["evaluate", "--net", "gocnn", "--games", str(pack), "--positions", "8"]
+    assert run_command(arguments) == 0
+    assert "ownership all" in capsys.readouterr().out
+    pack.write_text("(;SZ[9];B[aa])")
+    assert run_command(arguments) == 1
+    assert "tell nothing of what this net says" in capsys.readouterr().err
+
+
+def test_nets_of_one_name_get_a_line_each(
+    tmp_path: Path, pack: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(
+        "gtp_export.pictures.draw_by_move_number", lambda path, figures, *_: drawn.extend(figures)
+    )
+    other = tmp_path / "other.onnx"
+    other.write_bytes(TINY_NET.read_bytes())
+    arguments = ["picture", "--games", str(pack), "--out", str(tmp_path / "a.svg")]
+    nets = ["--net", str(TINY_NET), "--net", str(other)]
+    assert run_command([*arguments, *nets]) == 0
+    assert drawn == [str(TINY_NET), str(other)]
+    dlgo = str(write_net_for(4, tmp_path / "net.onnx"))
+    assert run_command([*arguments, "--net", dlgo]) == 1
+    assert "tell nothing of ownership" in capsys.readouterr().err
 
 
 def test_the_command_prints_a_table_or_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,7 +174,7 @@ def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> Non
 
 def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:
     trainer = Trainer(0, replace(plan_for(data, minutes=10.0), learning_rate=1e30))
-    with pytest.raises(TrainError, match="no longer finite at step [23]"):
+    with pytest.raises(TrainError, match=r"no longer finite at step [23]"):
         for _ in range(5):
             trainer.step()
     assert all(bool(array.isfinite().all()) for array in trainer.net.parameters())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export evaluate` takes."""
-    parser.add_argument("--net", type=Path, required=True, metavar="NET.onnx")
+    parser.add_argument("--net", required=True, metavar="NET", help="file or name")
     parser.add_argument("--games", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--positions", type=int, default=5000, metavar="N", help="in all (5000)")
     parser.add_argument("--per-game", type=int, default=4, metavar="N", help="of a game (4)")
@@ -26,17 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every figure with its 95 % interval on stdout."""
+    from gtp_engine.evaluators.nets import find_net
     from gtp_export.evaluation import evaluate_net
 
     if arguments.positions < 1 or arguments.per_game < 1:
         raise NetFileError("--positions and --per-game must be positive")
     figures = evaluate_net(
-        arguments.net,
+        find_net(arguments.net),
         arguments.games,
         arguments.positions,
         arguments.per_game,
         arguments.seed,
     )
+    if not figures:
+        raise NetFileError(f"{arguments.net}: the games tell nothing of what this net says")
     if arguments.json:
         from dataclasses import asdict
 

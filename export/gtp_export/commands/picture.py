@@ -32,6 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw, and say on stderr what was written."""
     if arguments.out.suffix not in (".png", ".svg", ".pdf"):
         raise NetFileError(f"{arguments.out}: a picture's name ends in .png, .svg or .pdf")
+    if arguments.positions < 1:
+        raise NetFileError("--positions must be positive")
     if arguments.sgf is not None:
         _draw_board(arguments)
     else:
@@ -49,7 +51,7 @@ def _draw_board(arguments: argparse.Namespace) -> None:
     if len(arguments.net) != 1:
         raise NetFileError("a board shows what one net thinks; give --net once")
     position = load_sgf(arguments.sgf).position(arguments.move)
-    evaluator = open_net(arguments.net[0], say=lambda line: print(line, file=sys.stderr))
+    evaluator = open_net(arguments.net[0], say=_say)
     found = evaluator.raw_evaluation(position)
     owner = found.ownership if arguments.show != "policy" else None
     if owner is not None and found.to_play != BLACK:
@@ -72,11 +74,25 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
 
     games = read_table(arguments.games, lambda line: None)
     plan = EvaluationPlan(arguments.positions)
-    nets = [OnnxNet(find_net(name), "auto") for name in arguments.net]
-    figures = {net.info.name: evaluate_games(net, games, plan) for net in nets}
+    nets = [OnnxNet(find_net(name), "auto", _say) for name in arguments.net]
+    labels = [net.info.name for net in nets]
+    if len(set(labels)) < len(labels):  # an int8 net has the name of the one it was made of
+        labels = arguments.net
+    figures = {
+        label: evaluate_games(net, games, plan) for label, net in zip(labels, nets, strict=True)
+    }
+    for label, found in figures.items():
+        if not any(key.startswith(f"{arguments.figure} moves ") for key in found):
+            raise NetFileError(
+                f"{label}: the games, or this net, tell nothing of {arguments.figure}"
+            )
     title = {
         "ownership": "points given to their final owner",
         "top1": "moves foreseen",
         "winner": "winners foreseen",
     }
     draw_by_move_number(arguments.out, figures, arguments.figure, title[arguments.figure])
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)

@@ -148,7 +148,9 @@ class PositionStream:
         self._with_pass = with_pass
         self._pools = _pools(games, only_settled)
         if not self._pools:
-            what = "says who owns the final board (XD, or TB and TW)" if only_settled else "has moves"
+            what = (
+                "says who owns the final board (XD, or TB and TW)" if only_settled else "has moves"
+            )
             raise SgfError(f"no game {what}")
         self._blocks: queue.Queue[RecordSamples | BaseException] = queue.Queue(WAITING_BLOCKS)
         self._stop = threading.Event()
