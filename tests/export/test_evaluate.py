@@ -123,6 +123,15 @@ def test_the_command_prints_a_table_or_json(pack: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["top1 all"]["positions"] > 0
 
 
+@pytest.mark.parametrize("command", ["evaluate", "train", "distil"])
+def test_a_seed_below_one_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        run_command([command, "--seed", "-1"])
+    error = capsys.readouterr().err
+    assert leaving.value.code == 2 and error.count("\n") == 1
+    assert "--seed: '-1' is not a whole number of 1 or more" in error
+
+
 def test_a_missing_pack_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = str(tmp_path / "none.sgf")
     assert run_command(["evaluate", "--net", str(TINY_NET), "--games", missing]) == 1

@@ -121,6 +121,8 @@ def test_mistakes_are_one_sentence(
         (("--preset", "huge"), "unknown preset 'huge'"),
         (("--preset", "tiny", "--freeze", "roof"), "no layers 'roof'"),
         (("--preset", "tiny", "--minutes", "0"), "--minutes must be positive"),
+        (("--preset", "tiny", "--minutes", "nan"), "--minutes must be positive"),
+        (("--preset", "tiny", "--learning-rate", "0"), "--learning-rate must be positive"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
         (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
     ):

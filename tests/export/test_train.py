@@ -275,7 +275,9 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     [
         ("--label-minutes", "60", "less than --minutes"),
         ("--label-minutes", "nan", "less than --minutes"),
+        ("--minutes", "nan", "must be positive"),
         ("--learning-rate", "-1", "--learning-rate must be positive"),
+        ("--learning-rate", "nan", "--learning-rate must be positive"),
         ("--played-weight", "1", "below 1"),
         ("--playouts", "1", "at least 2"),
     ],

@@ -4,11 +4,11 @@ A module named in `SUBCOMMANDS` has `add_arguments(parser)` and `run(arguments) 
 imports only the standard library at its top, so that `--help` needs no extra and answers at once.
 """
 
-import argparse
 import importlib
 import sys
 from collections.abc import Sequence
 
+from gtp_engine.commands.arguments import Parser
 from gtp_engine.evaluators.contract import NetFileError
 
 SUBCOMMANDS = {
@@ -26,7 +26,11 @@ SUBCOMMANDS = {
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one subcommand; a user's mistake is one sentence on stderr and exit status 1."""
+    """Run one subcommand; a user's mistake is one sentence on stderr.
+
+    Returns:
+        The exit status: 1 after a mistake; in the arguments, argparse leaves with 2.
+    """
     arguments = _parser().parse_args(argv)
     module = importlib.import_module(f"gtp_export.commands.{arguments.command}")
     try:
@@ -55,8 +59,8 @@ def run(argv: Sequence[str]) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="gtp-export", description="Make and convert Go nets.")
+def _parser() -> Parser:
+    parser = Parser(prog="gtp-export", description="Make and convert Go nets.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in SUBCOMMANDS.items():
         module = importlib.import_module(f"gtp_export.commands.{name}")

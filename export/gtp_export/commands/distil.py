@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from gtp_engine.commands.arguments import parse_count
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_export.cards.command_line import command_line
 
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="student", help="name to write into the net")
     parser.add_argument("--licence", default="unknown", help="licence to write into the net")
     parser.add_argument("--processes", type=int, default=1, help="processes (1)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,11 +68,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     shape = find_tower(arguments.preset)
     label_minutes, rate = arguments.label_minutes, arguments.learning_rate
-    if arguments.minutes <= 0 or arguments.processes < 1:
+    if not arguments.minutes > 0 or arguments.processes < 1:
         raise NetFileError("--minutes and --processes must be positive")
     if label_minutes is not None and not 0 < label_minutes < arguments.minutes:
         raise NetFileError("--label-minutes must be positive and less than --minutes")
-    if rate is not None and rate <= 0:
+    if rate is not None and not rate > 0:
         raise NetFileError("--learning-rate must be positive")
     if not 0.0 <= arguments.played_weight < 1.0:
         raise NetFileError("--played-weight must be at least 0 and below 1")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gtp_engine.commands.arguments import parse_count
 from gtp_engine.evaluators.contract import NetFileError
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", type=Path, nargs="+", required=True, metavar="FILE")
     parser.add_argument("--positions", type=int, default=5000, metavar="N", help="in all (5000)")
     parser.add_argument("--per-game", type=int, default=4, metavar="N", help="of a game (4)")
-    parser.add_argument("--seed", type=int, default=1, help="picks games and positions (1)")
+    parser.add_argument(
+        "--seed", type=parse_count, default=1, metavar="N", help="picks games and positions (1)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -8,6 +8,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from gtp_engine.commands.arguments import parse_count
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export train` takes."""
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--positions", type=int, default=2000, metavar="N", help="to evaluate on (2000)")
     add("--int8", action="store_true", help="write an int8 net too")
     add("--fp16", action="store_true", help="write an fp16 net too")
-    add("--seed", type=int, default=1)
+    add("--seed", type=parse_count, default=1, metavar="N")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,8 +50,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     find_preset(arguments.preset)
     for name in ("minutes", "processes", "threads", "batch_points", "positions"):
-        if getattr(arguments, name) <= 0:
+        if not getattr(arguments, name) > 0:  # nan is not either
             raise NetFileError(f"--{name.replace('_', '-')} must be positive")
+    if arguments.learning_rate is not None and not arguments.learning_rate > 0:
+        raise NetFileError("--learning-rate must be positive")
     if not arguments.games or arguments.out is None:
         raise NetFileError("--games and --out are needed")
     from gtp_export.learning.record_run import RecordRun, run_records

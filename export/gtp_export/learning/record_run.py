@@ -113,7 +113,7 @@ def run_records(run: RecordRun, say: Say) -> Path:
         minutes=TRAIN_SHARE * run.minutes,
         processes=1 if device == "cuda" else run.processes,
         batch_points=run.batch_points,
-        learning_rate=run.learning_rate or task.preset.learning_rate,
+        learning_rate=task.preset.learning_rate if run.learning_rate is None else run.learning_rate,
         adam=task.preset.adam,
         loss_weights=task.preset.loss_weights,
         measure_minutes=TRAIN_SHARE * run.minutes / MEASUREMENTS,
