@@ -149,6 +149,24 @@ def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
     assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
 
 
+def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) -> None:
+    plan = plan_for(data, minutes=10.0)
+    begun = data / "begun.pt"
+    plan.out.mkdir()
+    Trainer(0, plan).save()
+    (plan.out / "checkpoint.pt").rename(begun)
+    plan = replace(plan, start=begun, frozen=("stem",))
+    trainer = Trainer(0, plan)
+    trainer.step()
+    trainer.save()
+    begun.unlink()
+    resumed = Trainer(0, plan)
+    assert resumed.restore() and resumed.steps == 1
+    # Norms that learn go on as far as they were; those that are frozen count no steps.
+    norms = dict(resumed.net.named_modules())
+    assert norms["blocks.0.norm1"].steps == norms["blocks.0.norm1"].WARM_UP_STEPS + 1
+
+
 def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
     plan = plan_for(data, minutes=10.0)
     plan.out.mkdir()
@@ -169,7 +187,7 @@ def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> Non
     with pytest.raises(NetFileError, match=r"checkpoint\.pt: is no checkpoint, or damaged"):
         trainer.restore()
     with pytest.raises(NetFileError, match=r"checkpoint\.pt: is no checkpoint, or damaged"):
-        Trainer(0, replace(plan, start=path))
+        Trainer(0, replace(plan, start=path, out=data))
 
 
 def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:

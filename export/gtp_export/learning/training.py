@@ -100,7 +100,8 @@ class TrainPlan:
     """What the names of written nets begin with."""
     device: str = "cpu"
     start: Path | None = None
-    """A net or checkpoint of the same architecture to begin with."""
+    """A net or checkpoint of the same architecture to begin with; of no account once the run has a
+    checkpoint of its own."""
     frozen: tuple[str, ...] = ()
     """Beginnings of the names of arrays that stay as they are."""
     loss_weights: Mapping[str, float] = field(
@@ -223,7 +224,7 @@ class Trainer:
         self._clock = time.monotonic()
         self._source: Source | None = None
         self._first_draw = False
-        if plan.start is not None:
+        if plan.start is not None and not (plan.out / CHECKPOINT).exists():
             load_weights(self.net, plan.start, self._draw())
         self._frozen_norms = freeze(self.net, plan.frozen)
         self.average.load_state_dict(self.net.state_dict())
@@ -397,7 +398,7 @@ def _norms(net: nn.Module) -> list[RunningNorm]:
 
 
 def _norm_steps(net: nn.Module) -> float:
-    return float(_norms(net)[0].steps)
+    return max(float(norm.steps) for norm in _norms(net))  # frozen ones count none
 
 
 def _parameter_groups(net: nn.Module, decay: float) -> list[dict[str, Any]]:
