@@ -362,6 +362,8 @@ def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
 def test_mistakes(tmp_path: Path) -> None:
     target = tmp_path / "out.onnx"
     target.write_bytes(TINY.read_bytes())
+    with pytest.raises(NetFileError, match=r"there is no folder .*nowhere"):
+        quantise_file(TINY, tmp_path / "nowhere" / "o.onnx", plan(), lambda line: None)
     with pytest.raises(NetFileError, match="over itself"):
         quantise_file(target, target, plan(), lambda line: None)
     with pytest.raises(NetFileError, match="no convolution is left"):
@@ -412,7 +414,8 @@ def test_converting_and_quantising_at_once(
     info = OnnxNet(target, "cpu").info
     assert info.name == "mine" and info.precision.startswith("int8")
     target.unlink()
-    capsys.readouterr()
+    error = capsys.readouterr().err
+    assert f"wrote {target}" in error and "whole.onnx" not in error
     assert run(["convert", str(source), str(target), *options[:-3], "--max-kl", "0"]) == 1
     message = capsys.readouterr().err.splitlines()[-1]
     assert message.startswith(f"gtp-export: {source}: not written as int8")

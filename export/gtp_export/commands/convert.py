@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     texts = {field: text for field, text in given.items() if text is not None}
     if not (arguments.int8 or arguments.fp16):
         conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
-        say(summary(conversion, arguments.target))
+        say(summary(conversion))
+        size = f"{conversion.file_bytes / 1e6:.1f} MB, {conversion.info.precision}"
+        say(f"{'written':<11}{arguments.target} ({size})")
         return 0
     from gtp_export.quantise.quantisation import quantise_file
 
@@ -52,14 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole.onnx"
         conversion = convert_file(arguments.source, whole, texts, arguments.encoder)
-        say(summary(conversion, whole))
+        say(summary(conversion))
         called = str(arguments.source)
         report(arguments.target, quantise_file(whole, arguments.target, plan, say, called=called))
     return 0
 
 
-def summary(conversion: "Conversion", target: Path) -> str:
-    """Return a small table for people."""
+def summary(conversion: "Conversion") -> str:
+    """Return a small table for people of what was converted."""
     info = conversion.info
     sizes = f"{info.board_min} to {info.board_max}"
     if info.square_only:
@@ -72,7 +74,6 @@ def summary(conversion: "Conversion", target: Path) -> str:
         "encoder": f"{info.encoder} ({info.spatial_planes} planes, {info.global_features} globals)",
         "heads": ", ".join(info.heads),
         "boards": sizes,
-        "written": f"{target} ({conversion.file_bytes / 1e6:.1f} MB, {info.precision})",
         "time": f"{conversion.seconds:.1f} s",
     }
     return "\n".join(f"{key:<11}{value}" for key, value in rows.items())

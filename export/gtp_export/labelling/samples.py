@@ -145,7 +145,8 @@ def _opened(path: Path) -> Iterator[Any]:
 def transform_board(array: NDArray[Any], symmetry: int) -> NDArray[Any]:
     """Return a view of [..., H, W] under a symmetry.
 
-    Bit 0 flips rows, bit 1 columns, bit 2 transposes, in that order.
+    Bit 0 flips rows, bit 1 columns, bit 2 transposes, in that order; other than with the engine's
+    `symmetry.transform` rectangles are transposed too, as a net in training takes any board.
     """
     if symmetry & 1:
         array = array[..., ::-1, :]

@@ -23,8 +23,8 @@ LATE_PASS_PROBABILITY = 0.97
 """A reluctant player passes only when the policy is this sure."""
 FAIR_KOMI_SPREAD = 2.0
 """Standard deviation, in points, of a komi fitted to the teacher's opinion of the opening."""
-
 MAX_FAIR_KOMI = 90.0
+"""Points; a fitted komi is never further from 0."""
 
 
 @dataclass(frozen=True)

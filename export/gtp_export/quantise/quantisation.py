@@ -163,6 +163,8 @@ def quantise_file(
     """
     if target.exists() and source.exists() and target.samefile(source):
         raise NetFileError(f"{target}: the net cannot be written over itself")
+    if not target.parent.is_dir():
+        raise NetFileError(f"{target}: there is no folder {target.parent}")
     laboratory = Laboratory(source, plan.positions, say, called or str(source))
     if table is not None:
         from gtp_export.quantise.sensitivity import measure_sensitivity
