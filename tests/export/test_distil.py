@@ -9,10 +9,10 @@ import pytest
 
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.coords import BLACK, WHITE, action_to_point
-from gtp_engine.go.position import Position
+from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.labelling.generation import KINDS, Generator, draw_size, seconds_spent
+from gtp_export.labelling.generation import KINDS, Generator, _chunks, draw_size, seconds_spent
 from gtp_export.labelling.samples import (
     Samples,
     ShardError,
@@ -208,6 +208,26 @@ def test_records_become_shards_until_they_are_used_up(
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
     assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 0
+
+
+def test_a_record_never_changes_sides(tmp_path: Path) -> None:
+    columns = "abcdefghi"
+    games = [f"(;SZ[9];B[{x}{y}];W[{z}e])" for x in columns for y in "abcd" for z in columns]
+    path = tmp_path / "games.sgf"
+    path.write_text("\n".join(games * 2))
+    table = read_table([path], lambda line: None)
+    sides = []
+    for games_of_run in (table, table.take(np.arange(len(table) - 7))):
+        chunks = _chunks(games_of_run, seed=1)
+        found = {side: set[tuple[Move, ...]]() for side, _ in chunks}
+        for side, chunk in chunks:
+            found[side] |= {tuple(games_of_run.record(int(game)).moves) for game in chunk}
+        sides.append(found)
+    assert set(sides[0]) == {"train", "valid"}
+    # Neither a game that stands twice nor one that another run learned from is measured on.
+    for one in sides:
+        assert not any(one["valid"] & other["train"] for other in sides)
+    assert sum(map(len, sides[0].values())) == len(games)
 
 
 def test_boards_of_different_sizes_are_never_in_one_shard(

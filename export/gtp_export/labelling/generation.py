@@ -2,8 +2,9 @@
 
 Every job makes one shard, and several processes may work on jobs. Which kind comes next depends
 only on the shards that are there, so that the mixture stays as wanted however often the run is
-interrupted. One shard in `VALID_EVERY` of each kind goes to the folder `valid`; as a job plays
-whole games, no game is on both sides. A note beside the folders says how long it took so far.
+interrupted. One shard in `VALID_EVERY` of each kind goes to the folder `valid`. A job plays whole
+games, and a record's side depends on its moves, so that no game is on both sides, in other runs
+neither. A note beside the folders says how long it took so far.
 """
 
 import json
@@ -26,6 +27,8 @@ from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.games import Games
 
+TRAIN, VALID = "train", "valid"
+"""Folders."""
 VALID_EVERY = 20
 RECORDS = "records"
 OTHER = "other"
@@ -173,19 +176,23 @@ class Generator:
                 self._kinds.remove(kind)
                 continue
             self._planned[kind.name] = number + 1
-            side = "valid" if number % VALID_EVERY == 1 else "train"
+            side, records = _side(number), tuple[GameRecord, ...]()
+            if kind.name == RECORDS:
+                side, records = self._records(number)
             return Job(
                 kind,
                 _job_seed(self._seed, kind, number),
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
-                self._records(number) if kind.name == RECORDS else (),
+                records,
                 self._played_weight,
             )
         return None
 
-    def _records(self, number: int) -> tuple[GameRecord, ...]:
+    def _records(self, number: int) -> tuple[str, tuple[GameRecord, ...]]:
+        """Return the games of a shard and the side they are on."""
         assert self._games is not None
-        return tuple(self._games.record(int(game)) for game in self._chunks[number])
+        side, chunk = self._chunks[number]
+        return side, tuple(self._games.record(int(game)) for game in chunk)
 
 
 def seconds_spent(folder: Path) -> float:
@@ -202,18 +209,43 @@ def _note_seconds(folder: Path, seconds: float) -> None:
     partial.replace(folder / NOTE)
 
 
-def _chunks(games: Games, seed: int) -> list[NDArray[np.int64]]:
-    """Return the games in random order, in groups of one board size, a group a shard."""
+def _side(number: int) -> str:
+    return VALID if number % VALID_EVERY == 1 else TRAIN
+
+
+def _chunks(games: Games, seed: int) -> list[tuple[str, NDArray[np.int64]]]:
+    """Return the games in random order, in groups of one side and one board size, a group a shard.
+
+    The sides take turns as long as both have groups.
+    """
     generator = np.random.Generator(np.random.PCG64([seed, len(games)]))
-    size = next(kind.games for kind in KINDS if kind.name == RECORDS)
     order = generator.permutation(len(games))
+    valid = games.is_valid(1.0 / VALID_EVERY)[order]
+    left = {
+        side: _groups(games, order[chosen], generator)
+        for side, chosen in ((TRAIN, ~valid), (VALID, valid))
+    }
+    chunks: list[tuple[str, NDArray[np.int64]]] = []
+    while left[TRAIN] or left[VALID]:
+        side = _side(len(chunks))
+        if not left[side]:
+            side = TRAIN if side == VALID else VALID
+        chunks.append((side, left[side].pop()))
+    return chunks
+
+
+def _groups(
+    games: Games, order: NDArray[np.int64], generator: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Return games in groups of one board size, the groups in random order."""
+    size = next(kind.games for kind in KINDS if kind.name == RECORDS)
     side = MAX_SIZE + 1
     codes = games.table.width.astype(np.int64)[order] * side + games.table.height[order]
-    chunks = []
+    groups = []
     for code in np.unique(codes):
         alike = order[codes == code]
-        chunks += [alike[at : at + size] for at in range(0, len(alike), size)]
-    return [chunks[i] for i in generator.permutation(len(chunks))]
+        groups += [alike[at : at + size] for at in range(0, len(alike), size)]
+    return [groups[i] for i in generator.permutation(len(groups))]
 
 
 _process_teacher: list[Teacher] = []
@@ -240,7 +272,7 @@ def _make_shard(teacher: Teacher, job: Job) -> int:
 def _count_shards(folder: Path) -> dict[str, int]:
     """Return by kind the number of the next shard; make the folders."""
     numbers: dict[str, int] = {}
-    for side in ("train", "valid"):
+    for side in (TRAIN, VALID):
         (folder / side).mkdir(parents=True, exist_ok=True)
         for path in (folder / side).glob("*-*.npz"):
             name, _, number = path.stem.rpartition("-")

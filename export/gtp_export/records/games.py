@@ -135,18 +135,22 @@ class Games:
         return replace(self, table=GameTable(**arrays))
 
     def split(self, valid_share: float) -> tuple["Games", "Games"]:
-        """Divide the games into those to learn from and those to measure on.
+        """Divide the games into those to learn from and those to measure on; see `is_valid`."""
+        valid = self.is_valid(valid_share)
+        return self.take(np.flatnonzero(~valid)), self.take(np.flatnonzero(valid))
 
-        A game's side depends on its moves alone, so it never changes sides, and a game that
-        stands twice is on one side only.
+    def is_valid(self, share: float) -> NDArray[np.bool_]:
+        """Return [N] which games are to measure on, about that share of them.
+
+        A game's side depends on its moves alone, so it never changes sides, a game that stands
+        twice is on one side only, and a smaller share is part of a larger one.
         """
         table = self.table
         moves = [
             zlib.crc32(table.moves[start:stop].tobytes())
             for start, stop in zip(table.starts[:-1], table.starts[1:], strict=True)
         ]
-        is_valid = np.array(moves, np.uint32) < valid_share * 2.0**32
-        return self.take(np.flatnonzero(~is_valid)), self.take(np.flatnonzero(is_valid))
+        return np.array(moves, np.uint32) < share * 2.0**32
 
     def _range(self, starts: str, game: int) -> NDArray[np.int16]:
         bounds = getattr(self.table, starts)
