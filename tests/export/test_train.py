@@ -113,6 +113,18 @@ def test_batches_hold_one_size_and_about_as_many_points(data: Path) -> None:
     assert shapes <= {(9, 22, 5, 5), (10, 22, 6, 4), (10, 22, 4, 6)} and len(shapes) == 3
 
 
+def test_processes_share_the_shards(data: Path) -> None:
+    for number in (2, 3, 4):
+        write_shard(data / "train" / f"5x5-{number:06d}.npz", easy_samples(5, 5, 60 + number))
+    held = []
+    for rank in range(2):
+        source = SampleSource(data / "train", 240, rank, processes=2)
+        held.append({size: len(pool.features) for size, pool in source._pools.items()})
+    assert held == [{(5, 5): 60 + 62 + 64, (4, 6): 60}, {(5, 5): 63}]
+    lone = SampleSource(data / "valid", 240, 1, processes=2)
+    assert len(lone._pools) == 2, "without a shard of its own it takes all"
+
+
 def test_a_damaged_shard_is_passed_over(data: Path) -> None:
     (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
     SampleSource(data / "train", batch_points=240)

@@ -39,9 +39,11 @@ class DistilTask:
     data: Path
     """Folder with `train` and `valid`, which may grow meanwhile."""
 
-    def source(self, batch_points: int, seed: int) -> SampleSource:
+    def source(
+        self, batch_points: int, seed: int, rank: int = 0, processes: int = 1
+    ) -> SampleSource:
         """Begin to draw."""
-        return SampleSource(self.data / "train", batch_points)
+        return SampleSource(self.data / "train", batch_points, rank, processes)
 
     def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
         """Return how far the net is from its teacher."""

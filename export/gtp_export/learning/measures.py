@@ -9,7 +9,7 @@ from torch import Tensor
 from gtp_export.labelling.samples import Samples, join_samples
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import losses, mask_occupied
-from gtp_export.learning.sample_source import make_batch, read_folder
+from gtp_export.learning.sample_source import make_batch, read_shards
 from gtp_export.learning.tower_net import Tower
 
 POSITIONS_PER_SIZE = 1500
@@ -27,7 +27,7 @@ def measure(net: Tower, folder: Path) -> dict[str, dict[str, float]]:
         points given to the same player.
     """
     groups: dict[str, list[Samples]] = {}
-    for (width, height), shards in read_folder(folder, set()).items():
+    for (width, height), shards in read_shards(folder.glob("*.npz"), set()).items():
         name = f"{width}x{height}"
         group = name if name in ("9x9", "13x13", "19x19") else "other"
         groups.setdefault(group, []).append(join_samples(shards))

@@ -34,6 +34,8 @@ BATCH_POINTS = 64 * 361
 """Points of the boards of a process's batch, unless another number is asked for."""
 MEASUREMENTS = 10
 """How often a run is measured."""
+PARITY_SEED = 10
+"""Draws the positions on which a written net is compared with the one in training."""
 
 Say = Callable[[str], None]
 
@@ -198,7 +200,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     """Evaluate a trained net, put it in place, and write all that goes with it."""
     target = run.out / f"{plan.stem}.onnx"
     written = run.out / f"{plan.stem}-final.onnx"
-    batch = task.source(plan.batch_points, MEASUREMENTS).draw(np.random.default_rng(0))
+    batch = task.source(plan.batch_points, PARITY_SEED).draw(np.random.default_rng(0))
     parity = check_parity(trained_net(plan), written, batch)
     evaluation = EvaluationPlan(run.positions, seed=run.seed)
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)

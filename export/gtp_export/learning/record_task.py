@@ -67,8 +67,10 @@ class RecordTask:
         """The architecture."""
         return self.preset.shape
 
-    def source(self, batch_points: int, seed: int) -> RecordSource:
-        """Begin to draw."""
+    def source(
+        self, batch_points: int, seed: int, rank: int = 0, processes: int = 1
+    ) -> RecordSource:
+        """Begin to draw; every process draws from all games, which take little memory."""
         return RecordSource(self._stream(self.train, batch_points, seed, self.threads))
 
     def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:

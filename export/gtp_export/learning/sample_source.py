@@ -1,6 +1,7 @@
 """Batches for training, drawn from a folder of shards that may grow meanwhile."""
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -63,13 +64,13 @@ def join_batches(parts: list[Batch]) -> Batch:
     )
 
 
-def read_folder(folder: Path, known: set[Path]) -> dict[tuple[int, int], list[Samples]]:
-    """Read the shards of a folder that are not known yet, and note them as known.
+def read_shards(paths: Iterable[Path], known: set[Path]) -> dict[tuple[int, int], list[Samples]]:
+    """Read the shards that are not known yet, by width and height, and note them as known.
 
     Damaged shards are left out: another process may be writing, and the rest is as good.
     """
     found: dict[tuple[int, int], list[Samples]] = {}
-    for path in sorted(set(folder.glob("*.npz")) - known):
+    for path in sorted(set(paths) - known):
         try:
             samples = read_shard(path)
         except ShardError:
@@ -80,15 +81,23 @@ def read_folder(folder: Path, known: set[Path]) -> dict[tuple[int, int], list[Sa
 
 
 class SampleSource:
-    """Draws batches from all shards of a folder, looking for new ones every minute."""
+    """Draws batches from the shards of a folder, looking for new ones every minute."""
 
-    def __init__(self, folder: Path, batch_points: int) -> None:
+    def __init__(self, folder: Path, batch_points: int, rank: int = 0, processes: int = 1) -> None:
         """Read the folder.
+
+        Args:
+            folder: Where the shards are.
+            batch_points: Points of the boards of a batch, about.
+            rank: Which of the processes this is. Each holds every so-many-th shard, so that all
+                together hold all of them once; where there are too few for that, each holds all.
+            processes: How many draw from the folder.
 
         Raises:
             FileNotFoundError: It holds no shard.
         """
         self._folder = folder
+        self._rank, self._processes = rank, processes
         self._batch_points = batch_points
         self._known: set[Path] = set()
         self._pools: dict[tuple[int, int], Samples] = {}
@@ -131,7 +140,17 @@ class SampleSource:
         return sizes[int(generator.choice(len(sizes), p=chances / chances.sum()))]
 
     def _scan(self) -> None:
-        for size, shards in read_folder(self._folder, self._known).items():
+        paths = list(self._folder.glob("*.npz"))
+        mine = [path for path in paths if _number(path) % self._processes == self._rank]
+        found = read_shards(mine or paths, self._known)
+        while found:  # one size at a time, so that not everything is there twice
+            size, shards = found.popitem()
             old = [self._pools[size]] if size in self._pools else []
             self._pools[size] = join_samples(old + shards)
         self._scanned = time.monotonic()
+
+
+def _number(shard: Path) -> int:
+    """Return the number in a shard's name, 0 where there is none."""
+    number = shard.stem.rpartition("-")[2]
+    return int(number) if number.isdigit() else 0

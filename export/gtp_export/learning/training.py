@@ -59,8 +59,15 @@ class Task(Protocol):
     def shape(self) -> Shape:
         """The architecture."""
 
-    def source(self, batch_points: int, seed: int) -> Source:
-        """Begin to draw batches of boards with so many points together."""
+    def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> Source:
+        """Begin to draw batches of boards with so many points together, for one of the processes.
+
+        Args:
+            batch_points: Points of the boards of a batch, about.
+            seed: Another one for every process.
+            rank: Which process it is, from 0.
+            processes: How many there are; together they draw from everything.
+        """
 
     def losses(self, outputs: NetOutputs, targets: Any) -> dict[str, Tensor]:
         """Return the mean losses of a batch by name; those without a weight are only told."""
@@ -288,9 +295,8 @@ class Trainer:
         if self._source is None:
             # Another seed after a restart, so that it does not draw the same again.
             seed = [plan.seed, self._rank, self.steps]
-            self._source = plan.task.source(
-                plan.batch_points, int(np.random.SeedSequence(seed).generate_state(1)[0])
-            )
+            drawn = int(np.random.SeedSequence(seed).generate_state(1)[0])
+            self._source = plan.task.source(plan.batch_points, drawn, self._rank, plan.processes)
             self._first_draw = True
         generator = np.random.default_rng([plan.seed, self._rank, self.steps])
         batch = self._source.draw(generator).to(plan.device)
