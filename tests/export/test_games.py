@@ -161,6 +161,42 @@ def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
     assert again.rules == games.rules and again.sources == games.sources
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("width", 1),
+        ("height", 26),
+        ("rules", 9),
+        ("source", -1),
+        ("first", 0),
+        ("moves", 26),
+        ("setups", -2),
+        ("setups", 50),
+        ("dead", 25),
+        ("dead_starts", 30_000),
+    ],
+)
+def test_a_pack_whose_numbers_lead_nowhere_is_damaged(
+    games: Games, tmp_path: Path, column: str, value: int
+) -> None:
+    array = getattr(games.table, column).copy()
+    array[-1] = value
+    path = tmp_path / "all.games"
+    write_pack(path, replace(games, table=games.table._replace(**{column: array})))
+    with pytest.raises(SgfError, match=r"all\.games: is damaged"):
+        read_pack(path)
+
+
+def test_sources_are_told_apart_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp_export.records.games.MOST_SOURCES", 2)
+    path = tmp_path / "games.sgf"
+    path.write_text("".join(f"(;SZ[5]SO[{name}];B[aa])" for name in "abcab"))
+    games = read_table([path], quiet)
+    assert [games.record(i).source for i in range(5)] == ["a", "b", "", "a", "b"]
+
+
 def test_the_command_packs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = write_lines(tmp_path / "g.sgf.bz2", PLAIN, ODD), tmp_path / "g.games"
     assert run_command(["pack", str(source), "--out", str(target)]) == 0

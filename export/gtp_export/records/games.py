@@ -21,6 +21,9 @@ OUT_OF_TURN = 1024
 ACTION_MASK = OUT_OF_TURN - 1
 UNKNOWN_WINNER = 3
 """In place of a colour, where nobody knows who won or the game is void."""
+MOST_SOURCES = 1000
+"""Names of sources that are told apart in a file; games of all others have none. Some collections
+have one for every game, and a table's column holds 32,767."""
 DEFAULT_RULES = "chinese"
 """For records that name no rules."""
 
@@ -209,6 +212,9 @@ class GameCollector:
         winner = UNKNOWN_WINNER if record.winner is None else record.winner
         dead = record.dead if record.dead is not None else _dead_by_territory(record)
         actions = self._actions(record, dead or ())
+        source = record.source
+        if source not in self._sources and len(self._sources) >= MOST_SOURCES:
+            source = ""
         self._rows.append(
             (
                 record.width,
@@ -219,7 +225,7 @@ class GameCollector:
                 winner,
                 np.nan if score is None else score,
                 dead is not None,
-                self._sources.setdefault(record.source, len(self._sources)),
+                self._sources.setdefault(source, len(self._sources)),
             )
         )
         self._flat["starts"].append(codes)

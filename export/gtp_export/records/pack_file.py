@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.go.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.rules import Rules
 from gtp_export.records.games import (
@@ -144,7 +145,34 @@ def _games(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
     # Kernels are compiled for writable arrays of the machine's own byte order.
     arrays = {name: np.array(a, a.dtype.newbyteorder("=")) for name, a in arrays.items()}
     rules = tuple(_rules_from_json(one) for one in header["rules"])
-    return Games(GameTable(**arrays), rules, tuple(header["sources"]))
+    games = Games(GameTable(**arrays), rules, tuple(header["sources"]))
+    if not _is_sound(games):
+        raise ValueError("its columns do not fit together")
+    return games
+
+
+def _is_sound(games: Games) -> bool:
+    """Whether kernels, which check nothing, can follow every number of a table."""
+    table = games.table
+    width, height = table.width.astype(np.int64), table.height.astype(np.int64)
+    checks = [
+        all(len(getattr(table, name)) == len(games) for name in PER_GAME),
+        ((width >= MIN_SIZE) & (width <= MAX_SIZE)).all(),
+        ((height >= MIN_SIZE) & (height <= MAX_SIZE)).all(),
+        ((table.rules >= 0) & (table.rules < len(games.rules))).all(),
+        ((table.source >= 0) & (table.source < len(games.sources))).all(),
+        ((table.first == BLACK) | (table.first == WHITE)).all(),
+    ]
+    for starts_name, flat_name in RANGES.items():
+        starts, flat = getattr(table, starts_name), getattr(table, flat_name)
+        counts = np.diff(starts)
+        checks += [len(starts) == len(games) + 1, (counts >= 0).all(), starts[-1] == len(flat)]
+        if not all(checks):
+            return False
+        actions = {"moves": flat & ACTION_MASK, "setups": flat >> 1, "dead": flat}[flat_name]
+        last = width * height - (flat_name != "moves")  # a move may be the pass
+        checks += [(actions >= 0).all(), (actions <= np.repeat(last, counts)).all()]
+    return all(checks)
 
 
 def _rules_to_json(rules: Rules) -> dict[str, Any]:
