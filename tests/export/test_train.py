@@ -228,6 +228,32 @@ def test_facts_leave_damaged_shards_out(data: Path) -> None:
     assert facts["positions"]["train"] == {"5x5": 60, "other": 60}
 
 
+class _Shown:
+    """A bar that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+        self.closed = 0
+
+    def __call__(self, share: float, text: str) -> None:
+        self.shares.append(share)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_the_terminal_is_left_as_it_was_when_a_run_fails(data: Path) -> None:
+    bar = _Shown()
+    plan = replace(plan_for(data, minutes=10.0), learning_rate=1e30)
+    with pytest.raises(TrainError):
+        train(plan, lambda net, stem: None, lambda line: None, bar)
+    assert bar.closed == 1
+    finished = _Shown()
+    plan = plan_for(data, minutes=0.01)
+    train(plan, lambda net, stem: None, lambda line: None, finished)
+    assert finished.shares[-1] == 1.0 and finished.closed == 1
+
+
 def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
     plan, exported, lines = plan_for(data, minutes=0.02), [], []
     train(plan, lambda net, stem: exported.append(stem), lines.append)

@@ -16,7 +16,10 @@ class ProgressBar:
         if self._bar is None:
             self._start()
         self._bar.update(self._task, completed=share, description=text)
-        if share >= 1.0:
+
+    def close(self) -> None:
+        """Stop drawing and show the cursor again."""
+        if self._bar is not None:
             self._bar.stop()
 
     def _start(self) -> None:

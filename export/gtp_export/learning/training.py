@@ -121,8 +121,16 @@ Export = Callable[[nn.Module, str], None]
 
 
 Say = Callable[[str], None]
-Progress = Callable[[float, str], None]
-"""Told the share of the span that has passed, and a line how it goes."""
+
+
+class Progress(Protocol):
+    """Shows how a run goes; can be sent to another process."""
+
+    def __call__(self, share: float, text: str) -> None:
+        """Show the share of the span that has passed, 0 to 1, and a line how it goes."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was, however the run ended."""
 
 
 def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None = None) -> None:
@@ -192,6 +200,14 @@ def _run(rank: int, plan: TrainPlan, export: Export, say: Say, progress: Progres
     trainer = Trainer(rank, plan)
     trainer.restore()
     reporter = _Reporter(trainer, plan, export, say, progress) if rank == 0 else None
+    try:
+        _train_to_the_end(trainer, plan, reporter)
+    finally:
+        if reporter is not None:
+            reporter.close()
+
+
+def _train_to_the_end(trainer: "Trainer", plan: TrainPlan, reporter: "_Reporter | None") -> None:
     while trainer.progress < 1.0:
         try:
             found = trainer.step()
@@ -461,6 +477,10 @@ class _Reporter:
         stem = f"{self._plan.stem}-final"
         self._measure(stem)
         self._export(self._trainer.average, stem)
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.close()
 
     def _log(self) -> None:
         trainer = self._trainer
