@@ -1,5 +1,7 @@
 """Kernels and net are loaded side by side, unless opening the net measures something."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +10,8 @@ from typing import Any
 import pytest
 
 from gtp_engine.evaluators import precision
+from gtp_engine.go import jit
+from gtp_engine.play import warmup
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 
@@ -54,6 +58,23 @@ def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     made.wait_ready()
     assert had_kernels == [True]
     made.close()
+
+
+def test_a_start_that_fails_leaves_no_compiler_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start_children(net: str | None) -> list[subprocess.Popen[bytes]]:
+        started.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
+        return started
+
+    monkeypatch.setattr(jit, "cache_is_warm", lambda: False)
+    monkeypatch.setattr(warmup, "start_children", start_children)
+    made = Loader(Settings(net=str(tmp_path / "missing.onnx")), lambda line: None)
+    with pytest.raises(EngineUnavailableError):
+        made.wait_ready()
+    assert len(started) == 1 and started[0].returncode is not None
 
 
 def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(tmp_path: Path) -> None:

@@ -237,6 +237,7 @@ class Loader:
         except Exception as error:
             self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
         if self._net_error is not None:
+            self.close()
             self._say(self._net_error)
 
     def _tune(self, evaluator: "Evaluator") -> None:
