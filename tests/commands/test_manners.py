@@ -81,7 +81,8 @@ def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:
     ]
     suspected = _passing([*three, broken_off])[2]
     assert "own point once all was decided: 0 games" in suspected and "3 such moves" in suspected
-    moves, passes, games = _judged([*three, broken_off], found, [2])
+    moves, passes, games = _judged([*three, broken_off], found, [2], own_moves_cost=True)
+    assert _judged([*three, broken_off], found, [2], own_moves_cost=False) == [passes, games]
     assert "own points: 3, 2 of them needless; none needless: 2 games, 66.7%" in moves
     assert passes.endswith("wanted: 3, 2 of them lost points, 4.2 in all")
     assert "where it passed last: 1, 33.3%" in games

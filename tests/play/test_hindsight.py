@@ -142,4 +142,7 @@ def test_half_a_point_is_the_margin() -> None:
 def test_moves_are_judged_by_ply() -> None:
     moves = tuple(Move(BLACK, p) for p in (7, 8, PASS, 9))
     one = replace(game([]), moves=moves, own_moves=(1, 3), overruled=((2, 5),))
-    assert doubts(one) == [(1, 8), (2, 5), (3, 9)]
+    terms = SelfPlayTerms(9, 9, JAPANESE, Limits(playouts=1))
+    assert doubts(one, terms) == [(1, 8), (2, 5), (3, 9)]
+    # By area a move in own land costs nothing.
+    assert doubts(one, replace(terms, rules=Rules.parse("tromp-taylor"))) == [(2, 5)]

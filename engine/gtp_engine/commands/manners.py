@@ -62,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play and print the figures; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.go.line import AREA
     from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
     from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
@@ -87,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
             games = play_self_games(net, terms, args.games, at_once, lambda game: advance())
         if judge is not None:
             over = [game for game in games if game.is_over]
-            in_doubt = sum(len(doubts(game)) for game in games)
+            in_doubt = sum(len(doubts(game, terms)) for game in games)
             with shown_progress("moves and passes judged", in_doubt + len(over)) as advance:
                 verdicts = judge_ends(judge, terms, games, args.judge_visits, at_once, advance)
                 passed_away = lost_by_passing(
@@ -99,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     lines = [*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))]
     if judge is not None:
         lines.append(f"judged by {judge.name}, {args.judge_visits} visits:")
-        lines += _judged(games, verdicts, passed_away)
+        costs = rules.flags.scoring != AREA
+        lines += _judged(games, verdicts, passed_away, own_moves_cost=costs)
     for line in lines:
         print(line)
     if args.keep is not None:
@@ -138,18 +140,28 @@ def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
 
 
 def _judged(
-    games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]", passed_away: Sequence[int]
+    games: "Sequence[SelfPlayGame]",
+    verdicts: "Sequence[Verdict]",
+    passed_away: Sequence[int],
+    *,
+    own_moves_cost: bool,
 ) -> list[str]:
-    """Return what a judge says about moves onto own points, passes, and games lost by them."""
+    """Return what a judge says about moves onto own points, passes, and games lost by them.
+
+    Moves onto own points are left out where they cost nothing.
+    """
     over = {game.number for game in games if game.is_over}
     made = [one for one in verdicts if one.was_made and one.game in over]
     needless = [one for one in made if one.is_needless]
     clean = len(over) - len({one.game for one in needless})
     passes = [one for one in verdicts if not one.was_made and one.game in over]
     wrong = [one.gain for one in passes if one.is_wrong_pass]
-    return [
+    moves = (
         f"  moves onto own points: {len(made)}, {len(needless)} of them needless; "
-        f"none needless: {clean} games, {_share(clean, len(over))}",
+        f"none needless: {clean} games, {_share(clean, len(over))}"
+    )
+    return [
+        *([moves] if own_moves_cost else []),
         f"  passes in place of a move that the search wanted: {len(passes)}, "
         f"{len(wrong)} of them lost points, {sum(wrong):.1f} in all",
         f"  games that were won for the loser where it passed last: {len(passed_away)}, "

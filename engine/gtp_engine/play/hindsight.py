@@ -11,6 +11,7 @@ from functools import partial
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.coords import BLACK, PASS, WHITE
+from gtp_engine.go.line import AREA
 from gtp_engine.go.position import Position
 from gtp_engine.play.pass_check import lead_over_pass
 from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
@@ -73,7 +74,7 @@ def judge_ends(
     jobs = [
         partial(_judge, evaluator, terms, game, ply, point, visits)
         for game in games
-        for ply, point in doubts(game)
+        for ply, point in doubts(game, terms)
     ]
     return run_side_by_side(jobs, at_once, lambda verdict: on_verdict())
 
@@ -115,9 +116,13 @@ def _could_win(evaluator: Evaluator, terms: SelfPlayTerms, game: SelfPlayGame, v
     return search.run(Limits(visits=visits)).winrate > 0.5
 
 
-def doubts(game: SelfPlayGame) -> list[tuple[int, int]]:
-    """Return by ply the moves to judge: those made, and those that a pass was made in place of."""
-    made = [(ply, game.moves[ply].point) for ply in game.own_moves]
+def doubts(game: SelfPlayGame, terms: SelfPlayTerms) -> list[tuple[int, int]]:
+    """Return by ply the moves to judge: those made, and those that a pass was made in place of.
+
+    Where a move in own land costs nothing, by area scoring, those made are left alone.
+    """
+    is_free = terms.rules.flags.scoring == AREA
+    made = [] if is_free else [(ply, game.moves[ply].point) for ply in game.own_moves]
     return sorted([*made, *game.overruled])
 
 
