@@ -3,6 +3,7 @@
 import io
 import re
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from gtp_engine.frontends.terminal.screen import Scene, Screen
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf
+from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
@@ -292,6 +294,20 @@ def test_a_net_that_fails_is_reported_and_the_game_stays(monkeypatch: pytest.Mon
     sitting = Sitting(monkeypatch, "c3", "?", evaluator=broken)
     assert "the net failed to run" in sitting.text
     assert sitting.position.moves == [(BLACK, at("C3"))]
+
+
+def test_a_count_that_ctrl_c_comes_into_leaves_the_next_move_its_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = Engine.final_status
+
+    def count_under_ctrl_c(self: Engine) -> FinalStatus:
+        signal.raise_signal(signal.SIGINT)
+        return plain(self)
+
+    monkeypatch.setattr(Engine, "final_status", count_under_ctrl_c)
+    sitting = Sitting(monkeypatch, "score", "c3", playouts=20)
+    assert "(20 visits)" in sitting.text
 
 
 def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -271,6 +271,8 @@ class TerminalGame:
             self._is_waiting = True
         finally:
             self._is_thinking = False
+            # Ctrl-C may have come when no search ran, and is not meant for the next one.
+            self._engine.search.forget_stop()
         self._screen.progress("")
         self._keyboard.check()
 
