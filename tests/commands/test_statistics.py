@@ -4,7 +4,14 @@ import math
 
 import pytest
 
-from gtp_engine.commands.statistics import Sprt, elo, elo_of_share, share_of_elo, wilson
+from gtp_engine.commands.statistics import (
+    Sprt,
+    describe_strength,
+    elo,
+    elo_of_share,
+    share_of_elo,
+    wilson,
+)
 
 
 def test_wilson_by_hand() -> None:
@@ -46,3 +53,10 @@ def test_sprt_by_hand() -> None:
     assert [test.verdict(10, 10), test.verdict(11, 11)] == [None, "elo1"]
     assert [test.verdict(0, 7), test.verdict(0, 8)] == [None, "elo0"]
     assert test.verdict(0, 0) is None
+
+
+def test_strength_in_words() -> None:
+    assert describe_strength(15, 20) == (
+        "share 75.0% (95 %: 53.1% to 88.8%), Elo +191 (95 %: +22 to +360)"
+    )
+    assert describe_strength(2, 2).endswith("Elo +inf (95 %: -113 to +inf)")

@@ -1,22 +1,20 @@
 """`gtp-engine levels`: how far apart the levels of `--level` are, in games between neighbours."""
 
 import argparse
-import math
 import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.commands.statistics import elo, wilson
+from gtp_engine.commands.statistics import describe_strength
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEVICES
 
 if TYPE_CHECKING:
-    from gtp_engine.play.many_games import PlayedGame
+    pass
 
 GAMES_AT_ONCE = 8
 """By default, for each processor."""
@@ -40,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line for each pair; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.play.many_games import Contestant, Terms, play_games
+    from gtp_engine.play.many_games import Contestant, Terms, play_games, points
     from gtp_engine.search.limits import Limits
 
     if args.step >= highest_level():
@@ -58,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
         for n in range(len(players) - args.step):
             pair = (players[n + args.step], players[n])
             terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
-            names = (pair[0].name, pair[1].name)
-            with shown_progress(f"games of {names[0]}", args.games) as advance:
+            stronger, weaker = (one.name for one in pair)
+            with shown_progress(f"games of {stronger}", args.games) as advance:
                 games = play_games(pair, terms, args.games, at_once, lambda game: advance())
-            print(_strength(*names, games), flush=True)
+            strength = describe_strength(points(games), len(games))
+            print(f"{stronger} against {weaker}: {strength}", flush=True)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     return 0
@@ -69,18 +68,3 @@ def run(args: argparse.Namespace) -> int:
 
 def _say(line: str) -> None:
     print(f"gtp-engine levels: {line}", file=sys.stderr, flush=True)
-
-
-def _strength(stronger: str, weaker: str, games: "Sequence[PlayedGame]") -> str:
-    """Return by how much the first of two players is the stronger one."""
-    won = sum(0.5 if game.winner is None else float(game.winner == 0) for game in games)
-    share, rating = wilson(won, len(games)), elo(won, len(games))
-    return (
-        f"{stronger} against {weaker}: {share.estimate:.0%} "
-        f"(95 %: {share.low:.0%} to {share.high:.0%}), Elo {_signed(rating.estimate)} "
-        f"({_signed(rating.low)} to {_signed(rating.high)})"
-    )
-
-
-def _signed(rating: float) -> str:
-    return f"{rating:+.0f}" if math.isfinite(rating) else ("+inf" if rating > 0 else "-inf")

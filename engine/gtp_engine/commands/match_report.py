@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gtp_engine.commands.referee import Game, Terms, color_name
-from gtp_engine.commands.statistics import Interval, Sprt, elo, wilson
+from gtp_engine.commands.statistics import Interval, Sprt, describe_strength, elo, wilson
 from gtp_engine.go.coords import BLACK
 
 FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "flag", "bad reply")
@@ -103,11 +103,7 @@ class Report:
         return "\n".join(lines)
 
     def _strength_lines(self) -> list[str]:
-        share, points = wilson(self.points, self.decided), elo(self.points, self.decided)
-        lines = [
-            f"A's share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}),"
-            f" Elo {points.estimate:+.0f} (95 %: {points.low:+.0f} to {points.high:+.0f})",
-        ]
+        lines = [f"A's {describe_strength(self.points, self.decided)}"]
         for color in ("black", "white"):
             games = [game for game in self._games if color_name(game, 0) == color]
             won = sum(game.winner == 0 for game in games)

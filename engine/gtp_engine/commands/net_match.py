@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from gtp_engine.commands.arguments import UsageError, read_sprt
 from gtp_engine.commands.net import say
-from gtp_engine.commands.statistics import Sprt, elo, wilson
+from gtp_engine.commands.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games
+from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games, points
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     def note(game: PlayedGame) -> None:
         finished.append(game)
         if len(finished) % REPORT_EVERY == 0:
-            say(f"{len(finished)} games: {_strength(finished)}")
+            say(f"{len(finished)} games: A's {describe_strength(points(finished), len(finished))}")
         if sprt is not None and sprt.verdict(points(finished), len(finished)) is not None:
             raise _DecidedError
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
-    print(f"{_strength(games)}\n{_details(games)}")
+    print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
         print(_verdict(sprt, games))
     for letter, net in zip("AB", nets, strict=True):
@@ -98,19 +98,6 @@ def _at_once(nets: Sequence[NetEvaluator]) -> int:
     if all(net.net.device == "cuda" for net in nets):
         return GAMES_AT_ONCE["cuda"]
     return GAMES_AT_ONCE["cpu"] * (os.cpu_count() or 1)
-
-
-def points(games: Sequence[PlayedGame]) -> float:
-    """Return the games that A won, half a one for each draw."""
-    return sum(0.5 if game.winner is None else float(game.winner == 0) for game in games)
-
-
-def _strength(games: Sequence[PlayedGame]) -> str:
-    share, rating = wilson(points(games), len(games)), elo(points(games), len(games))
-    return (
-        f"A's share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}), "
-        f"Elo {rating.estimate:+.0f} (95 %: {rating.low:+.0f} to {rating.high:+.0f})"
-    )
 
 
 def _details(games: Sequence[PlayedGame]) -> str:

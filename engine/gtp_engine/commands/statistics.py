@@ -64,6 +64,15 @@ def elo(wins: float, games: int) -> Interval:
     return Interval(*(elo_of_share(part) for part in (share.low, share.estimate, share.high)))
 
 
+def describe_strength(wins: float, games: int) -> str:
+    """Return the share of games won and the Elo difference, with their intervals, for people."""
+    share, rating = wilson(wins, games), elo(wins, games)
+    return (
+        f"share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}),"
+        f" Elo {rating.estimate:+.0f} (95 %: {rating.low:+.0f} to {rating.high:+.0f})"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Sprt:
     """A sequential probability ratio test: is the first player elo1 stronger, or only elo0?

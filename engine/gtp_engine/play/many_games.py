@@ -80,6 +80,11 @@ class PlayedGame:
     moves: tuple[Move, ...]
 
 
+def points(games: Sequence[PlayedGame]) -> float:
+    """Return how many games the first contestant won, half a one for each draw."""
+    return sum(0.5 if game.winner is None else float(game.winner == 0) for game in games)
+
+
 def play_games(
     contestants: Sequence[Contestant],
     terms: Terms,
