@@ -10,11 +10,12 @@ import pytest
 from onnx import numpy_helper
 from tests.evaluators.small_nets import write_chooser, write_owner
 
-from gtp_engine.commands.net_match import _params
+from gtp_engine.commands.net_match import _document, _params
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
+from gtp_engine.play.many_games import PlayedGame
 from gtp_engine.search.params import SearchParams
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -193,6 +194,8 @@ def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["games"] == 4 and 0 <= document["points"] <= 4
     low, share, high = document["share"]
     assert low <= share == document["points"] / 4 <= high
+    won = _document((), [PlayedGame(0, 0, 0, "count", ())])
+    assert won["elo"] == [pytest.approx(-233.8, abs=0.1), None, None], "JSON has no infinity"
 
 
 def test_a_match_of_many_leaves_against_one_ends_when_the_test_is_sure(

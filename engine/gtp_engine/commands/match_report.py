@@ -1,11 +1,10 @@
 """What came out of a match, as text and as JSON."""
 
-import math
 from dataclasses import asdict
 from typing import Any
 
 from gtp_engine.commands.referee import Game, Terms, color_name
-from gtp_engine.commands.statistics import Interval, Sprt, describe_strength, elo, wilson
+from gtp_engine.commands.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.go.coords import BLACK
 
 FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "flag", "bad reply")
@@ -186,8 +185,8 @@ class Report:
             "wins": [self.wins(0), self.wins(1)],
             "draws": self.draws,
             "void": self.n_games - self.decided,
-            "share": _numbers(wilson(self.points, self.decided)),
-            "elo": _numbers(elo(self.points, self.decided)),
+            "share": wilson(self.points, self.decided).to_json(),
+            "elo": elo(self.points, self.decided).to_json(),
             "sprt": self._sprt_document(),
             "scores_compared": len(counted),
             "scores_agreed": sum(bool(game.agreed) for game in counted),
@@ -203,11 +202,6 @@ class Report:
             "log_likelihood_ratio": self._sprt.log_likelihood_ratio(self.points, self.decided),
             "verdict": self._sprt.verdict(self.points, self.decided),
         }
-
-
-def _numbers(interval: Interval) -> list[float | None]:
-    values = (interval.low, interval.estimate, interval.high)
-    return [value if math.isfinite(value) else None for value in values]
 
 
 def _game_document(game: Game) -> dict[str, Any]:

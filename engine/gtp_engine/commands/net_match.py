@@ -112,11 +112,10 @@ def _details(games: Sequence[PlayedGame]) -> str:
 
 
 def _document(contestants: Sequence[Contestant], games: Sequence[PlayedGame]) -> dict[str, object]:
-    share, rating = wilson(points(games), len(games)), elo(points(games), len(games))
     return {
         "nets": [one.name for one in contestants],
         "games": len(games),
         "points": points(games),
-        "share": [share.low, share.estimate, share.high],
-        "elo": [rating.low, rating.estimate, rating.high],
+        "share": wilson(points(games), len(games)).to_json(),
+        "elo": elo(points(games), len(games)).to_json(),
     }

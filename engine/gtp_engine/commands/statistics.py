@@ -18,6 +18,11 @@ class Interval:
     estimate: float
     high: float
 
+    def to_json(self) -> list[float | None]:
+        """Return low, estimate and high; JSON has no infinite Elo, which becomes null."""
+        values = (self.low, self.estimate, self.high)
+        return [value if math.isfinite(value) else None for value in values]
+
 
 def wilson(wins: float, games: int, z: float = Z_95) -> Interval:
     """Return the share of games won and its score interval.
