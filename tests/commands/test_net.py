@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,6 +210,22 @@ def test_a_match_of_many_leaves_against_one_ends_when_the_test_is_sure(
     assert re.search(r"^SPRT of -1500 against \+1500 Elo accepts [-+]1500: ", text, re.M)
     games = re.search(r"^(\d+) games", text, re.M)
     assert games is not None and int(games[1]) < 10
+
+
+def test_a_match_that_is_interrupted_tells_what_was_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_two(
+        contestants: object, terms: object, games: int, at_once: int, on_game: Callable[..., None]
+    ) -> None:
+        for number in (0, 1):
+            on_game(PlayedGame(number, number, 0, "count", ()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gtp_engine.commands.net_match.play_games", play_two)
+    assert run(["net", "match", str(TINY), str(TINY), "--device", "cpu"]) == 130
+    text = capsys.readouterr().out
+    assert "2 games on 9x9" in text and "A's share 100.0%" in text
 
 
 def test_a_match_of_parameters(capsys: pytest.CaptureFixture[str]) -> None:

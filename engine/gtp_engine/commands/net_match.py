@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from gtp_engine.commands.arguments import UsageError, read_sprt
+from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError, read_sprt
 from gtp_engine.commands.net import say
 from gtp_engine.commands.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
@@ -24,7 +24,7 @@ class _DecidedError(Exception):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the match and print its result."""
+    """Play the match and print its result, after Ctrl-C that of the games so far."""
     sprt = read_sprt(args.sprt)
     nets = [open_net(wanted, args.device, say=say) for wanted in args.nets]
     limits = Limits(visits=args.visits)
@@ -46,13 +46,17 @@ def run(args: argparse.Namespace) -> int:
             raise _DecidedError
 
     at_once = args.at_once or _at_once(nets)
+    status = 0
     try:
         games = play_games(contestants, terms, args.games, at_once, note)
     except _DecidedError:
         games = finished
+    except KeyboardInterrupt:
+        say("interrupted")
+        games, status = finished, INTERRUPTED_STATUS
     if args.json:
         print(json.dumps(_document(contestants, games), indent=1))
-        return 0
+        return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
@@ -61,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     for letter, net in zip("AB", nets, strict=True):
         queue = net.queue
         print(f"{letter}: {queue.evaluations} evaluations, {queue.mean_batch:.2f} a run")
-    return 0
+    return status
 
 
 def _name(net: NetEvaluator, chosen: Sequence[tuple[str, str]]) -> str:
