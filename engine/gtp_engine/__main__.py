@@ -9,10 +9,18 @@ from gtp_engine.commands.table import run
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
-    status = run(sys.argv[1:])
+    try:
+        try:
+            status = run(sys.argv[1:])
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read this has seen enough; Python must not try to flush stdout at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
     if status == INTERRUPTED_STATUS:
         # Not by returning: the interpreter would wait for threads with games under way.
-        sys.stdout.flush()
         os._exit(status)
     return status
 

@@ -1,5 +1,6 @@
-"""Ctrl-C during a long command: one sentence, and nothing is waited for."""
+"""Ctrl-C during a long command, or a reader who leaves: no traceback, and no waiting."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -54,6 +55,16 @@ def test_a_process_ends_at_once() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
         assert process.stderr.read() == "\ngtp-engine perft: interrupted\n"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["perft", "--size", "2"]])
+def test_a_reader_who_has_seen_enough(words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "gtp_engine", *words]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=PATIENCE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_games_under_way_are_not_waited_for() -> None:
