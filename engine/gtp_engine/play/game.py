@@ -95,8 +95,7 @@ class Game:
         self._before_change()
         rules = self.rules
         if not self._komi_is_set:
-            preset = Rules.parse(rules.preset) if rules.preset else rules
-            rules = replace(rules, komi=customary_komi(preset, width, height))
+            rules = replace(rules, komi=customary_komi(rules, width, height))
         self._position = Position(width, height, rules)
         self._begin_game()
 
