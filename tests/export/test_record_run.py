@@ -17,7 +17,12 @@ from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.nets import build_net  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs  # noqa: E402
-from gtp_export.learning.record_run import RecordRun, describe_trained  # noqa: E402
+from gtp_export.learning.record_run import (  # noqa: E402
+    RecordRun,
+    describe_trained,
+    prepare,
+    valid_share,
+)
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
@@ -112,6 +117,18 @@ def test_the_longer_side_of_rectangles_counts_too(tmp_path: Path) -> None:
     task = RecordTask(find_preset("tiny"), games, games)
     run = RecordRun("tiny", (path,), tmp_path)
     assert describe_trained(task, run, "tall").trained_sizes == (5, 9)
+
+
+def test_few_games_are_divided_too(tmp_path: Path) -> None:
+    path = tmp_path / "games.sgf"
+    points = [f"{x}{y}" for x in "abcdefgh" for y in "abcdefgh"]
+    path.write_text("".join(f"(;SZ[9];B[{point}];W[ii])" for point in points))
+    task = prepare(RecordRun("tiny", (path,), tmp_path), lambda line: None)
+    assert 5 <= len(task.valid) <= 21 and len(task.valid) + len(task.train) == 64
+    path.write_text("(;SZ[9];B[aa];W[ii])")
+    with pytest.raises(NetFileError, match=r"1 games: too few .* --valid names more"):
+        prepare(RecordRun("tiny", (path,), tmp_path), lambda line: None)
+    assert [valid_share(n) for n in (60, 300, 1000, 300_000)] == [0.2, 0.1, 0.03, 0.03]
 
 
 def test_mistakes_are_one_sentence(

@@ -28,6 +28,10 @@ from gtp_export.records.reading import read_table
 
 VALID_SHARE = 0.03
 """Share of the games that is not learned from, without games given for that."""
+FEWEST_VALID = 30
+"""About so many are not learned from where that is more, ..."""
+LARGEST_VALID_SHARE = 0.2
+"""... but no larger share."""
 TRAIN_SHARE = 0.85
 """Share of the span that trains; the rest evaluates and exports."""
 BATCH_POINTS = 64 * 361
@@ -159,11 +163,19 @@ def prepare(run: RecordRun, say: Say) -> RecordTask:
         if size is not None:
             measured = measured.take(_of_size(measured, size))
     else:
-        learned, measured = games.split(VALID_SHARE)
+        learned, measured = games.split(valid_share(len(games)))
     if not len(learned) or not len(measured):
-        raise NetFileError(f"{len(games)} games are too few to learn from some and measure others")
+        where = "--valid" if run.valid else f"{len(games)} games"
+        raise NetFileError(
+            f"{where}: too few games to learn from some and measure on others; --valid names more"
+        )
     say(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
     return RecordTask(preset, learned, measured, run.threads)
+
+
+def valid_share(games: int) -> float:
+    """Return which share of so many games is set aside to measure on."""
+    return max(VALID_SHARE, min(LARGEST_VALID_SHARE, FEWEST_VALID / games))
 
 
 def fit_board(preset: Preset, games: Games) -> tuple[Preset, Games]:
