@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.frontends.analysis_client import TIMEOUT
 
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -13,36 +14,42 @@ from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis
 from gtp_engine.play.position_pool import PositionPool
 
 
-class FullDisk(OutputFile):
+class BreakingFile(OutputFile):
     """Has room for one answer."""
+
+    def __init__(self, path: Path, failure: Exception) -> None:
+        super().__init__(path)
+        self._failure = failure
+        self._n_written = 0
 
     def write(self, found: dict[str, Any]) -> None:
         """Add an answer, or fail."""
-        if self.n_written:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        self.n_written += 1
+        if self._n_written:
+            raise self._failure
+        self._n_written += 1
         super().write(found)
 
-    n_written = 0
 
-
-def test_a_full_disk_ends_the_analysis(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "full"), ValueError("NaN")])
+def test_an_answer_that_cannot_be_written_ends_the_analysis(
+    tmp_path: Path, failure: Exception
+) -> None:
     game = tmp_path / "game.sgf"
     game.write_text("(;GM[1]SZ[5]" + "".join(f";B[{x}{y}]" for x in "abcd" for y in "abcde") + ")")
-    output = FullDisk(tmp_path / "out.jsonl")
+    output = BreakingFile(tmp_path / "out.jsonl", failure)
     settings = AnalysisSettings().with_limits(visits=2)
     pool = PositionPool(FakeEvaluator(), at_once=2)
-    failures: list[OSError] = []
+    failures: list[Exception] = []
 
     def analyse() -> None:
         try:
             RecordAnalysis(pool, output, settings, lambda: None, lambda line: None).run([game])
-        except OSError as error:
+        except (OSError, ValueError) as error:
             failures.append(error)
 
     analysing = threading.Thread(target=analyse, daemon=True)
     analysing.start()
     analysing.join(TIMEOUT)
-    assert [failure.errno for failure in failures] == [errno.ENOSPC]
+    assert failures == [failure]
     output.close()
     assert (tmp_path / "out.jsonl").read_text().count("\n") == 1

@@ -144,7 +144,7 @@ class RecordAnalysis:
         self._complain = complain
         self._room = threading.Semaphore(2 * pool.at_once)
         self._is_broken_off = False
-        self._failure: OSError | None = None
+        self._failure: Exception | None = None
         """Why answers cannot be written any more."""
 
     def run(self, files: Sequence[Path]) -> None:
@@ -184,7 +184,7 @@ class RecordAnalysis:
                 else:
                     self._output.write(self._answer(identity, turn, position, found))
                 self._on_position()
-            except OSError as error:  # a full disk, for instance
+            except Exception as error:  # a full disk, for instance; `run` raises it
                 self._failure = error
             finally:
                 self._room.release()
