@@ -17,6 +17,7 @@ from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.move_choice import (
     BORDER_REASON,
     CAPTURE_REASON,
+    HOPE_REASON,
     SETTLED_REASON,
     closing_move,
     decide,
@@ -281,11 +282,14 @@ def test_a_move_into_settled_territory_is_left_out_where_it_costs_a_point() -> N
 
 
 class Judge(FlatEvaluator):
-    """Knows who owns what of one diagram, Black's being 1; values and leads are 0."""
+    """Knows who owns what of one diagram, Black's being 1, and the value for Black; leads are 0."""
 
-    def __init__(self, ownership: Ownership, favourite: int | None = None) -> None:
-        """Give every position this ownership."""
+    def __init__(
+        self, ownership: Ownership, favourite: int | None = None, black_value: float = 0.0
+    ) -> None:
+        """Give every position this ownership and value."""
         super().__init__(favourite)
+        self._black_value = black_value
         self._ownership = ownership.ravel()
         self._signs: dict[tuple[int, int], int] = {}
 
@@ -298,7 +302,9 @@ class Judge(FlatEvaluator):
         """Fill in the ownership, for the player to move."""
         super().evaluate(batch, n, use_cache=use_cache)
         for slot in range(n):
-            batch.ownership[slot] = self._signs[id(batch.spatial), slot] * self._ownership
+            sign = self._signs[id(batch.spatial), slot]
+            batch.ownership[slot] = sign * self._ownership
+            batch.slots[slot]["value"] = sign * self._black_value
 
 
 def test_decide_passes_on_a_finished_board_and_keeps_the_position() -> None:
@@ -307,6 +313,21 @@ def test_decide_passes_on_a_finished_board_and_keeps_the_position() -> None:
     decision = decide(search, position, Limits(playouts=30))
     assert (decision.color, decision.point, decision.reason) == (WHITE, PASS, SETTLED_REASON)
     assert position.ply == 0 and decision.analysis is not None
+
+
+def test_nobody_passes_on_a_settled_board_that_the_count_loses_but_the_search_does_not() -> None:
+    # White has 11 points, Black 14, and nothing can be captured.
+    position = finished(TROMP_TAYLOR, WHITE)
+    for black_value, reason in ((0.0, HOPE_REASON), (0.7, HOPE_REASON), (0.95, SETTLED_REASON)):
+        judge = Judge(owned(FINISHED_OWNED), parse_vertex("E1", 5, 5), black_value)
+        decision = decide(Search(judge), position, Limits(playouts=8))
+        assert (decision.reason, decision.point == PASS) == (reason, reason == SETTLED_REASON)
+    # Whoever has won by the count passes, and so does everybody where dead stones come off.
+    for rules, to_play in ((TROMP_TAYLOR, BLACK), (CHINESE, WHITE)):
+        vertex = "A5" if to_play == BLACK else "E1"
+        judge = Judge(owned(FINISHED_OWNED), parse_vertex(vertex, 5, 5))
+        decision = decide(Search(judge), finished(rules, to_play), Limits(playouts=8))
+        assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
 
 
 def test_decide_leaves_own_eyes_alone() -> None:

@@ -3,7 +3,7 @@
 The search alone would go on where nothing is left to gain. So moves into own safe territory and
 own eyes are not considered, a pass is answered with a pass when the count says that the game is
 won, a board on which every point is settled is not played on, and a pass that would lose the
-count is not made while there is something left to try.
+count is not made while there is something left to try or to hope for.
 """
 
 import time
@@ -40,6 +40,12 @@ BORDER_COST = 2.0
 """Points of lead that it may seem to cost; one is the stone in own land."""
 
 BORDER_REASON = "a border is still open"
+
+HOPE = 0.1
+"""Chances of winning with which nobody passes because all seems settled, where the count as it
+stands is lost: the opponent's pass would end the game."""
+
+HOPE_REASON = "a pass would lose a game that is not lost yet"
 
 CAPTURE_REASON = "dead stones are still to be captured"
 
@@ -94,6 +100,8 @@ def decide(
         taking = _best_of(search, position, captures, limits, _seconds_until(ends_at))
         if taking is not None:
             return Decision(position.to_play, taking, analysis, CAPTURE_REASON)
+    if reason == SETTLED_REASON and analysis.winrate >= HOPE and is_lost_as_it_stands(position):
+        return Decision(position.to_play, moves[0], analysis, HOPE_REASON)
     return Decision(position.to_play, point, analysis, "clean-up" if cleanup else reason)
 
 
@@ -257,6 +265,11 @@ def score_after_passes(
     if not friendly:
         return score_as_it_stands(position)
     return status.white_score if position.to_play == WHITE else -status.white_score
+
+
+def is_lost_as_it_stands(position: Position) -> bool:
+    """Whether two passes now would lose or draw a game in which no dead stones come off."""
+    return not counts_dead_stones(position) and score_as_it_stands(position) <= 0.0
 
 
 def score_as_it_stands(position: Position) -> float:
