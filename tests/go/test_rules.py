@@ -88,6 +88,11 @@ def test_wrong_komi_is_refused(text: str) -> None:
         parse_komi(text)
 
 
+def test_a_komi_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"komi 9{20} is not"):
+        parse_komi(int("9" * 400))
+
+
 def test_komi() -> None:
     assert parse_komi("-0.5") == -0.5 and parse_komi(400) == 400.0
     assert default_komi(9, 9) == 7.0 == default_komi(5, 9)

@@ -74,9 +74,12 @@ def parse_komi(text: str | float) -> float:
     Raises:
         ValueError: It is not a number, not finite, or beyond 400 points.
     """
-    komi = float(text)
+    try:
+        komi = float(text)
+    except OverflowError:  # a whole number with hundreds of digits
+        komi = math.inf
     if not math.isfinite(komi) or abs(komi) > MAX_KOMI:
-        raise ValueError(f"komi {text} is not a number between -400 and 400")
+        raise ValueError(f"komi {str(text)[:20]} is not a number between -400 and 400")
     return komi
 
 
