@@ -20,6 +20,7 @@ from gtp_engine.play.move_choice import (
     HOPE_REASON,
     SETTLED_REASON,
     closing_move,
+    count_is_doubtful,
     decide,
     is_settled,
     liberties_of_dead,
@@ -322,12 +323,26 @@ def test_nobody_passes_on_a_settled_board_that_the_count_loses_but_the_search_do
         judge = Judge(owned(FINISHED_OWNED), parse_vertex("E1", 5, 5), black_value)
         decision = decide(Search(judge), position, Limits(playouts=8))
         assert (decision.reason, decision.point == PASS) == (reason, reason == SETTLED_REASON)
-    # Whoever has won by the count passes, and so does everybody where dead stones come off.
-    for rules, to_play in ((TROMP_TAYLOR, BLACK), (CHINESE, WHITE)):
-        vertex = "A5" if to_play == BLACK else "E1"
-        judge = Judge(owned(FINISHED_OWNED), parse_vertex(vertex, 5, 5))
-        decision = decide(Search(judge), finished(rules, to_play), Limits(playouts=8))
-        assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
+    # Whoever has won by the count passes.
+    judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
+    decision = decide(Search(judge), finished(TROMP_TAYLOR, BLACK), Limits(playouts=8))
+    assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
+
+
+def test_where_dead_stones_come_off_the_search_must_think_that_it_wins() -> None:
+    sure = owned(FINISHED_OWNED)
+    for color, winrate, is_doubtful in (
+        (WHITE, 0.5, False),
+        (WHITE, 0.51, True),
+        (BLACK, 0.99, False),
+    ):
+        assert count_is_doubtful(finished(CHINESE, color), sure, winrate) is is_doubtful
+    judge = Judge(sure, parse_vertex("E1", 5, 5), black_value=-0.5)
+    decision = decide(Search(judge), finished(CHINESE, WHITE), Limits(playouts=8))
+    assert decision.reason == HOPE_REASON and decision.point != PASS
+    judge = Judge(sure, parse_vertex("E1", 5, 5), black_value=0.5)
+    decision = decide(Search(judge), finished(CHINESE, WHITE), Limits(playouts=8))
+    assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
 
 
 def test_decide_leaves_own_eyes_alone() -> None:

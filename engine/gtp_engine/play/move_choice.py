@@ -41,9 +41,10 @@ BORDER_COST = 2.0
 
 BORDER_REASON = "a border is still open"
 
-HOPE = 0.1
-"""Chances of winning with which nobody passes because all seems settled, where the count as it
-stands is lost: the opponent's pass would end the game."""
+STRICT_HOPE, FRIENDLY_HOPE = 0.1, 0.5
+"""Chances of winning above which nobody passes because all seems settled, where the count is lost:
+the opponent's pass would end the game. The first where dead stones stay on the board; where they
+come off, a move too many costs manners, and in territory games a point."""
 
 HOPE_REASON = "a pass would lose a game that is not lost yet"
 
@@ -100,7 +101,7 @@ def decide(
         taking = _best_of(search, position, captures, limits, _seconds_until(ends_at))
         if taking is not None:
             return Decision(position.to_play, taking, analysis, CAPTURE_REASON)
-    if reason == SETTLED_REASON and analysis.winrate >= HOPE and is_lost_as_it_stands(position):
+    if reason == SETTLED_REASON and count_is_doubtful(position, ownership, analysis.winrate):
         return Decision(position.to_play, moves[0], analysis, HOPE_REASON)
     return Decision(position.to_play, point, analysis, "clean-up" if cleanup else reason)
 
@@ -257,6 +258,15 @@ def counts_dead_stones(position: Position) -> bool:
     return rules.friendly_pass_ok or rules.flags.scoring != AREA
 
 
+def count_is_doubtful(position: Position, ownership: Ownership | None, winrate: float) -> bool:
+    """Whether two passes now would not win a game that the search has not given up.
+
+    Stones that only seem dead, or a border that is still open, may have misled the count.
+    """
+    hope = FRIENDLY_HOPE if counts_dead_stones(position) else STRICT_HOPE
+    return winrate > hope and score_after_passes(position, adjudicate(position, ownership)) <= 0.0
+
+
 def score_after_passes(
     position: Position, status: FinalStatus, *, friendly: bool | None = None
 ) -> float:
@@ -265,11 +275,6 @@ def score_after_passes(
     if not friendly:
         return score_as_it_stands(position)
     return status.white_score if position.to_play == WHITE else -status.white_score
-
-
-def is_lost_as_it_stands(position: Position) -> bool:
-    """Whether two passes now would lose or draw a game in which no dead stones come off."""
-    return not counts_dead_stones(position) and score_as_it_stands(position) <= 0.0
 
 
 def score_as_it_stands(position: Position) -> float:
