@@ -49,12 +49,21 @@ def test_a_process_ends_at_once() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_heed_ctrl_c,
     ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
-        assert process.stderr.read() == "\ngtp-engine perft: interrupted\n"
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline() == "begun\n"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 130
+            assert process.stderr.read() == "\ngtp-engine perft: interrupted\n"
+        finally:
+            process.kill()
+
+
+def _heed_ctrl_c() -> None:
+    """Undo what a shell does to its background jobs: the tests may run in one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["perft", "--size", "2"]])
