@@ -191,7 +191,12 @@ def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPat
     terms = Terms(5, 5, 7.0, Rules(), None, 75)
     match = Match([table], ["A", "B"], terms, 5, 0, Sprt(0.0, 50.0))
     heard: list[Game] = []
-    match.play(heard.append)
+    # Where the tests are a shell's background job, Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        match.play(heard.append)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert match.failure == "interrupted" and table.clearings.acquire(timeout=60)
     is_over.set()
     assert table.clearings.acquire(timeout=60) and not heard

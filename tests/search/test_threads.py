@@ -13,9 +13,10 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module
+from gtp_engine.search import tree as tree_module
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import FEWEST_LEAVES, VISITS_A_LEAF, Search
-from gtp_engine.search.tree import N_NODES
+from gtp_engine.search.tree import N_NODES, Tree
 
 
 @pytest.mark.parametrize("threads, batch", [(2, 1), (2, 4), (4, 3)])
@@ -40,9 +41,14 @@ def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(search_module, "FIRST_NODES", 12)
     search = Search(SlowEvaluator(0.0001), threads=4, batch=2)
     search.set_position(Position(5))
-    growths = set()
-    report = ReportRequest(interval=0.0, callback=lambda _: growths.add(len(search.tree.nodes)))
-    found = search.run(Limits(playouts=800), report)
+    growths: list[int] = []
+
+    def grown(tree: Tree, capacity: int) -> Tree:
+        growths.append(capacity)
+        return tree_module.grown(tree, capacity)
+
+    monkeypatch.setattr(search_module, "grown", grown)
+    found = search.run(Limits(playouts=800))
     assert found.visits == 800 and len(growths) > 5
     assert_sound(search.tree)
 

@@ -1,5 +1,7 @@
 """Lines from a person, and the signals of a terminal: Ctrl-C, a closed window, another size."""
 
+import os
+import select
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -31,6 +33,8 @@ class Keyboard:
         self._on_stop = on_stop
         self._on_resize = on_resize
         self._is_reading = False
+        self._was_resized = False
+        self._woken: int | None = None
         self._leaving: Leaving | None = None
 
     @contextmanager
@@ -43,9 +47,17 @@ class Keyboard:
             for name, handler in wanted.items()
             if (number := getattr(signal, name, None)) is not None  # Windows lacks some
         }
+        self._woken, waker = os.pipe()
+        for end in (self._woken, waker):
+            os.set_blocking(end, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         try:
             yield
         finally:
+            signal.set_wakeup_fd(-1)
+            for end in (self._woken, waker):
+                os.close(end)
+            self._woken = None
             for number, handler in earlier.items():
                 signal.signal(number, handler)
 
@@ -63,6 +75,10 @@ class Keyboard:
         self.check()
         self._is_reading = True
         try:
+            if self._was_resized:
+                self._was_resized = False
+                self._on_resize()
+            self._wait_for_line()
             line = sys.stdin.readline()
         except (OSError, ValueError):
             raise Leaving(is_terminal_gone=True) from None
@@ -71,6 +87,16 @@ class Keyboard:
         if not line:
             raise Leaving
         return line.strip()
+
+    def _wait_for_line(self) -> None:
+        """Wait until a line was typed on a terminal; signals are heeded meanwhile.
+
+        One that comes just before a read would wait for the next key: the read begins all the same.
+        """
+        if self._woken is None or sys.platform == "win32" or not sys.stdin.isatty():
+            return
+        while sys.stdin not in select.select([sys.stdin, self._woken], [], [])[0]:
+            os.read(self._woken, 4096)
 
     def check(self) -> None:
         """Raise Leaving if a signal has come meanwhile that asks for it."""
@@ -94,3 +120,5 @@ class Keyboard:
     def _resize(self, number: int, frame: FrameType | None) -> None:
         if self._is_reading:
             self._on_resize()
+        else:  # between the prompt and the reading, too
+            self._was_resized = True
