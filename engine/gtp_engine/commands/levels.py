@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.progress import shown_progress
@@ -12,9 +11,6 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEVICES
-
-if TYPE_CHECKING:
-    pass
 
 GAMES_AT_ONCE = 8
 """By default, for each processor."""
