@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play and print the figures; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.go.line import AREA
     from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
+    from gtp_engine.play.move_choice import own_moves_cost
     from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     lines = [*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))]
     if judge is not None:
         lines.append(f"judged by {judge.name}, {args.judge_visits} visits:")
-        costs = rules.flags.scoring != AREA
+        costs = own_moves_cost(rules)
         lines += _judged(games, verdicts, passed_away, own_moves_cost=costs)
     for line in lines:
         print(line)

@@ -11,8 +11,8 @@ from functools import partial
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.coords import BLACK, PASS, WHITE
-from gtp_engine.go.line import AREA
 from gtp_engine.go.position import Position
+from gtp_engine.play.move_choice import own_moves_cost
 from gtp_engine.play.pass_check import lead_over_pass
 from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
 from gtp_engine.play.side_by_side import run_side_by_side
@@ -121,8 +121,8 @@ def doubts(game: SelfPlayGame, terms: SelfPlayTerms) -> list[tuple[int, int]]:
 
     Where a move in own land costs nothing, by area scoring, those made are left alone.
     """
-    is_free = terms.rules.flags.scoring == AREA
-    made = [] if is_free else [(ply, game.moves[ply].point) for ply in game.own_moves]
+    own_moves = game.own_moves if own_moves_cost(terms.rules) else ()
+    made = [(ply, game.moves[ply].point) for ply in own_moves]
     return sorted([*made, *game.overruled])
 
 

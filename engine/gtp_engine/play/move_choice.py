@@ -18,6 +18,7 @@ from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent, row_
 from gtp_engine.go.line import AREA, pass_ends_phase
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.adjudication.chains import around, pass_alive
 from gtp_engine.play.adjudication.expectation import SETTLED, Ownership
@@ -150,8 +151,7 @@ def mannered_move(
                 if move != PASS and not (friendly and is_settled_point(position, move, ownership))
             ]
             return (others[0], "a pass would lose the count") if others else (best, "search")
-    costs_a_point = position.rules.flags.scoring != AREA
-    if is_idle and (settled or costs_a_point):
+    if is_idle and (settled or own_moves_cost(position.rules)):
         return PASS, SETTLED_REASON
     return best, "search"
 
@@ -250,6 +250,11 @@ def _best_of(
     analysis = search.run(replace(limits, seconds=seconds))
     found = [move.point for move in analysis.moves] or search.root_moves()
     return found[0] if found else None
+
+
+def own_moves_cost(rules: Rules) -> bool:
+    """Whether a needless move in own land costs its player a point."""
+    return rules.flags.scoring != AREA
 
 
 def counts_dead_stones(position: Position) -> bool:
