@@ -1,8 +1,8 @@
 """Lines from a person, and the signals of a terminal: Ctrl-C, a closed window, another size."""
 
-import os
 import select
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +34,8 @@ class Keyboard:
         self._on_resize = on_resize
         self._is_reading = False
         self._was_resized = False
-        self._woken: int | None = None
+        self._woken: socket.socket | None = None
+        """Readable once a signal has come."""
         self._leaving: Leaving | None = None
 
     @contextmanager
@@ -47,19 +48,17 @@ class Keyboard:
             for name, handler in wanted.items()
             if (number := getattr(signal, name, None)) is not None  # Windows lacks some
         }
-        self._woken, waker = os.pipe()
-        for end in (self._woken, waker):
-            os.set_blocking(end, False)
-        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(-1)
-            for end in (self._woken, waker):
-                os.close(end)
-            self._woken = None
-            for number, handler in earlier.items():
-                signal.signal(number, handler)
+        self._woken, waker = socket.socketpair()  # Windows takes no pipes
+        with self._woken, waker:
+            waker.setblocking(False)
+            woken_before = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
+            try:
+                yield
+            finally:
+                signal.set_wakeup_fd(woken_before)
+                self._woken = None
+                for number, handler in earlier.items():
+                    signal.signal(number, handler)
 
     @property
     def is_echoed(self) -> bool:
@@ -96,7 +95,7 @@ class Keyboard:
         if self._woken is None or sys.platform == "win32" or not sys.stdin.isatty():
             return
         while sys.stdin not in select.select([sys.stdin, self._woken], [], [])[0]:
-            os.read(self._woken, 4096)
+            self._woken.recv(4096)
 
     def check(self) -> None:
         """Raise Leaving if a signal has come meanwhile that asks for it."""
