@@ -216,7 +216,7 @@ class OddNet:
         self.info = replace(net.info, **changes)
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
-        return replace(self._net.run(spatial, features), **self.outputs)
+        return self._net.run(spatial, features)._replace(**self.outputs)
 
 
 def odd(**changes: Any) -> NetEvaluator:

@@ -73,7 +73,7 @@ def finished(
     batch.optimism[1] = optimism
     batch.no_result_counts[1] = no_result_counts
     points, actions = point_table(WIDTH, HEIGHT)[symmetry], action_table(WIDTH, HEIGHT)[symmetry]
-    assert misshapen_output(output_arrays(raw), net, AREA) is None
+    assert misshapen_output(output_arrays(raw), output_layout(net), AREA) is None
     assert finish_slot(output_arrays(raw), 0, output_layout(net), batch, 1, points, actions)
     return batch
 
@@ -218,12 +218,13 @@ def test_outputs_narrower_than_described_are_noticed(
     changes: dict[str, object], wrong: str | None
 ) -> None:
     arrays = output_arrays(raw_outputs())
-    assert misshapen_output(arrays, info(**changes), AREA) == wrong
-    assert misshapen_output(arrays, info(**changes), AREA + 1) == (
+    layout = output_layout(info(**changes))
+    assert misshapen_output(arrays, layout, AREA) == wrong
+    assert misshapen_output(arrays, layout, AREA + 1) == (
         "ownership" if not changes.get("has_pass", True) else "policy"
     )
     scalar = output_arrays(raw_outputs(value=1))
-    assert misshapen_output(scalar, info(), AREA) == "value"
+    assert misshapen_output(scalar, output_layout(info()), AREA) == "value"
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module
 from gtp_engine.search import tree as tree_module
+from gtp_engine.search.leaf import FEWEST_LEAVES, VISITS_A_LEAF
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
-from gtp_engine.search.search import FEWEST_LEAVES, VISITS_A_LEAF, Search
+from gtp_engine.search.search import Search
 from gtp_engine.search.tree import N_NODES, Tree
 
 

@@ -280,7 +280,7 @@ class NetEvaluator:
     def _finish(self, batch: LeafBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
-        wrong = misshapen_output(outputs, self.net.info, width * height)
+        wrong = misshapen_output(outputs, self._layout, width * height)
         if wrong is not None:
             raise NetFileError(f"{self.net.path}: its output {wrong!r} has an unexpected shape")
         points, actions = point_table(width, height), action_table(width, height)

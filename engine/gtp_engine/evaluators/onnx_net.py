@@ -6,9 +6,8 @@ On GPUs, batches go through `lanes.LanePool`; when the last GPU fails, the net g
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,8 +54,7 @@ GRAPH_TOLERANCE = 0.02
 _INSTEAD = "using the CPU instead of CUDA"
 
 
-@dataclass(frozen=True, slots=True)
-class RawOutputs:
+class RawOutputs(NamedTuple):
     """Outputs of a batch in the net contract's units; None where the net has no such head."""
 
     policy: FloatArray | None
@@ -146,13 +144,7 @@ class OnnxNet:
         if self.info.meta_features:
             feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
         found = self.run_feed(feed)
-        return RawOutputs(
-            policy=found.get("policy"),
-            policy_optimistic=found.get("policy_optimistic"),
-            value=found.get("value"),
-            score=found.get("score"),
-            ownership=found.get("ownership"),
-        )
+        return RawOutputs(*map(found.get, RawOutputs._fields))
 
     def run_feed(self, feed: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
         """Evaluate named inputs and return every output by name.

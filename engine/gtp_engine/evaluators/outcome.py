@@ -61,6 +61,7 @@ class OutputLayout(NamedTuple):
     """Column of the score; -1 where there is none."""
     stdev_column: int
     lead_column: int
+    score_columns: int
 
 
 class OutputArrays(NamedTuple):
@@ -92,36 +93,34 @@ def output_layout(info: NetInfo) -> OutputLayout:
         mean_column=column("score_mean"),
         stdev_column=column("score_stdev"),
         lead_column=column("lead"),
+        score_columns=len(info.score_columns),
     )
+
+
+_NOTHING: Floats = np.zeros((0, 0), np.float32)
 
 
 def output_arrays(raw: RawOutputs) -> OutputArrays:
     """Return a run's outputs as arrays of two dimensions each, for kernels."""
-    nothing = np.zeros((0, 0), np.float32)
-    owned = raw.ownership
+    policy, optimistic, value, score, ownership = raw
     return OutputArrays(
-        policy=nothing if raw.policy is None else raw.policy,
-        optimistic=nothing if raw.policy_optimistic is None else raw.policy_optimistic,
-        value=nothing if raw.value is None else raw.value,
-        score=nothing if raw.score is None else raw.score,
-        ownership=nothing if owned is None else owned.reshape(len(owned), -1),
+        policy=_NOTHING if policy is None else policy,
+        optimistic=_NOTHING if optimistic is None else optimistic,
+        value=_NOTHING if value is None else value,
+        score=_NOTHING if score is None else score,
+        ownership=_NOTHING if ownership is None else ownership.reshape(len(ownership), -1),
     )
 
 
-def misshapen_output(outputs: OutputArrays, info: NetInfo, area: int) -> str | None:
+def misshapen_output(outputs: OutputArrays, layout: OutputLayout, area: int) -> str | None:
     """Return the name of an output that is not as wide as the net's description says, if any.
 
     Kernels read the outputs without looking at bounds.
     """
-    widths = {
-        "policy": area + int(info.has_pass),
-        "policy_optimistic": area + int(info.has_pass),
-        "value": 3 if info.value_kind == VALUE_WIN_LOSS_NORESULT else 1,
-        "score": len(info.score_columns),
-        "ownership": area,
-    }
-    for array, (name, width) in zip(outputs, widths.items(), strict=True):
-        if len(array) and array.shape[1] < width:
+    actions = area + layout.has_pass
+    widths = (actions, actions, 3 if layout.is_win_loss else 1, layout.score_columns, area)
+    for name, array, width in zip(RawOutputs._fields, outputs, widths, strict=True):
+        if array.shape[1] < width and len(array):
             return name
     return None
 

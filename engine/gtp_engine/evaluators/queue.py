@@ -12,7 +12,6 @@ with hundreds of threads, waking all of them each time would cost more than the 
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,14 +73,24 @@ class EvaluationQueue:
         Raises:
             NetFileError: The run failed; every request of the run gets the error.
         """
-        mine = _Request(spatial, features)
+        mine: _Request | None = None
         with self._guard:
-            if self._free_lanes:
-                self._give_lane(mine)
+            if self._free_lanes:  # so that nobody waits
+                self._take_lane(len(spatial))
             else:
+                mine = _Request(spatial, features)
                 self._waiting.append(mine)
-        if not mine.group:
-            self._wait(mine)
+        if mine is not None:
+            return self._outputs_after_waiting(mine)
+        try:
+            return self._run(spatial, features)
+        finally:
+            with self._guard:
+                self._free_lane()
+
+    def _outputs_after_waiting(self, mine: _Request) -> RawOutputs:
+        """Return the outputs of a request that is in the queue."""
+        self._wait(mine)
         if mine.group:
             self._run_group(mine.group)
         if mine.error is not None:
@@ -102,9 +111,14 @@ class EvaluationQueue:
                     self._free_lane()
             raise
 
+    def _take_lane(self, positions: int) -> None:
+        """Take a lane for a run of so many positions."""
+        self._free_lanes -= 1
+        self.runs += 1
+        self.evaluations += positions
+
     def _give_lane(self, mine: _Request) -> None:
         """Take a lane for a request, and with it what waits for the same board size."""
-        self._free_lanes -= 1
         mine.group = [mine]
         total = len(mine.spatial)
         shape = mine.spatial.shape[1:]
@@ -115,8 +129,7 @@ class EvaluationQueue:
                 total += len(request.spatial)
         for request in mine.group[1:]:
             self._waiting.remove(request)
-        self.runs += 1
-        self.evaluations += total
+        self._take_lane(total)
 
     def _free_lane(self) -> None:
         """Free a lane and give it to whoever has waited longest."""
@@ -160,13 +173,4 @@ class EvaluationQueue:
 
 
 def _rows(outputs: RawOutputs, start: int, end: int) -> RawOutputs:
-    def part(array: Any) -> Any:
-        return None if array is None else array[start:end]
-
-    return RawOutputs(
-        part(outputs.policy),
-        part(outputs.policy_optimistic),
-        part(outputs.value),
-        part(outputs.score),
-        part(outputs.ownership),
-    )
+    return RawOutputs(*(None if array is None else array[start:end] for array in outputs))

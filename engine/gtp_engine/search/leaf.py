@@ -16,8 +16,19 @@ from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, Tree, expand
 OVER = -1
 """What `prepare` returns for a leaf at which the game has ended."""
 
+CROWDED = 4
+"""What `gather` says, besides what a descent may say, where enough leaves are in flight."""
+
 MAX_REPEATS = 32
 """Known leaves backed up in one hold of the lock."""
+
+VISITS_A_LEAF = 8
+"""Visits of the root for each leaf that may be in flight. A leaf is chosen without knowing those in
+flight, so that the first visits of a large batch go astray: a small share of what is known already
+does no harm. Of 8 leaves against 1 at 64 visits on 7x7, `gtp-engine net match` says -37 Elo (95 %:
+-85 to +12, 200 games) without this rule, and 0 (-34 to +34, 400 games) with it."""
+FEWEST_LEAVES = 2
+"""Leaves that may always be in flight; two lose nothing to one at 16 visits."""
 
 OWNERSHIP_NODES = 16384
 """Nodes with fewer visits than a subtree's divided by this do not count towards ownership."""
@@ -49,11 +60,16 @@ def gather(
 
     Returns:
         The number of leaves; that of playouts that ended at known ends of games, which are backed
-        up already; and what kept it from going on: LEAF for nothing, or COLLISION or FULL.
+        up already; and what kept it from going on: LEAF for nothing, or COLLISION, FULL or CROWDED.
     """
     leaves = 0
     repeats = 0
-    while leaves < paths.shape[0] and leaves + repeats < allowed and repeats < MAX_REPEATS:
+    root = tree.nodes[paths[0]["nodes"][root_at]]
+    most = max(int64(FEWEST_LEAVES), int64(root["visits"]) // VISITS_A_LEAF)
+    slots = min(paths.shape[0], most - int64(root["pending"]))
+    if slots <= 0:
+        return leaves, repeats, int64(CROWDED)
+    while leaves < slots and leaves + repeats < allowed and repeats < MAX_REPEATS:
         path = paths[leaves]
         kind = descend(tree, path, root_at, numbers, score)
         if kind in (COLLISION, FULL):

@@ -52,13 +52,6 @@ UNDO_PLIES = 8
 """How many moves may be taken back without losing the tree."""
 NEVER = 1 << 31
 """More visits than any node has."""
-VISITS_A_LEAF = 8
-"""Visits of the root for each leaf that may be in flight. A leaf is chosen without knowing those in
-flight, so that the first visits of a large batch go astray: a small share of what is known already
-does no harm. Of 8 leaves against 1 at 64 visits on 7x7, `gtp-engine net match` says -37 Elo (95 %:
--85 to +12, 200 games) without this rule, and 0 (-34 to +34, 400 games) with it."""
-FEWEST_LEAVES = 2
-"""Leaves that may always be in flight; two lose nothing to one at 16 visits."""
 CHECK_SECONDS = 0.05
 """How often a search looks whether its choice is still in doubt."""
 
@@ -364,12 +357,6 @@ class Search:
         if limits.visits is not None:
             left = min(left, limits.visits - self._visits_in_flight())
         return left
-
-    def allowed_leaves(self) -> int:
-        """Return how many leaves more may be in flight now. The lock is held."""
-        record = self.tree.nodes[self.root]
-        most = max(FEWEST_LEAVES, int(record["visits"]) // VISITS_A_LEAF)
-        return max(0, most - int(record["pending"]))
 
     def count_playouts(self, n: int, *, collided: bool) -> None:
         """Count playouts that have begun, and a descent that found its leaf in flight.

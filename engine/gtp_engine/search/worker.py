@@ -13,6 +13,7 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
 from gtp_engine.search.leaf import (
+    CROWDED,
     OVER,
     drop_moves,
     final_score,
@@ -132,13 +133,12 @@ class Worker:
         allowed = search.allowed_playouts()
         if not allowed:
             return 0
-        paths = self._paths[: search.allowed_leaves()]
         leaves, repeats, ended = gather(
-            search.tree, paths, self._root_at, allowed, search.numbers, search.score
+            search.tree, self._paths, self._root_at, allowed, search.numbers, search.score
         )
         search.count_playouts(leaves + repeats, collided=ended == COLLISION)
-        waits = ended == COLLISION or (ended == FULL and not search.make_room())
-        if not leaves and (waits or not len(paths)):
+        waits = ended in (COLLISION, CROWDED) or (ended == FULL and not search.make_room())
+        if not leaves and waits:
             search.lock.wait(WAIT_FOR_OTHERS_SECONDS)
         return int(leaves)
 
