@@ -100,7 +100,7 @@ def test_a_move_with_its_analysis_is_counted_by_both(found: Any) -> None:
 def test_stones_anywhere_on_boards_of_any_shape(found: Any) -> None:
     rows = found["tsumego"].split("\n")
     assert rows[0].split() == list("ABCDE")
-    assert "1 moves made" in found["tsumego"] and "komi 0" in found["tsumego"]
+    assert "1 move made" in found["tsumego"] and "komi 0" in found["tsumego"]
     assert rows[7].split()[:4] == ["1", "X", "X", "."]
 
 

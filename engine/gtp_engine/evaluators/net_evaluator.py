@@ -1,5 +1,6 @@
 """A net as an evaluator: encode, look up, evaluate through the queue, interpret, remember."""
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -37,6 +38,8 @@ from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import action_table, point_table, symmetries
+
+_LOG = logging.getLogger("gtp_engine")
 
 CACHE_MB = 128
 """Room for remembered evaluations of one board size."""
@@ -370,17 +373,24 @@ class NetEvaluator:
 
 
 def open_net(
-    wanted: str | None,
+    wanted: str | None = None,
     device: str = "auto",
     *,
-    say: Callable[[str], None],
+    say: Callable[[str], None] = _LOG.warning,
     threads: int | None = None,
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
 ) -> NetEvaluator:
     """Open a net given by file or name, on a device, in the precision that suits it there.
 
-    `A+B` is a net of several; see `nets.find_parts`.
+    Args:
+        wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
+            (see `nets.find_parts`); the net that comes along when None.
+        device: One of DEVICES.
+        say: Called with a line when another device or precision is used than one would think.
+        threads: Runs under way at once on a CPU; as many as there are cores when None.
+        max_batch: Largest batch that requests of several threads are merged into.
+        cache_mb: Room for remembered evaluations; 0 keeps none.
 
     Raises:
         NetFileError: There is no such net, or it cannot be used.

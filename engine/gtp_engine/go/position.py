@@ -20,6 +20,7 @@ from gtp_engine.go.coords import (
     format_vertex,
     point_at,
 )
+from gtp_engine.go.diagram import draw_board
 from gtp_engine.go.line import Line, TurnRecord
 from gtp_engine.go.rules import Rules
 
@@ -79,6 +80,9 @@ class Position:
         self._line = lines.new_line(_INITIAL_CAPACITY)
         self._ply = 0
         self.set_up()
+
+    def __str__(self) -> str:
+        return draw_board(self)
 
     # What it is ---------------------------------------------------------------------------------
 

@@ -44,10 +44,9 @@ def _cell(position: "Position", row: int, col: int, last: int | None) -> str:
 
 def _remarks(position: "Position") -> list[str]:
     rules = position.rules
-    lines = [
-        f"{COLOR_NAMES[position.to_play].capitalize()} (X black, O white) to play,"
-        f" {position.ply} moves made",
-    ]
+    moves = "1 move" if position.ply == 1 else f"{position.ply} moves"
+    color = COLOR_NAMES[position.to_play].capitalize()
+    lines = [f"{color} (X black, O white) to play, {moves} made"]
     if position.ply:
         last = position.moves[-1]
         where = format_vertex(last.point, position.width, position.height)
