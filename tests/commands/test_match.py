@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -24,6 +25,7 @@ from gtp_engine.frontends.gtp.client import (
     GtpClient,
     split_command,
 )
+from gtp_engine.go import sgf_files
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 
@@ -197,9 +199,88 @@ def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPat
         match.play(heard.append)
     finally:
         signal.signal(signal.SIGINT, before)
-    assert match.failure == "interrupted" and table.clearings.acquire(timeout=60)
+    assert match.is_interrupted and table.clearings.acquire(timeout=60)
     is_over.set()
     assert table.clearings.acquire(timeout=60) and not heard
+    assert match.failure == "interrupted"  # and not what became of the game
+
+
+def test_a_table_that_fails_takes_no_games_from_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    has_begun, has_failed = threading.Event(), threading.Event()
+
+    def play_one(match: Match, table: Table, number: int) -> Game:
+        if number == 1:
+            assert has_begun.wait(60)
+            raise EngineDied("it cannot be started again")
+        has_begun.set()
+        assert has_failed.wait(60)
+        return Game(number, black=0, result="W+R", winner=1, reason="resign")
+
+    class FailingTable(Table):
+        def clear(self) -> None:
+            has_failed.set()
+
+    monkeypatch.setattr(Match, "_play_one", play_one)
+    terms = Terms(5, 5, 7.0, Rules(), None, 75)
+    tables: list[Table] = [FailingTable([], 1.0), Table([], 1.0)]
+    match = Match(tables, ["A", "B"], terms, 2, 0, None)
+    heard: list[Game] = []
+    match.play(heard.append)
+    assert match.failure == "it cannot be started again" and not match.is_interrupted
+    assert [game.number for game in heard] == [2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_tells_what_was_played(tmp_path: Path) -> None:
+    report = tmp_path / "match.json"
+    command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), engine("C3", "hang")]
+    command += ["--size", "5", "--json", str(report)]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        try:
+            assert process.stderr is not None and process.stdout is not None
+            assert process.stderr.readline().startswith("1/10 game 1: B (white) wins")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+            assert process.stderr.read() == "gtp-engine match: interrupted\n"
+            assert "1 games on 5x5" in process.stdout.read()
+        finally:
+            process.kill()
+    assert json.loads(report.read_text())["games_played"] == 1
+
+
+def test_a_report_for_which_there_is_no_room_fails_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(sgf_files, "write_whole", fail)
+    report = str(tmp_path / "match.json")
+    words = [engine("resign"), engine(), "--size", "5", "--games", "1", "--json", report]
+    assert run(["match", *words]) == 1
+    output = capsys.readouterr()
+    assert "match.json: No space left on device" in output.err
+    assert "B won 1" in output.out
+
+
+def test_a_report_is_written_though_nobody_reads_the_text(tmp_path: Path) -> None:
+    report = tmp_path / "match.json"
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-u", "-m", "gtp_engine", "match", engine("resign"), engine()]
+    command += ["--size", "5", "--games", "1", "--json", str(report)]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    os.close(writer)
+    assert done.returncode == 0
+    assert json.loads(report.read_text())["wins"] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +297,7 @@ def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPat
         ["x", "y", "--clock", "absolute -5"],
         ["x", "y", "--sprt", "50", "0"],
         ["x", "y", "--sgf", os.devnull],
+        ["x", "y", "--json", "no-such-folder/match.json"],
     ],
 )
 def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from gtp_engine.commands.statistics import Sprt
@@ -135,3 +136,15 @@ def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
     if not -2000 < bounds[0] < bounds[1] < 2000:
         raise UsageError("--sprt: ELO0 must be less than ELO1")
     return Sprt(*bounds)
+
+
+def check_file(path: Path, option: str) -> None:
+    """See that a file can be written at the end of long work; it is made if there is none.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise UsageError(f"{option}: {path}: {error.strerror}") from None

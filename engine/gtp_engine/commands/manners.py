@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_komi, parse_size
+from gtp_engine.commands.arguments import (
+    UsageError,
+    check_file,
+    parse_count,
+    parse_komi,
+    parse_size,
+)
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
@@ -74,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     except InvalidRulesError as error:
         raise UsageError(f"--rules: {error}") from None
     if args.keep is not None:
-        _check_file(args.keep)
+        check_file(args.keep, "--keep")
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
@@ -108,14 +114,6 @@ def run(args: argparse.Namespace) -> int:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
         args.keep.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
     return 0
-
-
-def _check_file(path: Path) -> None:
-    """Complain before anything is played."""
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise UsageError(f"--keep: {path}: {error.strerror}") from None
 
 
 def _say(line: str) -> None:

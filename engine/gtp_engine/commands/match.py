@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import (
+    INTERRUPTED_STATUS,
     UsageError,
+    check_file,
     parse_count,
     parse_komi,
     parse_seconds,
@@ -104,7 +106,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play a match; return 0, or 1 if it could not be played to its end.
+    """Play a match; return 0, or 1 if it could not be played to its end or not be written down.
+
+    After Ctrl-C that of an interrupted command.
 
     Raises:
         UsageError: An option or a command line makes no sense.
@@ -121,6 +125,9 @@ def run(args: argparse.Namespace) -> int:
     for folder, option in ((args.sgf, "--sgf"), (args.keep_games, "--keep-games")):
         if folder is not None:
             _make_folder(folder, option)
+    if args.json is not None:
+        check_file(args.json, "--json")
+    records = _Records(args.sgf, args.keep_games, args.json)
     try:
         tables = [Table(commands, args.timeout) for _ in range(min(args.parallel, args.games))]
         with tables[0].seated() as engines:
@@ -128,16 +135,17 @@ def run(args: argparse.Namespace) -> int:
             match = Match(tables, names, terms, args.games, args.seed, sprt)
             report = Report(names, [args.a, args.b], terms, sprt)
             with _progress(args.games, report) as show:
-                match.play(lambda game: _record(report, game, args, show))
+                match.play(lambda game: _record(report, game, records, show))
     except EngineFailure as failure:
         print(f"gtp-engine match: {failure}", file=sys.stderr)
         return 1
+    records.write_report(report)  # before anything is printed: nobody may be reading any more
     print(report.text())
-    if args.json is not None:
-        _write(args.json, json.dumps(report.document(), indent=1) + "\n")
     if match.failure is not None:
         print(f"gtp-engine match: {match.failure}", file=sys.stderr)
-    return 0 if match.failure is None else 1
+    if match.is_interrupted:
+        return INTERRUPTED_STATUS
+    return 0 if match.failure is None and records.are_whole else 1
 
 
 def _read_terms(args: argparse.Namespace) -> "Terms":
@@ -184,25 +192,45 @@ def _make_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{option}: {folder}: {error.strerror}") from None
 
 
-def _write(path: Path, text: str) -> None:
-    from gtp_engine.go.sgf_files import write_whole
+class _Records:
+    """What is written down of a match. Where that fails it is said, and the match goes on."""
 
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        print(f"gtp-engine match: {path}: {error.strerror}", file=sys.stderr)
+    def __init__(self, sgf: Path | None, kept: Path | None, report: Path | None) -> None:
+        self._sgf = sgf
+        self._kept = kept
+        self._report = report
+        self.are_whole = True
+        """Whether everything could be written."""
+
+    def write_game(self, game: "Game") -> None:
+        """Write a finished game to the folders."""
+        from gtp_engine.play.game_keeper import new_game_path
+
+        if self._sgf is not None:
+            self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)
+        if self._kept is not None:
+            self._write(new_game_path(self._kept), game.sgf)
+
+    def write_report(self, report: "Report") -> None:
+        """Write the summary and the games as JSON."""
+        if self._report is not None:
+            self._write(self._report, json.dumps(report.document(), indent=1) + "\n")
+
+    def _write(self, path: Path, text: str) -> None:
+        from gtp_engine.go.sgf_files import write_whole
+
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            self.are_whole = False
+            print(f"gtp-engine match: {path}: {error.strerror}", file=sys.stderr)
 
 
 def _record(
-    report: "Report", game: "Game", args: argparse.Namespace, show: "Callable[[Game], None]"
+    report: "Report", game: "Game", records: _Records, show: "Callable[[Game], None]"
 ) -> None:
-    from gtp_engine.play.game_keeper import new_game_path
-
     report.add(game)
-    if args.sgf is not None:
-        _write(args.sgf / f"game{game.number:04}.sgf", game.sgf)
-    if args.keep_games is not None:
-        _write(new_game_path(args.keep_games), game.sgf)
+    records.write_game(game)
     show(game)
 
 
@@ -296,6 +324,8 @@ class Match:
         self._decided = 0
         self.failure: str | None = None
         """Why the match broke off, if it did."""
+        self.is_interrupted = False
+        """Whether it was Ctrl-C that did it."""
 
     def play(self, on_game: "Callable[[Game], None]") -> None:
         """Play the games; Ctrl-C ends the match with those that are finished.
@@ -313,8 +343,9 @@ class Match:
             for thread in threads:
                 thread.join()
         except KeyboardInterrupt:
-            self._turnstile.is_closed = True
-            self.failure = "interrupted"
+            with self._lock:
+                self.is_interrupted = True
+                self._break_off("interrupted")
             for table in self._tables:
                 table.clear()
 
@@ -323,14 +354,20 @@ class Match:
             while (number := self._next_number()) is not None:
                 game = self._play_one(table, number)
                 with self._lock:
-                    if self.failure is None:
+                    # A player who was sent away in the middle has not lost.
+                    if not self.is_interrupted:
                         self._score(game)
                         on_game(game)
         except Exception as error:
-            self._turnstile.is_closed = True
-            self.failure = str(error) or type(error).__name__
+            with self._lock:
+                self._break_off(str(error) or type(error).__name__)
         finally:
             table.clear()
+
+    def _break_off(self, why: str) -> None:
+        """Begin no more games; what goes wrong later follows from the first failure."""
+        self._turnstile.is_closed = True
+        self.failure = self.failure or why
 
     def _next_number(self) -> int | None:
         with self._lock:
