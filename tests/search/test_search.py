@@ -545,3 +545,20 @@ def test_a_game_that_has_ended_shares_no_tree_with_the_encore() -> None:
     position.play(BLACK, best, strict=False)
     search.set_position(position)
     assert search.tree.nodes[search.root]["visits"] > 0, "from there on the tree is kept as ever"
+
+
+# Priors at the root ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.1, 0.5, 2.0, 10.0])
+def test_a_temperature_sharpens_or_flattens_the_root(temperature: float) -> None:
+    """No move has much of the policy, so that high powers of it are too small for a number."""
+    search = Search(FakeEvaluator(), SearchParams(root_policy_temperature=temperature))
+    batch = new_leaf_batch(1, 9, 9, 0, 0, False)
+    batch.n_moves[0] = 82
+    priors = np.ones(82)
+    priors[7], priors[8] = 3.0, 2.0
+    batch.priors[0] = priors / priors.sum()
+    search.adjust_root_priors(batch)
+    wanted = priors ** (1.0 / temperature)
+    np.testing.assert_allclose(batch.priors[0], wanted / wanted.sum(), rtol=1e-4, atol=1e-30)

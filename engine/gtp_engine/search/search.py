@@ -417,7 +417,8 @@ class Search:
         n = int(batch.n_moves[0])
         priors = batch.priors[0, :n]
         if params.root_policy_temperature != 1.0:
-            priors[:] = priors ** (1.0 / params.root_policy_temperature)
+            # Over the highest, which then stays 1: high powers of small numbers are all zero.
+            priors[:] = (priors / priors.max()) ** (1.0 / params.root_policy_temperature)
         if params.root_noise_weight > 0.0:
             noise = self._noise.dirichlet(np.full(n, params.root_noise_total / n))
             weight = params.root_noise_weight
