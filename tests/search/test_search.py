@@ -33,7 +33,7 @@ from gtp_engine.search.leaf import drop_moves, final_score, finish_game
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.puct import mark
-from gtp_engine.search.search import Search
+from gtp_engine.search.search import MOST_VISITS, Search
 from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, add_node
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
@@ -109,6 +109,25 @@ def test_playouts_are_new_ones_and_visits_are_all(batch: int) -> None:
     assert (more.playouts, more.visits) == (0, 170)
     assert sum(move.visits for move in more.moves) == 169
     assert_sound(search.tree)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_search_ends_before_visits_no_longer_fit_their_field(threads: int) -> None:
+    # On this board nearly every playout ends at a known end of the game.
+    search = Search(FakeEvaluator(), threads=threads)
+    position = Position(2)
+    search.set_position(position)
+    search.run(Limits(playouts=300))
+    reply = search.root_moves()[0]
+    for node in (search.root, child_of(search, reply)):
+        search.tree.nodes[node]["visits"] = MOST_VISITS - 100
+    assert search.run(Limits(playouts=1000)).playouts == 100
+    # Ancestors count the visits of the root too; one that has no room for them is left out.
+    position.play(BLACK, reply)
+    search.set_position(position)
+    search.tree.nodes[search.root]["visits"] = 100
+    assert search.run(Limits(playouts=1000)).playouts == 1000
+    assert (search.tree.nodes["visits"] >= 0).all()
 
 
 def test_time_ends_a_search() -> None:

@@ -52,6 +52,9 @@ UNDO_PLIES = 8
 """How many moves may be taken back without losing the tree."""
 NEVER = 1 << 31
 """More visits than any node has."""
+MOST_VISITS = 2_000_000_000
+"""Visits of any node at which a search ends, for they are counted in 32 bits. Where hardly a leaf
+wants a net, as at the end of a game, an analysis gets there within hours."""
 CHECK_SECONDS = 0.05
 """How often a search looks whether its choice is still in doubt."""
 
@@ -128,7 +131,7 @@ class Search:
         ]
         self._forbidden = restricted
         self._forbidden_mask = _point_mask(restricted)
-        self._trail = trail[-1 - UNDO_PLIES :] or self._plant()
+        self._trail = self._within_count(trail[-1 - UNDO_PLIES :]) or self._plant()
         if restricted and self.tree.nodes[self.root]["state"] == EXPANDED:
             drop_moves_at(self.tree, self.root, self._forbidden_mask)
             self._trail = [self.root]  # what it has lost, those above have not
@@ -163,6 +166,12 @@ class Search:
             return [trail[-1]] if self.root in trail else []
         # Moves left out before would be missing from the tree now.
         return trail if self._forbidden <= forbidden else []
+
+    def _within_count(self, trail: list[int]) -> list[int]:
+        """Return a trail without ancestors that have little room left for counting visits."""
+        visits = [int(self.tree.nodes[node]["visits"]) for node in trail[:-1]]
+        too_many = sum(n > MOST_VISITS // 2 for n in visits)  # they come first
+        return trail[too_many:]
 
     def _plant(self) -> list[int]:
         """Begin a new tree at the present position; return its root."""
@@ -341,7 +350,7 @@ class Search:
         limits = self._limits
         if limits.playouts is not None and self._playouts >= limits.playouts:
             return False
-        if limits.visits is not None and self._visits_in_flight() >= limits.visits:
+        if limits.visits is not None and self._visits_in_flight(self.root) >= limits.visits:
             return False
         seconds = limits.seconds
         return seconds is None or time.monotonic() < self._started + seconds
@@ -351,11 +360,14 @@ class Search:
         if not self.goes_on():
             return 0
         limits = self._limits
-        left = 1 << 30
+        left = MOST_VISITS - self._visits_in_flight(self._trail[0])
+        if left <= 0:
+            self._over = True
+            return 0
         if limits.playouts is not None:
-            left = limits.playouts - self._playouts
+            left = min(left, limits.playouts - self._playouts)
         if limits.visits is not None:
-            left = min(left, limits.visits - self._visits_in_flight())
+            left = min(left, limits.visits - self._visits_in_flight(self.root))
         return left
 
     def count_playouts(self, n: int, *, collided: bool) -> None:
@@ -366,9 +378,9 @@ class Search:
         self._playouts += n
         self.collisions += collided
 
-    def _visits_in_flight(self) -> int:
-        """Return the root's visits, those in flight counted."""
-        record = self.tree.nodes[self.root]
+    def _visits_in_flight(self, node: int) -> int:
+        """Return a node's visits, those in flight counted."""
+        record = self.tree.nodes[node]
         return int(record["visits"]) + int(record["pending"])
 
     def make_room(self) -> bool:
