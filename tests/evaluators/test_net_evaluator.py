@@ -211,7 +211,7 @@ class OddNet:
         net = OnnxNet(TINY, "cpu")
         self.path, self.device, self._net = net.path, "cpu", net
         self.outputs = {
-            name: changes.pop(name) for name in list(changes) if name in ("policy", "value")
+            name: changes.pop(name) for name in list(changes) if name in RawOutputs._fields
         }
         self.info = replace(net.info, **changes)
 
@@ -241,6 +241,8 @@ def test_outputs_of_another_shape_or_without_numbers_are_refused() -> None:
         evaluated(odd(value=np.zeros((1, 1), np.float32)), position)
     with pytest.raises(NetFileError, match="'policy' has an unexpected shape"):
         evaluated(odd(policy=np.zeros((1, 9), np.float32)), position)
+    with pytest.raises(NetFileError, match="'ownership' has an unexpected shape"):
+        evaluated(odd(ownership=None), position)
     with pytest.raises(NetFileError, match="not numbers"):
         evaluated(odd(value=np.full((1, 3), np.nan, np.float32)), position)
     with pytest.raises(NetFileError, match="not numbers"):

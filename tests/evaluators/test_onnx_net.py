@@ -134,6 +134,43 @@ def test_inputs_that_the_net_cannot_take() -> None:
     assert_one_sentence(caught.value, TINY)
 
 
+@pytest.mark.parametrize("head", ["policy", "value", "ownership"])
+@pytest.mark.parametrize(
+    "operator, kind, attributes",
+    [
+        ("ReduceMax", "FLOAT", {"keepdims": 1}),  # one row for all positions
+        ("ReduceMax", "FLOAT", {"keepdims": 0}),  # a single number
+        ("Cast", "FLOAT16", {"to": 10}),
+        ("Shape", "INT64", {}),
+        ("SequenceConstruct", None, {}),
+    ],
+)
+def test_outputs_that_are_no_rows_of_numbers_are_refused(
+    head: str, operator: str, kind: str | None, attributes: dict[str, int], tmp_path: Path
+) -> None:
+    onnx = pytest.importorskip("onnx")
+
+    def change(model: Any) -> None:
+        for node in model.graph.node:
+            node.output[:] = ["before" if name == head else name for name in node.output]
+        model.graph.node.append(onnx.helper.make_node(operator, ["before"], [head], **attributes))
+        index = [output.name for output in model.graph.output].index(head)
+        if kind is None:
+            row = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+            whole = onnx.helper.make_sequence_type_proto(row)
+            changed = onnx.helper.make_value_info(head, whole)
+        else:
+            number = getattr(onnx.TensorProto, kind)
+            changed = onnx.helper.make_tensor_value_info(head, number, None)
+        model.graph.output[index].CopyFrom(changed)
+
+    path = altered(tmp_path / "odd.onnx", change)
+    net = OnnxNet(path, "cpu")
+    with pytest.raises(NetFileError, match=f"'{head}' has an unexpected shape") as caught:
+        net.run(np.zeros((3, 22, 9, 9), np.uint8), np.zeros((3, 19), np.float32))
+    assert_one_sentence(caught.value, path)
+
+
 def test_unknown_devices_are_a_mistake_of_the_caller() -> None:
     with pytest.raises(ValueError, match="unknown device"):
         OnnxNet(TINY, "tpu")

@@ -206,6 +206,21 @@ def test_outputs_that_are_no_numbers_are_noticed(head: str, bad: float) -> None:
         finished(raw, info())
 
 
+def test_ownership_that_is_no_number_is_noticed() -> None:
+    raw = raw_outputs()
+    assert raw.ownership is not None
+    raw.ownership[0, -1, -1] = np.nan
+    with pytest.raises(AssertionError):
+        finished(raw, info())
+
+
+def test_ownership_is_at_most_certain() -> None:
+    raw = raw_outputs()
+    assert raw.ownership is not None
+    raw.ownership[0, 0, :3] = (1.01, -1.01, 0.99)
+    assert finished(raw, info()).ownership[1, :3].tolist() == [1.0, -1.0, np.float32(0.99)]
+
+
 @pytest.mark.parametrize(
     "changes, wrong",
     [
@@ -225,6 +240,8 @@ def test_outputs_narrower_than_described_are_noticed(
     )
     scalar = output_arrays(raw_outputs(value=1))
     assert misshapen_output(scalar, output_layout(info()), AREA) == "value"
+    deep = arrays._replace(policy=np.zeros((1, AREA + 1, 2), np.float32))
+    assert misshapen_output(deep, output_layout(info()), AREA) == "policy"
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,8 @@ class NetEvaluator:
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
         wrong = misshapen_output(outputs, self._layout, width * height)
+        if batch.ownership.size and raw.ownership is None:
+            wrong = "ownership"  # another file than the one that promised it may run by now
         if wrong is not None:
             raise NetFileError(f"{self.net.path}: its output {wrong!r} has an unexpected shape")
         points, actions = point_table(width, height), action_table(width, height)

@@ -135,7 +135,8 @@ class OnnxNet:
             features: [B, G + M] globals, then the player profile of nets that take one.
 
         Raises:
-            NetFileError: The net cannot be run on this input.
+            NetFileError: The net cannot be run on this input, or gives something else than
+                numbers for each position.
         """
         feed: dict[str, npt.NDArray[Any]] = {SPATIAL_INPUT: spatial}
         split = self.info.global_features
@@ -144,7 +145,11 @@ class OnnxNet:
         if self.info.meta_features:
             feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
         found = self.run_feed(feed)
-        return RawOutputs(*map(found.get, RawOutputs._fields))
+        outputs = RawOutputs(*map(found.get, RawOutputs._fields))
+        for name, array in zip(RawOutputs._fields, outputs, strict=True):
+            if array is not None and not _has_rows(array, len(spatial)):
+                raise NetFileError(f"{self.path}: its output {name!r} has an unexpected shape")
+        return outputs
 
     def run_feed(self, feed: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
         """Evaluate named inputs and return every output by name.
@@ -249,6 +254,12 @@ class OnnxNet:
         missing = sorted(wanted - inputs) or sorted(heads - set(self._outputs))
         if missing:
             raise NetFileError(f"{self.path}: the graph has no {missing[0]!r}")
+
+
+def _has_rows(array: Any, count: int) -> bool:
+    """Whether an output holds one row or more dimensions of float32 for each of some positions."""
+    is_plain = isinstance(array, np.ndarray) and array.dtype == np.float32
+    return is_plain and array.ndim > 1 and len(array) == count
 
 
 def _replays(session: Any, case: GoldenCase) -> bool:

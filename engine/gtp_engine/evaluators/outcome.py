@@ -120,7 +120,7 @@ def misshapen_output(outputs: OutputArrays, layout: OutputLayout, area: int) -> 
     actions = area + layout.has_pass
     widths = (actions, actions, 3 if layout.is_win_loss else 1, layout.score_columns, area)
     for name, array, width in zip(RawOutputs._fields, outputs, widths, strict=True):
-        if array.shape[1] < width and len(array):
+        if array.ndim != 2 or (len(array) and array.shape[1] < width):
             return name
     return None
 
@@ -166,11 +166,14 @@ def finish_slot(
         _count_ownership(outputs, row, batch, slot)
     if outputs.value.shape[0] == 0:
         _win_by_score(batch, slot)
-    for action in range(batch.ownership.shape[1]):
-        batch.ownership[slot, action] = outputs.ownership[row, actions[action]]
     numbers = batch.slots[slot]
     last = batch.priors[slot, int64(numbers["n_moves"]) - 1]
     total = last + numbers["value"] + numbers["lead"] + numbers["stdev"]
+    for action in range(batch.ownership.shape[1]):
+        owned = outputs.ownership[row, actions[action]]
+        total += owned
+        # A tree keeps it in a byte, where a little more than certain would be the opponent's.
+        batch.ownership[slot, action] = max(np.float32(-1.0), min(np.float32(1.0), owned))
     return bool(np.isfinite(total))
 
 
