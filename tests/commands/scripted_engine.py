@@ -2,8 +2,8 @@
 
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
 for ever, `babble` answers no GTP, `refuse` answers the next play with an error. `score=TEXT` is
-what final_score says, or `crash` or `hang`; `cpu` lets it tell its processor time, `deaf` makes it
-ignore quit.
+what final_score says, or `crash` or `hang`; `cpu` lets it tell its processor time, `cpu=TEXT` says
+what it tells, `deaf` makes it ignore quit.
 """
 
 import sys
@@ -12,10 +12,11 @@ import time
 
 def main() -> None:
     words = sys.argv[1:]
+    times = [word[4:] for word in words if word.startswith("cpu=")] + ["1.5"] * ("cpu" in words)
     scores = [word[6:] for word in words if word.startswith("score=")]
     is_deaf = "deaf" in words
     known = ["name", "version", "boardsize", "clear_board", "play", "genmove", "list_commands"]
-    known += ["final_score"] * len(scores) + ["cputime"] * ("cpu" in words)
+    known += ["final_score"] * len(scores) + ["cputime"] * len(times)
     moves = [word for word in words if "=" not in word and word not in ("deaf", "cpu")]
     original = list(moves)
     for line in sys.stdin:
@@ -39,7 +40,7 @@ def main() -> None:
             if answer == "hang":
                 time.sleep(3600)
         elif command == "cputime":
-            answer = "1.5"
+            answer = times[0]
         elif command == "genmove":
             answer = moves.pop(0) if moves else "pass"
             if answer == "crash":

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gtp_engine.commands.match import Match, Table
+from gtp_engine.commands.match_report import Report
 from gtp_engine.commands.referee import Game, Terms
 from gtp_engine.commands.statistics import Sprt
 from gtp_engine.commands.table import run
@@ -128,6 +129,12 @@ def test_who_fails_in_the_count_loses_nothing_and_is_started_anew(
     assert [game["cpu_seconds"] for game in games] == [[0.0, None]] * 2
 
 
+@pytest.mark.parametrize("said", ["nan", "inf", "a while"])
+def test_a_time_that_is_no_number_is_not_known(tmp_path: Path, said: str) -> None:
+    game = play(tmp_path, engine("resign", f"cpu={said}"), engine(), "--games", "1")["games"][0]
+    assert game["cpu_seconds"] == [None, None]
+
+
 def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
     # Black takes the ko at D4, and White takes back at once.
     white = engine("D5", "E4", "D3", "C4", "C4")
@@ -164,6 +171,16 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert document["sprt"]["verdict"] == "elo1"
     assert document["games_played"] < 50
     assert "elo1" in capsys.readouterr().out
+
+
+def test_games_after_the_verdict_do_not_reopen_it() -> None:
+    # Games at other tables go on while the test is decided at one.
+    report = Report(["A", "B"], ["a", "b"], Terms(5, 5, 7.0, Rules(), None, 75), Sprt(0.0, 400.0))
+    for number, winner in enumerate([0] * 5 + [1, 1], 1):
+        report.add(Game(number, black=0, result="B+R", winner=winner, reason="resign"))
+    found = report.document()["sprt"]
+    assert found["verdict"] == "elo1" and found["log_likelihood_ratio"] < 1.0
+    assert "Elo: elo1," in report.text()
 
 
 class OpenTable(Table):

@@ -23,12 +23,16 @@ class Report:
         self._commands = commands
         self._terms = terms
         self._sprt = sprt
+        self._verdict: str | None = None
+        """Of the sequential test, once it has one; games that end later do not reopen it."""
         self._games: list[Game] = []
 
     def add(self, game: Game) -> None:
         """Count a finished game."""
         self._games.append(game)
         self._games.sort(key=lambda each: each.number)
+        if self._sprt is not None and self._verdict is None:
+            self._verdict = self._sprt.verdict(self.points, self.decided)
 
     @property
     def n_games(self) -> int:
@@ -109,9 +113,9 @@ class Report:
             lines.append(f"A as {color}: won {won} of {len(games)}")
         if self._sprt is not None:
             ratio = self._sprt.log_likelihood_ratio(self.points, self.decided)
-            verdict = self._sprt.verdict(self.points, self.decided) or "open"
             lines.append(
-                f"SPRT {self._sprt.elo0:g} against {self._sprt.elo1:g} Elo: {verdict},"
+                f"SPRT {self._sprt.elo0:g} against {self._sprt.elo1:g} Elo:"
+                f" {self._verdict or 'open'},"
                 f" log-likelihood ratio {ratio:.2f}"
                 f" ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"
             )
@@ -200,7 +204,7 @@ class Report:
             "elo0": self._sprt.elo0,
             "elo1": self._sprt.elo1,
             "log_likelihood_ratio": self._sprt.log_likelihood_ratio(self.points, self.decided),
-            "verdict": self._sprt.verdict(self.points, self.decided),
+            "verdict": self._verdict,
         }
 
 

@@ -1,12 +1,14 @@
 """One game between two GTP engines: every move is checked, every failure has an owner."""
 
 import contextlib
+import math
 import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from gtp_engine.commands.arguments import parse_number
 from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.line import NO_RESULT
@@ -183,10 +185,8 @@ class Referee:
         command = next((c for c in ("cputime", "gomill-cpu_time") if self._knows(engine, c)), "")
         if not command:
             return None
-        try:
-            return float(self._ask(engine, command))
-        except ValueError:
-            return None
+        seconds = parse_number(self._ask(engine, command))
+        return seconds if math.isfinite(seconds) else None
 
     def _note_cpu_seconds(self, before: Sequence[float | None]) -> None:
         """Ask what the game has taken; it is over, and who fails now does not lose it."""
