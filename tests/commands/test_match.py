@@ -314,6 +314,7 @@ def test_a_report_is_written_though_nobody_reads_the_text(tmp_path: Path) -> Non
         ["x", "y", "--clock", "absolute -5"],
         ["x", "y", "--sprt", "50", "0"],
         ["x", "y", "--sgf", os.devnull],
+        ["x", "y", "--openings", "20", "--max-moves", "20"],
         ["x", "y", "--json", "no-such-folder/match.json"],
     ],
 )
@@ -329,6 +330,14 @@ def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str])
 def test_an_engine_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["match", "no-such-program", engine()]) == 1
     assert "no-such-program cannot be started" in capsys.readouterr().err
+
+
+def test_an_engine_that_ends_at_once_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = shlex.join([sys.executable, "-c", "import sys; sys.exit('out of order')"])
+    assert run(["match", engine(), ends]) == 1
+    assert capsys.readouterr().err == (
+        "gtp-engine match: B: it ended during 'name': out of order\n"
+    )
 
 
 def test_client() -> None:

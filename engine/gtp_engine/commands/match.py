@@ -161,13 +161,16 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
     except ValueError as error:
         raise UsageError(str(error)) from None
     komi = customary_komi(rules, width, height) if args.komi is None else args.komi
+    max_moves = args.max_moves or 3 * width * height
+    if args.openings >= max_moves:
+        raise UsageError(f"--openings: after {max_moves} moves (--max-moves) games are over")
     return Terms(
         width=width,
         height=height,
         komi=komi,
         rules=replace(rules, komi=komi),
         rules_name=args.rules,
-        max_moves=args.max_moves or 3 * width * height,
+        max_moves=max_moves,
         opening_moves=args.openings,
         time_system=_read_clock(args.clock),
     )
@@ -235,17 +238,23 @@ def _record(
 
 
 def _names(engines: "list[GtpClient]") -> list[str]:
-    """Return what the engines call themselves, told apart."""
-    from gtp_engine.frontends.gtp.client import EngineRefusal
+    """Return what the engines call themselves, told apart.
+
+    Raises:
+        EngineFailure: One of them cannot be talked to; the message says which.
+    """
+    from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal
 
     names = []
-    for engine in engines:
+    for engine, letter in zip(engines, "AB", strict=True):
         words = []
         for command in ("name", "version"):
             try:
                 words.append(engine.ask(command))
             except EngineRefusal:
                 continue
+            except EngineFailure as failure:
+                raise EngineFailure(f"{letter}: {failure}") from None
         names.append(" ".join(filter(None, words)) or "unknown")
     if names[0] == names[1]:
         names = [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=True)]
