@@ -123,6 +123,46 @@ def test_bad_files(
 
 
 def test_an_engine_that_dies(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    engine = f'"{sys.executable}" "{SCRIPTED}" crash'
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4 crash'
+    script.write_text(SCRIPT.replace("clear_board\n", ""))
     assert run(["regress", "--engine", engine, str(script)]) == 1
-    assert "it ended during 'genmove black': out of memory" in capsys.readouterr().err
+    output = capsys.readouterr()
+    assert "it ended during 'genmove black': out of memory" in output.err
+    assert "genmove: 1 of 1 right" in output.out  # what was asked before
+
+
+def test_ctrl_c_tells_what_was_asked(
+    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = Step.accepts
+
+    def accept(step: Step, reply: str) -> bool:
+        if step.id == "20":
+            raise KeyboardInterrupt
+        return asked(step, reply)
+
+    monkeypatch.setattr(Step, "accepts", accept)
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4'
+    assert run(["regress", "--engine", engine, str(script)]) == 130
+    output = capsys.readouterr()
+    assert output.err == "gtp-engine regress: interrupted\n"
+    assert "genmove: 1 of 1 right" in output.out
+
+
+def test_a_refusal_is_never_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "refused.tst"
+    file.write_text("boardsize 5\n10 play b A1\n#? [!A1]\n20 play b A1\n#? [.*]\n")
+    engine = f'"{sys.executable}" "{SCRIPTED}" refuse'
+    assert run(["regress", "--engine", engine, str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "play: 0 of 2 right" in out
+    assert "refused.tst 10 play b A1: !A1, not ? illegal move\n" in out
+
+
+def test_names_of_commands_may_have_blanks(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=B+3.5'
+    wanted = "genmove, final_score"
+    assert run(["regress", "--engine", engine, "--commands", wanted, str(script)]) == 0
+    assert "final_score: 1 of 1 right" in capsys.readouterr().out

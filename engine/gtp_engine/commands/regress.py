@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_seconds
+from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError, parse_seconds
 from gtp_engine.commands.statistics import wilson
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask all questions; return 0, or 1 if the engine could not be asked.
+    """Ask all questions; return 0, or 1 if the engine could not be asked to the end.
+
+    Where that ends early, by Ctrl-C too, the summary is that of the questions so far.
 
     Raises:
         UsageError: A file cannot be used, or the engine's command line makes no sense.
@@ -67,12 +69,13 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.frontends.gtp.client import EngineFailure, GtpClient, split_command
 
     scripts = [(file, list(read_script(file))) for file in args.files]
-    wanted = None if args.commands is None else frozenset(args.commands.split(","))
+    wanted = None if args.commands is None else frozenset(map(str.strip, args.commands.split(",")))
     try:
         command = split_command(args.engine)
     except ValueError as error:
         raise UsageError(f"--engine: {error}") from None
     tally = Tally()
+    status = 0
     try:
         with GtpClient(command, args.timeout) as engine:
             for file, steps in scripts:
@@ -81,9 +84,12 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{file.name}: {tally.asked - before} questions", file=sys.stderr)
     except EngineFailure as failure:
         print(f"gtp-engine regress: {failure}", file=sys.stderr)
-        return 1
+        status = 1
+    except KeyboardInterrupt:
+        print("gtp-engine regress: interrupted", file=sys.stderr)
+        status = INTERRUPTED_STATUS
     print(tally.text())
-    return 0
+    return status
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ class Step:
         return self.command.split()[0]
 
     def accepts(self, reply: str) -> bool:
-        """Whether a reply is right; upper and lower case are the same."""
+        """Whether a reply that is no error is right; upper and lower case are the same."""
         assert self.answer is not None
         is_excluded = self.answer.startswith("!")
         pattern = self.answer[1:] if is_excluded else self.answer
@@ -264,8 +270,9 @@ class Asker:
         try:
             reply = self._engine.ask(step.command)
         except EngineRefusal as refusal:
-            reply = f"? {refusal}"
-        is_right = step.accepts(reply)
+            reply, is_right = f"? {refusal}", False
+        else:
+            is_right = step.accepts(reply)
         self._tally.add(step, is_right)
         if not is_right:
             print(f"{self._file.name} {step.id} {step.command}: {step.answer}, not {reply}")
