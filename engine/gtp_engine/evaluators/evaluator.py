@@ -18,6 +18,10 @@ class Evaluator(Protocol):
     def has_ownership(self) -> bool:
         """Whether it fills in ownership."""
 
+    @property
+    def has_optimism(self) -> bool:
+        """Whether it has an optimistic policy besides, so that `optimism` makes a difference."""
+
     def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
         """Return a batch for boards of this size.
 

@@ -57,6 +57,7 @@ class FakeEvaluator:
 
     name = "fake"
     has_ownership = True
+    has_optimism = False
 
     def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
         """Return a batch for boards of this size."""

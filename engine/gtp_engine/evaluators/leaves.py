@@ -122,6 +122,15 @@ def new_leaf_batch(
     )
 
 
+def average_slots(batch: LeafBatch, n: int) -> None:
+    """Give the first slot the mean of the results of the first n, all of one position."""
+    if n == 1:
+        return
+    for results in (batch.priors, batch.ownership, batch.value, batch.lead, batch.stdev):
+        results[0] = results[:n].mean(axis=0)
+    batch.no_result[0] = batch.no_result[:n].mean()
+
+
 @part_kernel
 def list_moves(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""

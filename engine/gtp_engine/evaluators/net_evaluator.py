@@ -172,6 +172,11 @@ class NetEvaluator:
         return "ownership" in self.net.info.heads
 
     @property
+    def has_optimism(self) -> bool:
+        """Whether the net has an optimistic policy besides."""
+        return "policy_optimistic" in self.net.info.heads
+
+    @property
     def takes_profile(self) -> bool:
         """Whether the net plays like whomever `human_profile` names."""
         return self.net.info.meta_features > 0

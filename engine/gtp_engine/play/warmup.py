@@ -56,6 +56,7 @@ class PlainEvaluator:
 
     name = "plain"
     has_ownership = True
+    has_optimism = False
 
     def new_batch(self, slots: int, width: int, height: int) -> "LeafBatch":
         """Return a batch for boards of this size."""

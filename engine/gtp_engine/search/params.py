@@ -38,6 +38,8 @@ class SearchParams:
     """Share of the optimistic policy inside the tree, where the net has one [0, 1]."""
     root_policy_optimism: float = 0.2
     """The same at the root [0, 1]."""
+    root_symmetries: int = 1
+    """Symmetries under which the net is shown the root; what it says is averaged [1, 8]."""
     lcb_stdevs: float = 4.0
     """Standard errors below the mean at which the choice of the move compares [0, 10]."""
     lcb_min_visit_share: float = 0.15
@@ -68,6 +70,10 @@ class SearchParams:
             raise ValueError(f"{name} is a number, not {text[:20]!r}") from None
         if not low <= value <= high:
             raise ValueError(f"{name} lies between {low:g} and {high:g}")
+        if isinstance(getattr(self, name), int):
+            if value != int(value):
+                raise ValueError(f"{name} is a whole number, not {text[:20]!r}")
+            value = int(value)
         return replace(self, **{name: value})
 
     @property
@@ -117,6 +123,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "root_noise_total": (0.01, 1000),
     "policy_optimism": (0, 1),
     "root_policy_optimism": (0, 1),
+    "root_symmetries": (1, 8),
     "lcb_stdevs": (0, 10),
     "lcb_min_visit_share": (0, 1),
     "random_symmetry": (0, 1),

@@ -275,6 +275,8 @@ class Search:
         if self.tree.nodes[self.root]["state"] != EXPANDED:
             self.leader.evaluate_root()
             self._playouts = 1
+        elif self._treats_roots_apart and self.goes_on():
+            self.leader.renew_root()
         self.score = self._centered_score_utility()
         for worker in self._workers[1:]:
             helper = threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
@@ -422,6 +424,17 @@ class Search:
             if rule.holds(color, depth):
                 mask = forbidden if mask is None else mask | forbidden
         return mask
+
+    @property
+    def _treats_roots_apart(self) -> bool:
+        """Whether a root has other priors than the same position inside a tree."""
+        params = self.params
+        is_less_optimistic = params.root_policy_optimism != params.policy_optimism
+        return (
+            params.root_symmetries > 1
+            or params.root_policy_temperature != 1.0
+            or (is_less_optimistic and self.evaluator.has_optimism)
+        )
 
     def adjust_root_priors(self, batch: LeafBatch) -> None:
         """Apply the root's policy temperature and noise to slot 0."""

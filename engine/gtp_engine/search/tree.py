@@ -315,6 +315,29 @@ def find_child(tree: Tree, node: int, move: int) -> int:
     return int64(-1)
 
 
+@kernel
+def renew_priors(
+    tree: Tree, node: int, moves: npt.NDArray[np.int16], priors: npt.NDArray[np.float32], n: int
+) -> None:
+    """Give the moves of an expanded node other priors, tried or not; those not named keep theirs.
+
+    Args:
+        tree: The tree.
+        node: Which node.
+        moves: [n or more] moves of the node.
+        priors: [n or more] their priors.
+        n: How many there are.
+    """
+    for i in range(n):
+        move = int64(moves[i])
+        k = find_child(tree, node, move)
+        if k >= 0:
+            tree.children[int64(tree.nodes[node]["first_child"]) + k]["prior"] = priors[i]
+        else:
+            tree.priors[node, action_of(tree, move)] = prior_code(priors[i])
+    find_untried(tree, node)
+
+
 def children_of(tree: Tree, node: int) -> npt.NDArray[Any]:
     """Return [n] of CHILD, a node's children in the order in which they were tried."""
     first = int(tree.nodes[node]["first_child"])

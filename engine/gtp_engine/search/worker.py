@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.leaves import LeafBatch, average_slots
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
+from gtp_engine.go.symmetry import symmetries
 from gtp_engine.search.leaf import (
     CROWDED,
     OVER,
@@ -23,7 +24,7 @@ from gtp_engine.search.leaf import (
     prepare,
 )
 from gtp_engine.search.puct import COLLISION, FULL, MAX_DEPTH, PATH, mark
-from gtp_engine.search.tree import find_child
+from gtp_engine.search.tree import find_child, renew_priors
 
 if TYPE_CHECKING:
     from gtp_engine.search.search import Search
@@ -66,7 +67,7 @@ class Worker:
         self._root_ply = position.ply
         self._rules = position.rules.flags
         random = self._search.params.random_symmetry
-        self._symmetries = (8 if position.width == position.height else 4) if random else 1
+        self._symmetries = len(symmetries(*self._size)) if random else 1
         self._root_at = len(trail) - 1
         self._paths["length"] = len(trail)
         self._paths["nodes"][:, : len(trail)] = trail
@@ -78,12 +79,39 @@ class Worker:
         """Evaluate and expand the root."""
         search = self._search
         mark(search.tree, self._paths[0])
-        self._encode(0, self._batch, 0, search.params.root_policy_optimism)
-        search.evaluator.evaluate(self._batch, 1, use_cache=search.params.use_cache)
-        self._drop_forbidden(self._batch, 0, 1)
-        search.adjust_root_priors(self._batch)
+        batch = self._judge_root()
         with search.lock:
-            finish_leaves(search.tree, self._batch, 0, self._paths, 1)
+            finish_leaves(search.tree, batch, 0, self._paths, 1)
+
+    def renew_root(self) -> None:
+        """Give the root of a kept tree, so far a node like others, the priors of a root."""
+        search = self._search
+        batch = self._judge_root()
+        n_moves = int(batch.n_moves[0])
+        with search.lock:
+            renew_priors(search.tree, search.root, batch.moves[0], batch.priors[0], n_moves)
+
+    def _judge_root(self) -> LeafBatch:
+        """Return a batch whose first slot has what is to be known of the root."""
+        search, params = self._search, self._search.params
+        shown = symmetries(*self._size)[: params.root_symmetries]
+        batch = self._batch
+        if len(shown) == 1:
+            self._encode(0, batch, 0, params.root_policy_optimism)
+        else:
+            if len(shown) > self.slots:
+                batch = search.evaluator.new_batch(len(shown), *self._size)
+            position = self._line, self._root_ply, self._rules
+            for slot, symmetry in enumerate(shown):
+                optimism = params.root_policy_optimism
+                search.evaluator.encode(batch, slot, *position, symmetry, optimism)
+        # The cache would give one answer for all symmetries.
+        use_cache = params.use_cache and len(shown) == 1
+        search.evaluator.evaluate(batch, len(shown), use_cache=use_cache)
+        average_slots(batch, len(shown))
+        self._drop_forbidden(batch, 0, 1)
+        search.adjust_root_priors(batch)
+        return batch
 
     def run(self) -> None:
         """Make playouts until the search says that it is enough."""

@@ -136,6 +136,7 @@ _SETTERS: dict[str, Setter] = {
     "lcbStdevs": _param("lcb_stdevs"),
     "policyOptimism": _param("policy_optimism"),
     "rootPolicyOptimism": _param("root_policy_optimism"),
+    "rootNumSymmetriesToSample": _param("root_symmetries"),
 }
 
 
