@@ -267,6 +267,7 @@ class Search:
         self._next_report = self._started + first
         self._next_check = self._started + min(CHECK_SECONDS, limits.soft_seconds or CHECK_SECONDS)
         self._playouts = 0
+        self._most_playouts = MOST_VISITS - int(self.tree.nodes[self._trail[0]]["visits"])
         self._over = False
         self._error = None
         self.numbers = self.params.numbers
@@ -352,7 +353,7 @@ class Search:
         limits = self._limits
         if limits.playouts is not None and self._playouts >= limits.playouts:
             return False
-        if limits.visits is not None and self._visits_in_flight(self.root) >= limits.visits:
+        if limits.visits is not None and self._visits_in_flight() >= limits.visits:
             return False
         seconds = limits.seconds
         return seconds is None or time.monotonic() < self._started + seconds
@@ -362,14 +363,14 @@ class Search:
         if not self.goes_on():
             return 0
         limits = self._limits
-        left = MOST_VISITS - self._visits_in_flight(self._trail[0])
+        left = self._most_playouts - self._playouts
         if left <= 0:
             self._over = True
             return 0
         if limits.playouts is not None:
             left = min(left, limits.playouts - self._playouts)
         if limits.visits is not None:
-            left = min(left, limits.visits - self._visits_in_flight(self.root))
+            left = min(left, limits.visits - self._visits_in_flight())
         return left
 
     def count_playouts(self, n: int, *, collided: bool) -> None:
@@ -380,9 +381,9 @@ class Search:
         self._playouts += n
         self.collisions += collided
 
-    def _visits_in_flight(self, node: int) -> int:
-        """Return a node's visits, those in flight counted."""
-        record = self.tree.nodes[node]
+    def _visits_in_flight(self) -> int:
+        """Return the root's visits, those in flight counted."""
+        record = self.tree.nodes[self.root]
         return int(record["visits"]) + int(record["pending"])
 
     def make_room(self) -> bool:
