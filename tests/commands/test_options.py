@@ -141,6 +141,10 @@ def test_sizes_and_counts() -> None:
     [
         (["net", "match", "a", "b", "--komi", "nan"], "--komi: 'nan' is not a number"),
         (["net", "bench", "--seconds", "-1"], "--seconds: '-1' is not a number of seconds"),
+        (["net", "match", "a", "b", "--seed", "-1"], "--seed: '-1' is not a whole number of 0"),
+        (["match", "a", "b", "--seed", "9" * 19], "--seed: '9999999999999999999' is not a whole"),
+        (["levels", "--seed", "-1"], "--seed: '-1' is not a whole number of 0 or more"),
+        (["manners", "--seed", "x"], "--seed: 'x' is not a whole number of 0 or more"),
         (["manners", "--komi", "1e9"], "--komi: '1e9' is not a number"),
         (["match", "a", "b", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds"),
         (["regress", "x.tst", "--timeout", "0"], "--timeout: '0' is not a number of seconds"),

@@ -91,6 +91,17 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_seed(text: str) -> int:
+    """Return what random choices are drawn from, 0 or more.
+
+    Raises:
+        BadValueError: It is something else, or does not fit into 64 bits.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise BadValueError(f"{text[:20]!r} is not a whole number of 0 or more")
+    return int(text)
+
+
 def parse_number(text: str) -> float:
     """Return a number, or nan, which is within no bounds."""
     try:

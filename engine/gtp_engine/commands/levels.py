@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.arguments import UsageError, parse_count, parse_seed, parse_size
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.commands.statistics import describe_strength
 from gtp_engine.evaluators.contract import NetFileError
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--best", type=parse_count, default=200, metavar="N", help="playouts of the highest level"
     )
     parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
-    parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
+    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N")
 
 
 def run(args: argparse.Namespace) -> int:

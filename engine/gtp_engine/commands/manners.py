@@ -14,6 +14,7 @@ from gtp_engine.commands.arguments import (
     check_file,
     parse_count,
     parse_komi,
+    parse_seed,
     parse_size,
 )
 from gtp_engine.commands.progress import shown_progress
@@ -51,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", type=parse_count, default=100, metavar="N")
     parser.add_argument("--playouts", type=parse_count, default=16, metavar="N", help="a move")
     parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
-    parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
+    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N")
     parser.add_argument(
         "--judge", metavar="FILE|NAME", help="a net, best a stronger one, to judge moves and passes"
     )

@@ -18,6 +18,7 @@ from gtp_engine.commands.arguments import (
     parse_count,
     parse_komi,
     parse_seconds,
+    parse_seed,
     parse_size,
     read_sprt,
 )
@@ -78,7 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="begin with K random moves, the same for two games with colors changed",
     )
-    games.add_argument("--seed", type=int, default=0, metavar="N", help="of the openings (0)")
+    games.add_argument(
+        "--seed", type=parse_seed, default=0, metavar="N", help="of the openings (0)"
+    )
     running = parser.add_argument_group("running")
     running.add_argument(
         "--parallel", type=parse_count, default=1, metavar="P", help="games at once (1)"

@@ -11,6 +11,7 @@ from gtp_engine.commands.arguments import (
     parse_count,
     parse_komi,
     parse_seconds,
+    parse_seed,
     parse_setting,
     parse_size,
 )
@@ -94,7 +95,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
     add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
     add("--device", choices=DEVICES, default="auto")
-    add("--seed", type=int, default=1)
+    add("--seed", type=parse_seed, default=1, metavar="N", help="of openings and searches (1)")
 
 
 def run(args: argparse.Namespace) -> int:

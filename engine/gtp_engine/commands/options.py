@@ -18,6 +18,7 @@ from gtp_engine.commands.arguments import (
     parse_komi,
     parse_number,
     parse_seconds,
+    parse_seed,
     parse_size,
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
@@ -39,12 +40,6 @@ def _threshold(text: str) -> float:
     if not -1 <= threshold <= 1:
         raise ValueError(f"{text[:20]!r} is not a number from -1 to 1")
     return threshold
-
-
-def _seed(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise ValueError(f"{text[:20]!r} is not a whole number of 0 or more")
-    return int(text)
 
 
 def _level(text: str) -> int:
@@ -110,7 +105,7 @@ OPTIONS = (
     ),
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
-    Option("seed", "N", "with one thread: play the same game each time", _seed, _THINKING),
+    Option("seed", "N", "with one thread: play the same game each time", parse_seed, _THINKING),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
     Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
