@@ -181,8 +181,18 @@ def test_bench_of_a_size_that_no_net_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = changed_copy(tmp_path / "net.onnx", board_sizes=[9])
-    assert run(["net", "bench", str(path), "--size", "19", "--device", "cpu"]) == 1
+    sizes = ["--size", "9", "--size", "19", "--seconds", "1e6"]  # nothing is measured
+    assert run(["net", "bench", str(path), *sizes, "--device", "cpu"]) == 1
     assert capsys.readouterr().err == "gtp-engine net: tiny: no boards of 19x19\n"
+
+
+@pytest.mark.parametrize("taken, measured", [([19], {"19x19"}), ([5, 7], {"7x7"})])
+def test_bench_measures_on_boards_that_the_net_takes(
+    taken: list[int], measured: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed_copy(tmp_path / "net.onnx", board_sizes=taken)
+    assert run(["net", "bench", str(path), "--device", "cpu", "--seconds", "0.01", "--json"]) == 0
+    assert {one["board"] for one in json.loads(capsys.readouterr().out)} == measured
 
 
 # match ------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 DEFAULT_PLAYOUTS = 400
-SIZES = ((9, 9), (19, 19))
 CPU_BATCHES = (1, 4)
 GPU_BATCHES = (16, 32, 64, 128)
 
@@ -38,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_size,
         action="append",
         metavar="N[xM]",
-        help="board size; may be given several times (default: 9 and 19)",
+        help="board size; may be given several times (default: 9 and 19, where the net takes them)",
     )
     parser.add_argument(
         "--playouts", type=parse_count, metavar="P", help="playouts of each search (default: 400)"
@@ -72,14 +71,15 @@ def run(args: argparse.Namespace) -> int:
     """
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns
+    from gtp_engine.commands.board_sizes import usual_sizes
     from gtp_engine.evaluators.contract import NetFileError
     from gtp_engine.search.signature import signature
 
     if args.plot is not None:
         _check_plot(args.plot)
-    sizes = args.size or SIZES
     try:
         net = None if args.no_net else _open(args)
+        sizes = args.size or usual_sizes([] if net is None else [net.net.info])
         jobs = _jobs(net, args, sizes)
         with shown_progress("measurements", TURNS * len(jobs)) as advance:
             rows = run_in_turns(jobs, advance)

@@ -64,7 +64,13 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs="*", help="the default net if left out")
     add("--device", choices=DEVICES, default="auto", help="auto: the CPU and CUDA if there is one")
-    add("--size", type=parse_size, action="append", metavar="N[xM]", help="repeatable (9 and 19)")
+    add(
+        "--size",
+        type=parse_size,
+        action="append",
+        metavar="N[xM]",
+        help="repeatable (9 and 19, where taken)",
+    )
     add("--batch", type=parse_count, action="append", metavar="B", help="repeatable")
     add("--seconds", type=parse_seconds, default=2.0, help="processor time of each measurement (2)")
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.commands.net import say
 from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.composition import open_exactly
@@ -17,7 +18,6 @@ from gtp_engine.search.signature import random_position
 
 CPU_BATCHES = (1, 4)
 GPU_BATCHES = (1, 16, 64, 256)
-SIZES = ((9, 9), (19, 19))
 ROUNDS = 5
 """Turns that each net gets; its fastest counts, for other programs only ever slow one down."""
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)
-        for width, height in args.size or SIZES:
+        for width, height in _sizes(args.size, nets):
             for batch in batches:
                 found += _measure(nets, width, height, batch, args.seconds)
     if args.json:
@@ -56,6 +56,22 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_table(found))
     return 0
+
+
+def _sizes(
+    wanted: Sequence[tuple[int, int]] | None, nets: Sequence[NetEvaluator]
+) -> Sequence[tuple[int, int]]:
+    """Return the boards to measure on, before anything is measured.
+
+    Raises:
+        NetFileError: None of the nets takes one that is wanted.
+    """
+    infos = [net.net.info for net in nets]
+    for width, height in wanted or ():
+        if not any(info.accepts(width, height) for info in infos):
+            names = ", ".join(info.name for info in infos)
+            raise NetFileError(f"{names}: no boards of {width}x{height}")
+    return wanted or usual_sizes(infos)
 
 
 def _devices(wanted: str) -> list[str]:
@@ -67,15 +83,8 @@ def _devices(wanted: str) -> list[str]:
 def _measure(
     nets: Sequence[NetEvaluator], width: int, height: int, batch: int, seconds: float
 ) -> list[Measurement]:
-    """Let the nets take turns on the same positions.
-
-    Raises:
-        NetFileError: None of them takes this size.
-    """
+    """Let those of the nets that take this size do so in turns, on the same positions."""
     able = [net for net in nets if net.net.info.accepts(width, height)]
-    if not able:
-        names = ", ".join(net.net.info.name for net in nets)
-        raise NetFileError(f"{names}: no boards of {width}x{height}")
     inputs = [_inputs(net, width, height, batch) for net in able]
     best = [(0.0, 0.0)] * len(able)
     for _ in range(ROUNDS):
