@@ -1,6 +1,7 @@
 """Net files: those that open, and one clear sentence for each that does not."""
 
 import ctypes
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -315,6 +316,54 @@ def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
     assert (net.device, net.path) == ("cpu", spare)
     net.run(*inputs)
     assert len(said) == 2, "said once"
+
+
+def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def turn(model: Any) -> None:
+        outputs = list(model.graph.output)[::-1]
+        del model.graph.output[:]
+        model.graph.output.extend(outputs)
+
+    spare = altered(tmp_path / "spare.onnx", turn)
+    net = OnnxNet(TINY, "cuda", lambda line: None, spare=lambda: spare)
+    inputs = np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32)
+    expected = net.run(*inputs)
+
+    def fail(self: Any, feed: Any, bucket: int) -> Any:
+        raise RuntimeError("CUDA failure 999: unknown error")
+
+    read = onnx_net.NetInfo.from_metadata
+    found: list[Any] = []
+    threads: list[threading.Thread] = []
+
+    def read_while_another_runs(metadata: Any) -> Any:
+        threads.append(threading.Thread(target=lambda: found.append(net.run(*inputs))))
+        threads[-1].start()
+        threads[-1].join(0.2)  # it may be done by now, or wait for what is read here
+        return read(metadata)
+
+    monkeypatch.setattr(CpuLane, "run", fail)
+    monkeypatch.setattr(onnx_net.NetInfo, "from_metadata", read_while_another_runs)
+    found.append(net.run(*inputs))
+    threads[0].join(30.0)
+    assert len(found) == 2 and net.path == spare
+    for outputs in found:
+        for one, other in zip(outputs, expected, strict=True):
+            assert (one is None and other is None) or np.allclose(one, other, atol=1e-5)
+
+
+def test_where_tensorrt_can_keep_nothing_cuda_is_used(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    (tmp_path / "file").write_text("in the way of the folder")
+    said: list[str] = []
+    assert OnnxNet(TINY, "tensorrt", said.append).device == "cuda"
+    (line,) = said
+    assert line.startswith("using CUDA instead of TensorRT: no folder for what it builds: ")
 
 
 def test_tensorrt_is_asked_for_by_name(

@@ -100,32 +100,29 @@ class OnnxNet:
         self.device = "cpu"
         """Where the net runs now, "cuda" or "cpu"."""
         self._pool: LanePool | None = None
-        self._session: Any = None
-        if device != "cpu":
-            self._session = self._open_gpus(device)
-        if self._session is None:
+        session = self._open_gpus(device) if device != "cpu" else None
+        if session is None:
             self._open_cpu()
         else:
-            self._read_description()
+            self._take_over(session, path)
 
     def _open_cpu(self) -> None:
         """Run on the CPU from now on."""
         path = self.path if self._spare is None else self._spare()
-        self._session = open_session(path, [CPU])
-        self.path, self.device, self._pool = path, "cpu", None
-        self._read_description()
+        self._take_over(open_session(path, [CPU]), path)
+        self.device = "cpu"
+        self._pool = None  # at the very last: other threads go by it
 
-    def _read_description(self) -> None:
-        """Read what the file says about itself, and check that its graph agrees."""
-        path = self.path
-        metadata: Mapping[str, str] = self._session.get_modelmeta().custom_metadata_map
+    def _take_over(self, session: Any, path: Path) -> None:
+        """Read what a file says about itself, check that its graph agrees, and run it."""
+        metadata: Mapping[str, str] = session.get_modelmeta().custom_metadata_map
         try:
-            self.info = NetInfo.from_metadata(metadata)
+            info = NetInfo.from_metadata(metadata)
         except MetadataError as error:
             raise MetadataError(f"{path}: {error}") from None
-        self._metadata = metadata
-        self._outputs = [output.name for output in self._session.get_outputs()]
-        self._check_graph()
+        _check_graph(path, info, session)
+        self.path, self.info, self._session, self._metadata = path, info, session, metadata
+        self._outputs = [output.name for output in session.get_outputs()]
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch.
@@ -220,13 +217,17 @@ class OnnxNet:
     def _choose_providers(self, tensorrt: bool) -> Callable[[int], list[Provider]]:
         """Return what makes a GPU's providers: TensorRT, CUDA with graphs, or without."""
         if tensorrt:
-            engines = user_cache_folder() / "tensorrt"
+            obstacle = "its libraries do not load"
             if is_built_with(TENSORRT):
-                engines.mkdir(parents=True, exist_ok=True)
-                session = open_session(self.path, tensorrt_providers(0, engines))
-                if session.get_providers()[0] == TENSORRT:
-                    return lambda gpu: tensorrt_providers(gpu, engines)
-            self._say("using CUDA instead of TensorRT: its libraries do not load")
+                try:
+                    engines = user_cache_folder() / "tensorrt"
+                    engines.mkdir(parents=True, exist_ok=True)
+                    session = open_session(self.path, tensorrt_providers(0, engines))
+                    if session.get_providers()[0] == TENSORRT:
+                        return lambda gpu: tensorrt_providers(gpu, engines)
+                except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+                    obstacle = f"no folder for what it builds: {error}"
+            self._say(f"using CUDA instead of TensorRT: {obstacle}")
         if self._captures_graphs():
             return lambda gpu: cuda_providers(gpu, graphs=True)
         return lambda gpu: cuda_providers(gpu, graphs=False)
@@ -242,18 +243,20 @@ class OnnxNet:
         except Exception:  # whatever it is, runs without graphs may work
             return False
 
-    def _check_graph(self) -> None:
-        """Make sure that the graph has the inputs and outputs its description promises."""
-        inputs = {item.name for item in self._session.get_inputs()}
-        wanted = {SPATIAL_INPUT}
-        wanted |= {GLOBAL_INPUT} if self.info.global_features else set()
-        wanted |= {META_INPUT} if self.info.meta_features else set()
-        heads = set(self.info.heads) & set(OUTPUT_NAMES)
-        if not heads:
-            raise NetFileError(f"{self.path}: its description names no output that is known")
-        missing = sorted(wanted - inputs) or sorted(heads - set(self._outputs))
-        if missing:
-            raise NetFileError(f"{self.path}: the graph has no {missing[0]!r}")
+
+def _check_graph(path: Path, info: NetInfo, session: Any) -> None:
+    """Make sure that a graph has the inputs and outputs its description promises."""
+    inputs = {item.name for item in session.get_inputs()}
+    outputs = {item.name for item in session.get_outputs()}
+    wanted = {SPATIAL_INPUT}
+    wanted |= {GLOBAL_INPUT} if info.global_features else set()
+    wanted |= {META_INPUT} if info.meta_features else set()
+    heads = set(info.heads) & set(OUTPUT_NAMES)
+    if not heads:
+        raise NetFileError(f"{path}: its description names no output that is known")
+    missing = sorted(wanted - inputs) or sorted(heads - outputs)
+    if missing:
+        raise NetFileError(f"{path}: the graph has no {missing[0]!r}")
 
 
 def _has_rows(array: Any, count: int) -> bool:
