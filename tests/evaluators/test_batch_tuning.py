@@ -11,6 +11,7 @@ from gtp_engine.evaluators.batch_tuning import (
     recall_batch,
     tune_in_background,
 )
+from gtp_engine.evaluators.composition import members_of
 from gtp_engine.evaluators.net_evaluator import GPU_BATCH, NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 
@@ -69,6 +70,18 @@ def test_a_search_meanwhile_spoils_the_measurement(
     assert recall_batch(evaluator) is None and evaluator.gpu_batch == GPU_BATCH
 
 
-def test_a_net_that_has_left_the_gpu_is_not_measured(evaluator: NetEvaluator) -> None:
-    evaluator.net.device = "cpu"
+def test_a_net_that_has_left_the_gpu_is_not_measured(
+    evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+
+    def fail(evaluator: NetEvaluator, width: int, height: int, batch: int) -> float:
+        tried.append(batch)
+        net.device = "cpu"
+        return 1.0
+
+    net = members_of(evaluator.net)[0]
+    monkeypatch.setattr(batch_tuning, "_speed", fail)
+    tune_in_background(evaluator, 5, 5).join(PATIENCE)
+    assert len(tried) == 1 and recall_batch(evaluator) is None
     assert measure_batches(evaluator, 5, 5, [1]) is None

@@ -14,6 +14,7 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.nets import find_parts
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.outcome import NO_PASS_PRIOR, SETTLED_SHARE
 from gtp_engine.go.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
@@ -203,6 +204,16 @@ def test_what_does_not_fit_together(tmp_path: Path) -> None:
         with pytest.raises(NetFileError) as caught:
             open_parts(wanted, "cpu", pytest.fail)
         assert message in str(caught.value) and "\n" not in str(caught.value), wanted
+
+
+def test_it_runs_where_all_its_parts_run_now(tmp_path: Path) -> None:
+    first = OnnxNet(write_with_heads(tmp_path / "a.onnx", "policy"), "cpu")
+    second = OnnxNet(write_with_heads(tmp_path / "b.onnx", "value"), "cpu")
+    first.device = second.device = "cuda"
+    net = ComposedNet([(first, ()), (second, ())])
+    assert net.device == "cuda"
+    second.device = "cpu"  # its GPU has failed
+    assert net.device == "cpu"
 
 
 def test_boards_that_all_take(tmp_path: Path) -> None:

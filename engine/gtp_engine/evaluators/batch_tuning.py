@@ -53,6 +53,8 @@ def tune_in_background(evaluator: "NetEvaluator", width: int, height: int) -> th
                 remember(_subject(evaluator), {"batch": batch, "per_second": speeds[batch]})
                 evaluator.gpu_batch = batch
                 return
+            if evaluator.net.device != "cuda":
+                return  # the GPU has failed, and a CPU has better things to do
             time.sleep(PAUSE_SECONDS)
 
     thread = threading.Thread(target=work, daemon=True)
@@ -79,10 +81,11 @@ def measure_batches(
     try:
         for batch in candidates:
             speeds[batch] = _speed(evaluator, width, height, batch)
+            if evaluator.net.device != "cuda":
+                return None
     except NetFileError:
         return None
-    is_quiet = evaluator.queue.runs == before
-    return speeds if is_quiet and evaluator.net.device == "cuda" else None
+    return speeds if evaluator.queue.runs == before else None
 
 
 def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> float:

@@ -51,12 +51,16 @@ class ComposedNet:
         """
         self.members = tuple(net for net, _ in parts)
         self.path = Path("+".join(str(net.path) for net in self.members))
-        devices = {net.device for net in self.members}
-        self.device = devices.pop() if len(devices) == 1 else "cpu"
         self.givers = _assign_heads(parts)
         """Which of the members each head comes from."""
         self._shares, self._share_of = _share_inputs(self.members)
         self.info = _joined_info(self.members, self.givers, self._shares)
+
+    @property
+    def device(self) -> str:
+        """Where all the nets run now; "cpu" if some have left the GPU."""
+        devices = {net.device for net in self.members}
+        return devices.pop() if len(devices) == 1 else "cpu"
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch with one net after the other; see `OnnxNet.run`."""
