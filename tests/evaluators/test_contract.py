@@ -60,6 +60,11 @@ def test_unknown_keys_are_ignored() -> None:
         (changed(board_min="nine"), "board_min"),
         (changed(heads=["policy"]), "heads"),
         (changed(encoder=7), "encoder"),
+        (changed(policy_optimism_root=float("nan")), "policy_optimism"),
+        (changed(policy_optimism_root=10**400), "policy_optimism"),
+        (changed(policy_optimism_tree=-0.1), "policy_optimism"),
+        ({NET_KEY: "[" * 10**6}, "not JSON"),
+        (changed(parameters=0) | {NET_KEY: '{"schema": ' + "9" * 10**4 + "}"}, "not JSON"),
         ({NET_KEY: json.dumps({"schema": 1, "name": "x"})}, "incomplete"),
     ],
 )
@@ -115,6 +120,9 @@ def test_no_golden_data() -> None:
         {"shape": [64], "dtype": "bits", "data": "AA=="},
         {"shape": "x", "dtype": "bits", "data": "AA=="},
         {"shape": [1], "dtype": "float32", "data": "?"},
+        {"shape": [float("inf")], "dtype": "float32", "data": ""},
+        {"shape": [2**80], "dtype": "float32", "data": ""},
+        {"shape": [2**40, 2**40], "dtype": "bits", "data": ""},
     ],
 )
 def test_damaged_golden_data_are_refused(array: dict[str, object]) -> None:

@@ -161,6 +161,8 @@ class NetInfo:
             raise MetadataError(f"unknown score column {unknown[0]!r}")
         if not 2 <= self.board_min <= self.board_max:
             raise MetadataError(f"impossible board sizes {self.board_min} to {self.board_max}")
+        if not all(0 <= x <= 1 for x in (self.policy_optimism_root, self.policy_optimism_tree)):
+            raise MetadataError("impossible policy_optimism: a share lies between 0 and 1")
 
     def accepts(self, width: int, height: int) -> bool:
         """Say whether the graph takes a board of that size."""
@@ -242,7 +244,7 @@ def golden_from_metadata(metadata: Mapping[str, str]) -> list[GoldenCase]:
             )
             for case in document["cases"]
         ]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise MetadataError(f"golden data are damaged: {error}") from None
 
 
@@ -264,7 +266,7 @@ def _fits(value: Any, hint: Any) -> bool:
 def _parse_document(text: str, what: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MetadataError(f"{what} is not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise MetadataError(f"{what} is not of schema {SCHEMA}")
