@@ -5,13 +5,15 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gtp_engine.evaluators import precision
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.evaluators.measurements import measurements_folder
+from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.precision import Int8Check, choose, has_to_measure, int8_check
+from gtp_engine.evaluators.self_check import Difference, difference
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -89,6 +91,14 @@ def test_int8_that_computes_something_else_is_not_used(
     assert choice.precision == "fp32" and "self-check: FAILED" in choice.why
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nothing_is_near_to_what_is_no_number(bad: float) -> None:
+    good, odd = np.ones(2, np.float32), np.array([1.0, bad], np.float32)
+    for output, expected in ((good, odd), (odd, good), (odd, odd)):
+        assert not Difference("value", *difference(output, expected), tolerance=0.05).is_right
+        assert max(0.0, difference(output, expected)[1]) > 0.05, "as it is gathered over cases"
+
+
 def test_int8_that_does_not_load_is_not_used(files: NetFiles) -> None:
     assert files.int8 is not None
     files.int8.write_bytes(b"noise")
@@ -122,6 +132,18 @@ def test_a_damaged_memory_is_made_anew(files: NetFiles, monkeypatch: pytest.Monk
         fact.write_text(text)
         assert int8_check(files.fp32, files.int8).speed_up == 2.0
     assert len(measured) == 5
+
+
+def test_what_cannot_be_kept_leaves_nothing_behind(
+    files: NetFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def held_open(old: str, new: Path) -> None:
+        raise PermissionError("the file is in use")
+
+    monkeypatch.setattr("os.replace", held_open)
+    remember("subject", {"speed_up": 2.0})
+    assert recall("subject") is None
+    assert list(measurements_folder().iterdir()) == []
 
 
 def test_where_nothing_can_be_kept_all_works(

@@ -54,9 +54,12 @@ def remember(subject: str, fact: Fact) -> None:
         path = _file(subject)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(name, path)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(name, path)
+        except OSError:  # a full disk, or a file that Windows holds open
+            os.unlink(name)
     except (OSError, RuntimeError):
         return
 
