@@ -12,6 +12,7 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
@@ -247,6 +248,37 @@ def test_outputs_of_another_shape_or_without_numbers_are_refused() -> None:
         evaluated(odd(value=np.full((1, 3), np.nan, np.float32)), position)
     with pytest.raises(NetFileError, match="not numbers"):
         evaluated(odd(policy=np.full((1, 26), np.nan, np.float32)), position)
+
+
+def test_a_profile_that_changes_meanwhile_is_remembered_as_what_the_net_was_told() -> None:
+    profiles = [HumanProfile.parse(name) for name in ("rank_1d", "rank_9k")]
+
+    class Restless(NetEvaluator):
+        """Another profile each time that one looks."""
+
+        reads = -1
+
+        @property
+        def human_profile(self) -> HumanProfile:
+            self.reads += 1
+            return profiles[self.reads % 2]
+
+        @human_profile.setter
+        def human_profile(self, profile: HumanProfile) -> None:
+            pass
+
+    def encoded(net: NetEvaluator) -> tuple[list[int], list[float]]:
+        batch, position = net.new_batch(1, 5, 5), Position(5)
+        net.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+        return batch.keys[0].tolist(), batch.features[0, 19:].tolist()
+
+    calm = odd(meta_features=N_META)
+    right = []
+    for calm.human_profile in profiles:
+        right.append(encoded(calm))
+    assert right[0][0] != right[1][0] and right[0][1] != right[1][1]
+    restless = Restless(OddNet(meta_features=N_META), lanes=1, max_batch=8)  # type: ignore[arg-type]
+    assert [encoded(restless) for _ in range(4)] == right + right
 
 
 def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:

@@ -243,7 +243,8 @@ class NetEvaluator:
         height, width = batch.spatial.shape[2:]
         targets = point_table(width, height)
         shown = len(symmetries(width, height))
-        salt = hash(self.human_profile) & (2**63 - 1) if self.takes_profile else 0
+        profile = self.human_profile  # once: another thread may change it
+        salt = hash(profile) & (2**63 - 1) if self.takes_profile else 0
         _begin_slot(batch, slot, line, ply, rules, symmetry, optimism, targets[:shown], salt)
         self._encode(
             line,
@@ -256,7 +257,7 @@ class NetEvaluator:
             batch.features[slot, : self._n_globals],
         )
         if self.takes_profile:
-            rows = _meta_rows(self.human_profile, width * height)
+            rows = _meta_rows(profile, width * height)
             batch.features[slot, self._n_globals :] = rows[line.turns[ply]["to_play"]]
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
