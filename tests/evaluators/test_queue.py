@@ -187,6 +187,27 @@ def test_even_an_interruption_frees_the_lane() -> None:
     assert numbers_of(queue.evaluate(*request(1, [2]))) == [2]
 
 
+def test_an_interruption_of_one_thread_is_none_of_the_others_that_share_its_run() -> None:
+    net = Net()
+
+    def run(spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        found = net.run(spatial, features)
+        if len(spatial) > 2:
+            raise KeyboardInterrupt
+        return found
+
+    net.gate.clear()
+    queue = EvaluationQueue(run, lanes=1, max_batch=8)
+    callers = Callers(queue)
+    for number in (1, 10, 20, 30):
+        callers.call([number])
+    net.gate.set()
+    callers.join()
+    assert isinstance(callers.results[10], KeyboardInterrupt), "it had the lane"
+    assert net.batches == [1, 3, 2]
+    assert [numbers_of(callers.results[number]) for number in (1, 20, 30)] == [[1], [20], [30]]
+
+
 @pytest.mark.parametrize("lanes", [1, 2, 3])
 def test_many_threads_get_their_own_answers_on_the_lanes_there_are(lanes: int) -> None:
     net = Net()

@@ -140,14 +140,21 @@ class EvaluationQueue:
             first.woken.set()
 
     def _run_group(self, group: list[_Request]) -> None:
-        """Run a group on the lane taken for it, free the lane and hand out the outputs."""
+        """Run a group on the lane taken for it, free the lane and hand out the outputs.
+
+        An interruption concerns the calling thread alone; the others wait on.
+        """
         outputs: list[RawOutputs] = []
         error: BaseException | None = None
         try:
             outputs = self._outputs_of(group)
         except BaseException as failure:  # whatever it is, others wait for the lane
             error = failure
+        is_interrupted = error is not None and not isinstance(error, Exception)
         with self._guard:
+            if is_interrupted:
+                self._waiting.extendleft(reversed(group[1:]))
+                group = group[:1]
             self._free_lane()
         for i, request in enumerate(group):
             if error is None:
