@@ -17,6 +17,7 @@ from gtp_engine.search.lockstep import Lockstep
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 from gtp_engine.search.signature import random_position
+from gtp_engine.search.tree import N_NODES
 
 
 class CountingEvaluator(FakeEvaluator):
@@ -136,6 +137,21 @@ def test_a_listener_that_fails_harms_its_search_alone() -> None:
     assert list(failures) == [loud] and str(failures[loud]) == "2 visits are too many"
     loud.abandon()
     assert together([calm])[0].visits == 20
+
+
+def test_a_tree_that_cannot_grow_harms_its_search_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> bool:
+        raise MemoryError
+
+    evaluator = FakeEvaluator()
+    searches = [begin(evaluator, Position(5), Limits(visits=20)) for _ in range(3)]
+    tree = searches[1].tree
+    searches[1].tree = tree._replace(nodes=tree.nodes[: tree.counts[N_NODES]])
+    monkeypatch.setattr(searches[1], "make_room", full)
+    failures = Lockstep(evaluator).step(searches)
+    assert list(failures) == [searches[1]] and isinstance(failures[searches[1]], MemoryError)
+    searches[1].abandon()
+    assert [found.visits for found in together([searches[0], searches[2]])] == [20, 20]
 
 
 def test_reports_come_after_every_step_that_is_due() -> None:

@@ -63,7 +63,11 @@ class Lockstep:
         shares: list[_Share] = []
         filled = 0
         for search in searches:
-            n = search.leader.open_leaves(batch, filled)
+            try:
+                n = search.leader.open_leaves(batch, filled)
+            except Exception as error:  # such as want of memory for a larger tree
+                failures[search] = error
+                continue
             shares.append(_Share(search, filled, n))
             filled += n
         if filled:
