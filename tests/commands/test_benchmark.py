@@ -56,6 +56,10 @@ def test_ratios_want_a_net_and_something_to_compare() -> None:
     assert ratios_of([row(ROLLOUTS, 10, 1.0, 1.0), row(FAKE, 10, 1.0, 1.0)]) == []
     (alone,) = ratios_of([one for one in ROWS if one.threads == 1])
     assert alone.scaling is None
+    without_one_thread = [one for one in ROWS if not (one.use_cache and one.threads == 1)]
+    (several,) = ratios_of(without_one_thread)
+    assert (several.cached_over_raw_fp32, several.scaling) == (None, None)
+    assert "in fp32 with it" not in to_text(Report("abc", "net x", without_one_thread))
     (fp32,) = ratios_of([one for one in ROWS if one.kind != RAW_FP32])
     assert fp32.cached_over_raw_fp32 == pytest.approx(1.2), "the net itself is in fp32"
 
@@ -124,7 +128,8 @@ def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path
 def test_mistakes_are_told_before_anything_is_measured(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (["--net", "nowhere.onnx"], ["--plot", str(tmp_path / "no" / "x.png")]):
+    pictures = [tmp_path / "no" / "x.png", tmp_path / "x.foo", tmp_path, tmp_path / "x"]
+    for words in (["--net", "nowhere.onnx"], *(["--plot", str(path)] for path in pictures)):
         with pytest.raises(SystemExit) as left:
             run(["benchmark", *words])
         assert left.value.code == 2

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.commands.arguments import UsageError, check_file, parse_count, parse_size
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.play.settings import DEVICES
 
@@ -100,8 +100,12 @@ def _check_plot(path: Path) -> None:
 
     if find_spec("matplotlib") is None:
         raise UsageError("--plot needs the extra `plots`: pip install gtp-engine[plots]")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"--plot: there is no folder {path.absolute().parent}")
+    from gtp_engine.commands.benchmark_plot import kinds_of_pictures
+
+    kinds = kinds_of_pictures()
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        raise UsageError(f"--plot: {path} is no picture; their names end in {', '.join(kinds)}")
+    check_file(path, "--plot")
 
 
 def _open(args: argparse.Namespace) -> "NetEvaluator":

@@ -6,6 +6,13 @@ from gtp_engine.commands.benchmark_report import Report
 from gtp_engine.commands.benchmark_speeds import RAW, SEARCH
 
 
+def kinds_of_pictures() -> list[str]:
+    """Return the endings of files that can be drawn into, without the dot."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    return sorted(FigureCanvasBase.get_supported_filetypes())
+
+
 def draw(report: Report, path: Path) -> None:
     """Draw visits a second by threads, a line a batch and a panel a board, into a file."""
     import matplotlib

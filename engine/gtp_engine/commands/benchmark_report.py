@@ -50,8 +50,8 @@ class Ratios:
     board: str
     visits_over_raw: float
     """Without the cache, over evaluations one at a time in the same precision."""
-    cached_over_raw_fp32: float
-    """With the cache, over evaluations in fp32."""
+    cached_over_raw_fp32: float | None
+    """With the cache, over evaluations in fp32; None where one thread was not measured."""
     scaling: float | None
     """Visits a second of the clock with the most threads over those with one; None with one."""
     most_threads: int
@@ -71,13 +71,13 @@ def ratios_of(rows: Sequence[Row]) -> list[Ratios]:
             continue
         most = max(row.threads for row in cached)
         fastest = max(row.per_second for row in cached if row.threads == most)
-        single = max((row.per_cpu_second for row in alone), default=0.0)
+        single = max((row.per_cpu_second for row in alone), default=None)
         scaling = fastest / max(row.per_second for row in alone) if alone and most > 1 else None
         found.append(
             Ratios(
                 board,
                 plain[0].per_cpu_second / raw[0].per_cpu_second,
-                single / fp32[0].per_cpu_second,
+                None if single is None else single / fp32[0].per_cpu_second,
                 scaling,
                 most,
             )
@@ -104,13 +104,13 @@ def to_text(report: Report) -> str:
     lines = [report.net, "", *_with_gaps(table.splitlines(), report.rows), ""]
     for one in ratios_of(report.rows):
         lines.append(
-            f"{one.board}: with one thread, visits are {one.visits_over_raw:.3f} of the raw "
-            f"evaluations without the cache,"
+            f"{one.board}: per CPU-second and with one thread, visits are "
+            f"{one.visits_over_raw:.3f} of the raw evaluations without the cache"
         )
-        lines.append(
-            f"  and {one.cached_over_raw_fp32:.2f} times the raw evaluations in fp32 with it "
-            "(per CPU-second)"
-        )
+        if one.cached_over_raw_fp32 is not None:
+            lines.append(
+                f"  and {one.cached_over_raw_fp32:.2f} times the raw evaluations in fp32 with it"
+            )
         if one.scaling is not None:
             lines.append(f"  {one.most_threads} threads against one: {one.scaling:.2f} times")
     return "\n".join([*lines, f"signature {report.signature}"])
