@@ -9,6 +9,8 @@ from gtp_engine.commands.table import run
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
+    if sys.stderr is None:  # closed; what is printed to None would go to stdout
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     try:
         try:
             status = run(sys.argv[1:])

@@ -1,10 +1,11 @@
-"""Ctrl-C during a long command, or a reader who leaves: no traceback, and no waiting."""
+"""Ctrl-C during a long command, or readers who leave: no traceback, and no waiting."""
 
 import os
 import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +75,20 @@ def test_a_reader_who_has_seen_enough(words: list[str]) -> None:
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=PATIENCE)
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such shell")
+@pytest.mark.parametrize(
+    "words, status, out",
+    [("score empty.json", 0, "empty.json: nothing is marked\n"), ("no", 2, "")],
+)
+def test_nobody_listens_to_stderr(words: str, status: int, out: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("[]")
+    command = ["sh", "-c", f'exec "$0" -m gtp_engine {words} 2>&-', sys.executable]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, cwd=tmp_path
+    )
+    assert (done.returncode, done.stdout) == (status, out)
 
 
 def test_games_under_way_are_not_waited_for() -> None:
