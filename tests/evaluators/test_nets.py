@@ -78,3 +78,36 @@ def test_the_files_of_a_net(
     assert nets.find_files("default.onnx") == nets.NetFiles(Path("default.onnx"), is_exact=True)
     with pytest.raises(NetFileError):
         nets.find_files("strong-fp32")
+
+
+@pytest.mark.parametrize(
+    "wanted", ["~nobody-of-this-name/net.onnx", "long" * 2000, "policy=~nobody-of-this-name/a"]
+)
+def test_what_can_be_no_path_is_no_net(wanted: str, folders: tuple[Path, Path]) -> None:
+    with pytest.raises(NetFileError, match="no such net file") as caught:
+        nets.find_parts(wanted)
+    assert len(str(caught.value)) < 400
+
+
+def test_folders_that_cannot_be_read_hold_no_nets(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *args: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(NetFileError, match=r"/secret/a: no such net file.*default, mine"):
+        nets.find_parts("/secret/a")
+
+
+def test_without_a_home_folder_there_are_the_nets_that_came_along(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("GTP_ENGINE_NETS", "XDG_DATA_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    assert sorted(nets.known_nets()) == ["default", "small"]
+    assert nets.find_parts(None)[0].files.fp32 == folders[0] / "default.onnx"

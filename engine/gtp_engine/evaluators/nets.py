@@ -3,6 +3,7 @@
 What `--net` takes is a file, a name, or several of them joined by `+`: see `find_parts`.
 """
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -46,7 +47,11 @@ def shipped_folder() -> Path:
 
 
 def user_folder() -> Path:
-    """Return the folder of the nets that the user added; it may not exist."""
+    """Return the folder of the nets that the user added; it may not exist.
+
+    Raises:
+        RuntimeError: The user has no home folder.
+    """
     if "GTP_ENGINE_NETS" in os.environ:
         return Path(os.environ["GTP_ENGINE_NETS"])
     if sys.platform == "win32":
@@ -59,10 +64,19 @@ def user_folder() -> Path:
 def known_nets() -> dict[str, Path]:
     """Return every net found by name, the user's own before those that came along."""
     found: dict[str, Path] = {}
-    for folder in (shipped_folder(), user_folder()):
-        if folder.is_dir():
-            found.update({path.stem: path for path in sorted(folder.glob("*.onnx"))})
+    for choose_folder in (shipped_folder, user_folder):
+        with contextlib.suppress(OSError, RuntimeError):  # not to be read, or no home folder
+            found.update({path.stem: path for path in sorted(choose_folder().glob("*.onnx"))})
     return found
+
+
+def _given_file(text: str) -> Path | None:
+    """Return the file that a text names, if there is one that can be seen."""
+    try:
+        path = Path(text).expanduser()
+        return path if path.is_file() else None
+    except (OSError, RuntimeError):  # such as a name too long, or ~ and an unknown user
+        return None
 
 
 def find_net(wanted: str | None) -> Path:
@@ -72,14 +86,14 @@ def find_net(wanted: str | None) -> Path:
         NetFileError: There is no such file and no net of that name.
     """
     name = DEFAULT_NET if wanted is None else wanted
-    path = Path(name).expanduser()
-    if wanted is not None and path.is_file():
+    path = None if wanted is None else _given_file(wanted)
+    if path is not None:
         return path
     nets = known_nets()
     if name in nets:
         return nets[name]
     names = ", ".join(sorted(nets)) or "none"
-    raise NetFileError(f"{name}: no such net file, and no net of that name (known: {names})")
+    raise NetFileError(f"{name[:200]}: no such net file, and no net of that name (known: {names})")
 
 
 def find_files(wanted: str | None) -> NetFiles:
@@ -91,7 +105,7 @@ def find_files(wanted: str | None) -> NetFiles:
         NetFileError: There is no such file and no net of that name.
     """
     name = DEFAULT_NET if wanted is None else wanted
-    is_file = wanted is not None and Path(name).expanduser().is_file()
+    is_file = wanted is not None and _given_file(wanted) is not None
     plain = name.removesuffix("-fp32")
     if plain != name and plain in known_nets() and not is_file:
         return NetFiles(find_net(plain), is_exact=True)
@@ -114,7 +128,7 @@ def find_parts(wanted: str | None) -> list[Part]:
         NetFileError: There is no such file and no net of that name, or two parts are asked for
             the same head.
     """
-    if wanted is None or Path(wanted).expanduser().is_file() or wanted in known_nets():
+    if wanted is None or _given_file(wanted) is not None or wanted in known_nets():
         return [Part(find_files(wanted))]
     parts = [_find_part(text) for text in wanted.split("+")]
     asked = [head for part in parts for head in part.heads]
