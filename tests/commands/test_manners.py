@@ -3,12 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.play.test_self_play import game as played
 
 from gtp_engine.commands.manners import _judged, _passing
 from gtp_engine.commands.table import run
+from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.play.hindsight import Verdict
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
@@ -59,6 +61,41 @@ def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     games = [json.loads(line) for line in kept.read_text().splitlines()]
     assert [game["number"] for game in games] == [0, 1, 2]
     assert all(len(game["values"]) == len(game["moves"]) for game in games)
+
+
+def test_what_was_played_outlives_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_two(net: object, terms: object, games: int, at_once: int, on_game: Any) -> None:
+        for number in (1, 0):
+            on_game(replace(played([]), number=number))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gtp_engine.play.self_play.play_self_games", play_two)
+    kept = tmp_path / "games.jsonl"
+    words = ["--net", TINY, "--judge", TINY, "--keep", str(kept)]
+    assert run(["manners", *words]) == 130
+    out, err = capsys.readouterr()
+    assert "2 games on 9x9" in out and "judged by" not in out
+    assert "below -0.98: 0 games, 0 of them would have been won, of none\n" in out
+    assert err.endswith("gtp-engine manners: interrupted\n")
+    assert [json.loads(line)["number"] for line in kept.read_text().splitlines()] == [0, 1]
+
+
+def test_what_was_played_outlives_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*args: object) -> None:
+        raise NetFileError("the judge is out of memory")
+
+    monkeypatch.setattr("gtp_engine.play.hindsight.judge_ends", fail)
+    kept = tmp_path / "games.jsonl"
+    words = ["--net", TINY, "--judge", TINY, "--size", "4", "--games", "1", "--playouts", "4"]
+    with pytest.raises(SystemExit):
+        run(["manners", *words, "--keep", str(kept)])
+    out, err = capsys.readouterr()
+    assert err.endswith("manners: the judge is out of memory\n")
+    assert "1 games on 4x4" in out and len(kept.read_text().splitlines()) == 1
 
 
 def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:

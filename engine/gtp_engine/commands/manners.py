@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.arguments import (
+    INTERRUPTED_STATUS,
     UsageError,
     check_file,
     parse_count,
@@ -25,8 +26,9 @@ from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import DEVICES, customary_komi
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.play.hindsight import Verdict
-    from gtp_engine.play.self_play import SelfPlayGame
+    from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
 """Values of `--resign-threshold` that are compared."""
@@ -67,54 +69,94 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play and print the figures; return the exit status."""
+    """Play and print the figures, after Ctrl-C those of the games so far; return the exit status.
+
+    They stand before a judge is asked: what happens to it does not take them away.
+    """
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
     from gtp_engine.play.move_choice import own_moves_cost
     from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
 
-    try:
-        rules = Rules.parse(args.rules)
-        komi = customary_komi(rules, *args.size) if args.komi is None else args.komi
-        rules = Rules.parse(args.rules, komi)
-    except InvalidRulesError as error:
-        raise UsageError(f"--rules: {error}") from None
+    rules = _read_rules(args)
     if args.keep is not None:
         check_file(args.keep, "--keep")
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
-    verdicts: list[Verdict] = []
-    passed_away: list[int] = []
+    games: list[SelfPlayGame] = []
+    status = 0
     try:
         judge = None if args.judge is None else open_net(args.judge, args.device, say=_say)
         net = open_net(args.net, args.device, say=_say)
         with shown_progress("games", args.games) as advance:
-            games = play_self_games(net, terms, args.games, at_once, lambda game: advance())
-        if judge is not None:
-            over = [game for game in games if game.is_over]
-            in_doubt = sum(len(doubts(game, terms)) for game in games)
-            with shown_progress("moves and passes judged", in_doubt + len(over)) as advance:
-                verdicts = judge_ends(judge, terms, games, args.judge_visits, at_once, advance)
-                passed_away = lost_by_passing(
-                    judge, terms, over, args.judge_visits, at_once, advance
-                )
+
+            def note(game: "SelfPlayGame") -> None:
+                games.append(game)
+                advance()
+
+            try:
+                play_self_games(net, terms, args.games, at_once, note)
+            except KeyboardInterrupt:
+                status = INTERRUPTED_STATUS
+        games.sort(key=lambda game: game.number)
+        if status:
+            _say("interrupted")
+        print(
+            f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move"
+        )
+        _print([*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))])
+        _keep(args.keep, games, ())
+        if judge is not None and not status:
+            verdicts, passed_away = _ask(judge, terms, games, args.judge_visits, at_once)
+            costs = own_moves_cost(rules)
+            print(f"judged by {judge.name}, {args.judge_visits} visits:")
+            _print(_judged(games, verdicts, passed_away, own_moves_cost=costs))
+            _keep(args.keep, games, verdicts)
     except NetFileError as error:
         raise UsageError(str(error)) from None
-    print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
-    lines = [*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))]
-    if judge is not None:
-        lines.append(f"judged by {judge.name}, {args.judge_visits} visits:")
-        costs = own_moves_cost(rules)
-        lines += _judged(games, verdicts, passed_away, own_moves_cost=costs)
-    for line in lines:
-        print(line)
-    if args.keep is not None:
+    return status
+
+
+def _read_rules(args: argparse.Namespace) -> Rules:
+    """Return the rules that were asked for, with the komi."""
+    try:
+        rules = Rules.parse(args.rules)
+        komi = customary_komi(rules, *args.size) if args.komi is None else args.komi
+        return Rules.parse(args.rules, komi)
+    except InvalidRulesError as error:
+        raise UsageError(f"--rules: {error}") from None
+
+
+def _ask(
+    judge: "NetEvaluator",
+    terms: "SelfPlayTerms",
+    games: "Sequence[SelfPlayGame]",
+    visits: int,
+    at_once: int,
+) -> "tuple[list[Verdict], list[int]]":
+    """Return what a judge says of moves and passes, and which games were lost by a pass."""
+    from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
+
+    over = [game for game in games if game.is_over]
+    in_doubt = sum(len(doubts(game, terms)) for game in games)
+    with shown_progress("moves and passes judged", in_doubt + len(over)) as advance:
+        verdicts = judge_ends(judge, terms, games, visits, at_once, advance)
+        return verdicts, lost_by_passing(judge, terms, over, visits, at_once, advance)
+
+
+def _print(lines: Sequence[str]) -> None:
+    print("\n".join(lines), flush=True)
+
+
+def _keep(
+    path: Path | None, games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]"
+) -> None:
+    """Write the games, one a line, if that was asked for."""
+    if path is not None:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
-        args.keep.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
-    return 0
+        path.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
 
 
 def _say(line: str) -> None:
@@ -169,6 +211,8 @@ def _judged(
 
 
 def _share(part: int, total: int) -> str:
+    if total == 0:
+        return "of none"
     share = wilson(part, total)
     return f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
 
