@@ -46,6 +46,14 @@ def test_unknown_keys_are_ignored() -> None:
     assert NetInfo.from_metadata(changed(colour_of_the_go_board="brown")) == INFO
 
 
+def test_texts_do_not_steer_the_terminal() -> None:
+    info = NetInfo.from_metadata(
+        changed(name="a\x1b[2J\n\nb", heads={"policy": "\r= mine\x9b", "\x07": "\u202e"})
+    )
+    assert info.name == "a [2J  b"
+    assert info.heads == {"policy": " = mine ", " ": " "}
+
+
 @pytest.mark.parametrize(
     ("metadata", "reason"),
     [
@@ -62,6 +70,8 @@ def test_unknown_keys_are_ignored() -> None:
         (changed(encoder=7), "encoder"),
         (changed(policy_optimism_root=float("nan")), "policy_optimism"),
         (changed(policy_optimism_root=10**400), "policy_optimism"),
+        (changed(komi_min=10**400), "komi_min"),
+        (changed(komi_max=float("inf")), "komi_max"),
         (changed(policy_optimism_tree=-0.1), "policy_optimism"),
         ({NET_KEY: "[" * 10**6}, "not JSON"),
         (changed(parameters=0) | {NET_KEY: '{"schema": ' + "9" * 10**4 + "}"}, "not JSON"),

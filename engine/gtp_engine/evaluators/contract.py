@@ -18,6 +18,7 @@ they are read or written.
 
 import base64
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
@@ -197,7 +198,7 @@ class NetInfo:
                 continue
             if not _fits(value, item.type):
                 raise MetadataError(f"description has an impossible {item.name}")
-            values[item.name] = tuple(value) if isinstance(value, list) else value
+            values[item.name] = _without_controls(value)
         try:
             return cls(**values)
         except TypeError as error:
@@ -259,8 +260,18 @@ def _fits(value: Any, hint: Any) -> bool:
     if origin is Mapping:
         return isinstance(value, dict) and all(_fits(item, parts[1]) for item in value.values())
     if hint is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and abs(value) <= sys.float_info.max
     return type(value) is hint
+
+
+def _without_controls(value: Any) -> Any:
+    """Return a field's value with blanks for what would move a terminal's cursor; lists frozen."""
+    if isinstance(value, str):
+        return "".join(letter if letter.isprintable() else " " for letter in value)
+    if isinstance(value, dict):
+        return {_without_controls(name): _without_controls(text) for name, text in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _parse_document(text: str, what: str) -> dict[str, Any]:
