@@ -53,6 +53,16 @@ def test_the_batch_is_measured_and_remembered(evaluator: NetEvaluator) -> None:
     assert evaluator.suggest(7, 3) == (7, 3), "what the user says goes first"
 
 
+def test_a_net_whose_file_is_gone_is_measured_all_the_same(
+    evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    net = members_of(evaluator.net)[0]
+    net.path = tmp_path / "removed.onnx"
+    evaluator.gpu_batch = 1
+    tune_in_background(evaluator, 5, 5).join(PATIENCE)
+    assert evaluator.gpu_batch == recall_batch(evaluator) in batch_tuning.CANDIDATES
+
+
 def test_a_search_meanwhile_spoils_the_measurement(
     evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

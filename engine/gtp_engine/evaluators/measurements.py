@@ -18,10 +18,14 @@ Fact = Mapping[str, float | int | bool | str]
 
 
 def describe_files(paths: Sequence[Path]) -> str:
-    """Return a text that changes when one of these files does."""
+    """Return a text that changes when one of these files does; an open net's may be gone."""
     parts = []
     for path in paths:
-        status = path.stat()
+        try:
+            status = path.stat()
+        except OSError:
+            parts.append(f"{path} cannot be seen")
+            continue
         parts.append(f"{path.resolve()} {status.st_size} {status.st_mtime_ns}")
     return "\n".join(parts)
 
