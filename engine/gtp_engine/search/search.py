@@ -46,6 +46,9 @@ FIRST_NODES = 2048
 """Room of a new tree."""
 FEWEST_NODES = 64
 """Room of a tree that is given no memory at all."""
+MOST_NODES = 1_000_000_000
+"""Room of a tree however much memory there is; records of children, twice as many, are counted in
+32 bits."""
 PRUNED_SHARE = 0.25
 """At least this share of the nodes goes when a tree is pruned."""
 UNDO_PLIES = 8
@@ -179,7 +182,7 @@ class Search:
         width, height = self._position.width, self._position.height
         has_ownership = self.evaluator.has_ownership
         most = capacity_within(self.memory_bytes, width * height, has_ownership)
-        self._most_nodes = max(most, FEWEST_NODES)
+        self._most_nodes = max(min(most, MOST_NODES), FEWEST_NODES)
         if self._planted_for != (width, height, has_ownership):
             self._planted_for = (width, height, has_ownership)
             first = min(FIRST_NODES, self._most_nodes)
