@@ -12,6 +12,7 @@ from onnx import numpy_helper
 from tests.evaluators.small_nets import write_chooser, write_owner
 
 from gtp_engine.commands.net_match import _document, _params
+from gtp_engine.commands.statistics import Sprt
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -205,7 +206,9 @@ def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["games"] == 4 and 0 <= document["points"] <= 4
     low, share, high = document["share"]
     assert low <= share == document["points"] / 4 <= high
-    won = _document((), [PlayedGame(0, 0, 0, "count", ())])
+    assert document["sprt"] is None
+    won = _document((), [PlayedGame(0, 0, 0, "count", ())], Sprt(-1500, 1500))
+    assert isinstance(won["sprt"], dict) and won["sprt"]["verdict"] == "elo1"
     assert won["elo"] == [pytest.approx(-233.8, abs=0.1), None, None], "JSON has no infinity"
 
 

@@ -200,12 +200,7 @@ class Report:
     def _sprt_document(self) -> dict[str, Any] | None:
         if self._sprt is None:
             return None
-        return {
-            "elo0": self._sprt.elo0,
-            "elo1": self._sprt.elo1,
-            "log_likelihood_ratio": self._sprt.log_likelihood_ratio(self.points, self.decided),
-            "verdict": self._verdict,
-        }
+        return {**self._sprt.to_json(self.points, self.decided), "verdict": self._verdict}
 
 
 def _game_document(game: Game) -> dict[str, Any]:

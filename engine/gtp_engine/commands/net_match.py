@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         say("interrupted")
         games, status = finished, INTERRUPTED_STATUS
     if args.json:
-        print(json.dumps(_document(contestants, games), indent=1))
+        print(json.dumps(_document(contestants, games, sprt), indent=1))
         return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
@@ -115,11 +115,14 @@ def _details(games: Sequence[PlayedGame]) -> str:
     )
 
 
-def _document(contestants: Sequence[Contestant], games: Sequence[PlayedGame]) -> dict[str, object]:
+def _document(
+    contestants: Sequence[Contestant], games: Sequence[PlayedGame], sprt: Sprt | None
+) -> dict[str, object]:
     return {
         "nets": [one.name for one in contestants],
         "games": len(games),
         "points": points(games),
         "share": wilson(points(games), len(games)).to_json(),
         "elo": elo(points(games), len(games)).to_json(),
+        "sprt": None if sprt is None else sprt.to_json(points(games), len(games)),
     }

@@ -116,3 +116,12 @@ class Sprt:
         if ratio >= self.upper:
             return "elo1"
         return "elo0" if ratio <= self.lower else None
+
+    def to_json(self, wins: float, games: int) -> dict[str, float | str | None]:
+        """Return the question and what the results say so far."""
+        return {
+            "elo0": self.elo0,
+            "elo1": self.elo1,
+            "log_likelihood_ratio": self.log_likelihood_ratio(wins, games),
+            "verdict": self.verdict(wins, games),
+        }
