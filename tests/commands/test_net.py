@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -118,6 +119,17 @@ def test_list_finds_the_users_nets(
 
 
 # check ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows wants rights for links")
+def test_list_survives_a_link_to_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone.onnx").symlink_to(tmp_path / "nowhere.onnx")
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
+    assert run(["net", "list"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gone ")]
+    assert line.split()[1:5] == ["?", "cannot", "be", "used"]
 
 
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _row(name: str, path: Path) -> list[str]:
     shown = f"{name} (the default)" if name == DEFAULT_NET else name
-    return [shown, f"{path.stat().st_size / 1e6:.1f}", *_what(path), str(path)]
+    try:
+        megabytes = f"{path.stat().st_size / 1e6:.1f}"
+    except OSError:  # a link to a file that is gone
+        megabytes = "?"
+    return [shown, megabytes, *_what(path), str(path)]
 
 
 def _what(path: Path) -> tuple[str, str]:
