@@ -269,11 +269,13 @@ def test_parameters_are_set_all_or_none() -> None:
         client.send(
             b'kata-set-params {"cpuct": 2, "humanSLProfile": "rank_5k"}\n'
             b'kata-set-params {"cpuct": 2, "fpu_reduction": "much"}\n'
+            b"kata-set-params " + b"[" * 10**5 + b"\n"
             b"kata-get-param cpuct\nkata-get-params\n"
         )
-        refused, wrong, cpuct, everything = client.everything().decode().split("\n\n")[:4]
+        refused, wrong, deep, cpuct, everything = client.everything().decode().split("\n\n")[:5]
     assert refused.startswith("? the net in use does not play like people")
     assert wrong.startswith("? syntax error") and cpuct == "= 1"
+    assert deep == "? syntax error: the parameters are no JSON object"
     with Conversation(FakeEngine()) as client:
         client.send(f"kata-set-params {everything[2:]}\n".encode())
         assert client.everything() == b"= \n\n"

@@ -115,7 +115,7 @@ class Rules:
         if stripped.startswith("{"):
             try:
                 described = json.loads(stripped)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
             return cls.from_kata(described, komi)
         name = re.sub(r"[ _]", "-", stripped.lower())
@@ -158,7 +158,8 @@ class Rules:
             if key in _SWITCHES:
                 return replace(self, **{_SWITCHES[key]: _parse_switch(value)})
         except (KeyError, ValueError, TypeError):
-            raise InvalidRulesError(f"invalid value {value!r} for the rule {key!r}") from None
+            shown = repr(value)[:40]
+            raise InvalidRulesError(f"invalid value {shown} for the rule {key!r}") from None
         raise InvalidRulesError(f"unknown rule {key[:40]!r}")
 
     def to_kata(self) -> dict[str, str | bool]:

@@ -43,7 +43,7 @@ def set_params(session: Session, arguments: Arguments) -> str:
     """Change the parameters that a JSON object names, or none of them if one cannot be."""
     try:
         wanted = json.loads(arguments.rest)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise GtpError("syntax error: the parameters are no JSON object") from None
     if not isinstance(wanted, dict):
         raise GtpError("syntax error: the parameters are no JSON object")
@@ -63,7 +63,7 @@ def _as_json(text: str) -> Any:
     """Return the number or truth value that a parameter's text is, or the text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
