@@ -1,9 +1,9 @@
 """A GTP engine that plays the moves on its command line, one at a time, then passes.
 
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
-for ever, `babble` answers no GTP, `refuse` answers the next play with an error. `score=TEXT` is
-what final_score says, or `crash` or `hang`; `cpu` lets it tell its processor time, `cpu=TEXT` says
-what it tells, `deaf` makes it ignore quit.
+for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
+an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `cpu` lets it tell its
+processor time, `cpu=TEXT` says what it tells, `deaf` makes it ignore quit.
 """
 
 import sys
@@ -51,6 +51,8 @@ def main() -> None:
                 answer = "pass"
             if answer == "hang":
                 time.sleep(3600)
+            while answer == "flood":
+                print("= A1")
             if answer == "babble":
                 print("I am thinking", flush=True)
         elif command == "play" and moves[:1] == ["refuse"]:

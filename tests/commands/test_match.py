@@ -103,6 +103,7 @@ def test_colors_alternate_and_resigning_loses(tmp_path: Path) -> None:
         (["crash"], "crash"),
         (["hang"], "time-out"),
         (["babble"], "bad reply"),
+        (["flood"], "bad reply"),
         (["E5", "refuse"], "refused move"),
     ],
 )

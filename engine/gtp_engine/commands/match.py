@@ -38,7 +38,7 @@ examples:
   gtp-engine match self "gnugo --mode gtp" --size 9 --clock "byoyomi 20 3 3"
   gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
 
-Results and a summary go to stdout, progress to stderr.
+The summary goes to stdout, each game and the progress to stderr.
 """
 
 DEFAULT_TIMEOUT = 300.0

@@ -31,7 +31,9 @@ COMMANDS = {
     "doctor": CommandEntry(
         "gtp_engine.commands.doctor", "say what runs on this machine, and what it lacks"
     ),
-    "net": CommandEntry("gtp_engine.commands.net", "list, describe, check, measure and compare nets"),
+    "net": CommandEntry(
+        "gtp_engine.commands.net", "list, describe, check, measure and compare nets"
+    ),
     "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
     "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),
     "levels": CommandEntry("gtp_engine.commands.levels", "measure how far apart the levels are"),

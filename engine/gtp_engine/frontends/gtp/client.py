@@ -11,9 +11,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 _CLOSING_SECONDS = 2.0
 _LINES_KEPT = 20
+_LONGEST_LINE = 1 << 20
+"""In bytes; an analysis of a large board with ownership takes a fraction of it."""
+_LONGEST_REPLY = 100_000
+"""In lines; who writes more will not come to an end before memory does."""
 
 
 class EngineRefusal(Exception):
@@ -102,7 +107,7 @@ class GtpClient:
 
     def _read_output(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
+        for line in iter(partial(self._process.stdout.readline, _LONGEST_LINE), b""):
             self._lines.put(line.decode("utf-8", "replace").rstrip())
         self._lines.put(None)
 
@@ -158,6 +163,8 @@ class GtpClient:
                 raise EngineBabbles(f"the answer to {command!r} begins with {line[:40]!r}")
             if line:
                 lines.append(line)
+            if len(lines) > _LONGEST_REPLY:
+                raise EngineBabbles(f"the answer to {command!r} has no end")
 
     def _death(self, command: str) -> EngineDied:
         self._threads[1].join(1.0)
