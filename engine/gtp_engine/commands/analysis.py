@@ -70,7 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure 100 positions at once against the same one by one, 50 visits each",
     )
-    compare.add_argument("--size", type=parse_size, metavar="N[xM]", help="board to measure on (9)")
+    compare.add_argument(
+        "--size",
+        type=parse_size,
+        metavar="N[xM]",
+        help="board to measure on (9, where the net takes it)",
+    )
     add_options(parser, _OPTIONS)
     # What programs made for KataGo put on its command line.
     parser.add_argument("-model", dest="net", help=argparse.SUPPRESS)
@@ -91,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     if args.compare:
         from gtp_engine.commands.analysis_comparison import compare
 
-        return compare(settings, measured or (9, 9), args.visits, args.positions)
+        return compare(settings, measured, args.visits, args.positions)
     if args.sgf is not None or args.out is not None:
         if args.sgf is None or args.out is None:
             raise UsageError("--sgf and --out go together")

@@ -5,6 +5,7 @@ import time
 from typing import NamedTuple
 
 from gtp_engine.commands.arguments import UsageError
+from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.position import Position
@@ -20,12 +21,18 @@ ROUNDS = 3
 
 
 def compare(
-    settings: Settings, size: tuple[int, int], visits: int | None, at_once: int | None
+    settings: Settings, size: tuple[int, int] | None, visits: int | None, at_once: int | None
 ) -> int:
     """Measure and print visits per second both ways; return the exit status.
 
+    Args:
+        settings: Net, device, memory.
+        size: Of the board; None: 9x9, where the net takes it.
+        visits: Of each position; None: VISITS.
+        at_once: Positions under way at a time; None: as many as suit the device.
+
     Raises:
-        UsageError: There is no usable net.
+        UsageError: There is no usable net, or it does not take this board.
     """
     try:
         net = open_net(
@@ -38,7 +45,9 @@ def compare(
         )
     except NetFileError as error:
         raise UsageError(str(error)) from None
-    width, height = size
+    width, height = size or usual_sizes([net.net.info])[0]
+    if not net.net.info.accepts(width, height):
+        raise UsageError(f"the net {net.net.info.name} does not play on {width}x{height}")
     moves = width * height // 2
     positions = [
         random_position(width, height, "chinese-ogs", 4 + seed % moves, seed=seed)
