@@ -82,6 +82,19 @@ def test_a_ban_by_ko_is_part_of_the_situation() -> None:
     assert key_of(banned) != key_of(free)
 
 
+def test_an_earlier_pass_in_the_same_situation_is_part_of_it() -> None:
+    # Under simple ko it makes the next one end the game for good; the net is told so.
+    again = position_of(KO, RULES, to_play=BLACK)
+    for vertex in ("pass", "B4", "pass", "pass", "C4", "pass"):
+        again.play(again.to_play, parse_vertex(vertex, 5, 5))
+    once = position_of(KO, RULES, to_play=WHITE)
+    once.play(WHITE, PASS)
+    assert (again.grid() == once.grid()).all() and again.to_play == once.to_play == BLACK
+    assert again.turn["passes"] == once.turn["passes"] == 1
+    assert again.legal_moves() == once.legal_moves()
+    assert key_of(again) != key_of(once)
+
+
 def mirrored(position: Position, symmetry: int) -> Position:
     grid = transform(position.grid(), symmetry)
     height, width = grid.shape

@@ -19,7 +19,7 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
-from gtp_engine.go.line import Line, TurnRecord, pass_ends_phase, white_komi
+from gtp_engine.go.line import Line, TurnRecord, passed_here_before, white_komi
 from gtp_engine.go.rules import RuleFlags
 
 FEW_STONES = 20
@@ -100,7 +100,8 @@ def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) ->
         int64(turn["past_end"]),
         int64(turn["has_button"]),
         int64(min(int64(turn["passes"]), 2)),
-        int64(pass_ends_phase(line, ply, rules)),
+        # Whether a pass ends the phase, and whether for that reason.
+        int64(passed_here_before(line, ply, int64(turn["to_play"]), rules)),
         int64(np.rint(white_komi(turn, rules) * 65536.0)),
         int64(np.rint(np.float64(optimism) * 65536.0)),
         int64(rules.ko),
