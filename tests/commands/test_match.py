@@ -289,6 +289,20 @@ def test_a_report_for_which_there_is_no_room_fails_the_command(
     assert "B won 1" in output.out
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_report_goes_into_a_pipe_and_does_not_replace_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        words = [engine("resign"), engine(), "--size", "5", "--games", "1", "--json", str(pipe)]
+        assert run(["match", *words]) == 0
+        assert json.loads(os.read(reader, 1 << 16))["wins"] == [0, 1]
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
 def test_a_report_is_written_though_nobody_reads_the_text(tmp_path: Path) -> None:
     report = tmp_path / "match.json"
     reader, writer = os.pipe()

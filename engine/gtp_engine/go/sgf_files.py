@@ -69,9 +69,14 @@ def list_game_files(path: str | Path) -> list[Path]:
 def write_whole(path: Path, text: str) -> None:
     """Write a file whole or not at all: whoever reads it sees the old one or the new one.
 
+    Devices, pipes and links, such as /dev/stdout, are written to and not replaced.
+
     Raises:
         OSError: It cannot be written; a file that was there is as it was.
     """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_text(text, encoding="utf-8")
+        return
     # A name of its own for each process, should several write the same game.
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
