@@ -1,6 +1,7 @@
 """`gtp-engine benchmark`: what it measures, the ratios it draws from that, and what it prints."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def row(kind: str, count: int, wall: float, cpu: float, **more: int) -> Row:
 ROWS = [
     row(RAW, 1000, 1.0, 1.0),
     row(RAW, 4000, 1.0, 1.0, batch=4),
-    row(RAW_FP32, 400, 1.0, 1.0),
+    row(RAW_FP32, 400, 1.0, 1.0, is_fp32=True),
     row(SEARCH, 900, 1.2, 1.0),
     row(SEARCH, 1200, 1.0, 1.0, use_cache=True),
     row(SEARCH, 2280, 1.0, 2.0, threads=2, use_cache=True),
@@ -60,7 +61,9 @@ def test_ratios_want_a_net_and_something_to_compare() -> None:
     (several,) = ratios_of(without_one_thread)
     assert (several.cached_over_raw_fp32, several.scaling) == (None, None)
     assert "in fp32 with it" not in to_text(Report("abc", "net x", without_one_thread))
-    (fp32,) = ratios_of([one for one in ROWS if one.kind != RAW_FP32])
+    (int8,) = ratios_of([one for one in ROWS if one.kind != RAW_FP32])
+    assert int8.cached_over_raw_fp32 is None, "nothing in fp32 was measured"
+    (fp32,) = ratios_of([replace(one, is_fp32=one.kind == RAW) for one in ROWS[:2] + ROWS[3:]])
     assert fp32.cached_over_raw_fp32 == pytest.approx(1.2), "the net itself is in fp32"
 
 

@@ -51,7 +51,7 @@ class Ratios:
     visits_over_raw: float
     """Without the cache, over evaluations one at a time in the same precision."""
     cached_over_raw_fp32: float | None
-    """With the cache, over evaluations in fp32; None where one thread was not measured."""
+    """With the cache, over evaluations in fp32; None where either was not measured."""
     scaling: float | None
     """Visits a second of the clock with the most threads over those with one; None with one."""
     most_threads: int
@@ -62,7 +62,7 @@ def ratios_of(rows: Sequence[Row]) -> list[Ratios]:
     found = []
     for board in dict.fromkeys(row.board for row in rows):
         raw = [row for row in rows if row.board == board and row.kind == RAW and row.batch == 1]
-        fp32 = [row for row in rows if row.board == board and row.kind == RAW_FP32] or raw
+        fp32 = [row for row in rows if row.board == board and row.is_fp32 and row.batch == 1]
         searches = [row for row in rows if row.board == board and row.kind == SEARCH]
         plain = [row for row in searches if not row.use_cache]
         cached = [row for row in searches if row.use_cache]
@@ -77,7 +77,7 @@ def ratios_of(rows: Sequence[Row]) -> list[Ratios]:
             Ratios(
                 board,
                 plain[0].per_cpu_second / raw[0].per_cpu_second,
-                None if single is None else single / fp32[0].per_cpu_second,
+                single / fp32[0].per_cpu_second if single is not None and fp32 else None,
                 scaling,
                 most,
             )

@@ -44,6 +44,8 @@ class Row:
     threads: int = 1
     batch: int = 1
     use_cache: bool = False
+    is_fp32: bool = False
+    """Whether these are evaluations in fp32."""
     evaluations: int = 0
     mean_batch: float = 0.0
     cache_hits: int = 0
@@ -126,6 +128,7 @@ class RawJob:
     def __init__(self, kind: str, net: NetEvaluator, size: BoardSize, batch: int) -> None:
         self._kind, self._net, self._size, self._batch = kind, net, size, batch
         position = opening_position(size)
+        self._is_fp32 = is_fp32(net)
         self._leaves = net.new_batch(batch, *size)
         for slot in range(batch):
             rules = position.rules.flags
@@ -140,7 +143,12 @@ class RawJob:
 
         evaluate()
         speed = _timed(evaluate, SECONDS_A_TURN)
-        return Row(_name(self._size), self._kind, *speed, batch=self._batch)
+        return Row(_name(self._size), self._kind, *speed, batch=self._batch, is_fp32=self._is_fp32)
+
+
+def is_fp32(net: NetEvaluator) -> bool:
+    """Whether a net computes in fp32 where it runs."""
+    return net.net.info.precision.startswith("fp32")
 
 
 class TimedLock(threading.Condition):
@@ -240,9 +248,9 @@ def net_jobs(
         playouts: Of each search.
     """
     jobs: list[Job] = [RawJob(RAW, net, size, batch) for batch in sorted({1, *batches})]
-    if not net.net.info.precision.startswith("fp32") and net.net.device == "cpu":
+    if not is_fp32(net) and net.net.device == "cpu":
         fp32 = NetEvaluator(open_exactly(wanted, "cpu", _ignore), lanes=1, max_batch=1, cache_mb=0)
-        if fp32.net.path != net.net.path:
+        if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
     jobs.append(SearchJob(SEARCH, net, size, playouts))
     jobs += [
