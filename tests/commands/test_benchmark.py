@@ -9,6 +9,7 @@ import pytest
 from gtp_engine.commands import benchmark, benchmark_speeds
 from gtp_engine.commands.benchmark_report import Report, ratios_of, to_text
 from gtp_engine.commands.benchmark_speeds import (
+    ENCODING,
     FAKE,
     RAW,
     RAW_FP32,
@@ -114,8 +115,8 @@ def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path
     found = json.loads(capsys.readouterr().out)
     assert found["signature"] == signature()
     kinds = [one["kind"] for one in found["rows"]]
-    assert kinds == [ROLLOUTS, FAKE, RAW, SEARCH, SEARCH, SEARCH]
-    searches = found["rows"][3:]
+    assert kinds == [ROLLOUTS, FAKE, RAW, ENCODING, SEARCH, SEARCH, SEARCH]
+    searches = found["rows"][4:]
     assert [(one["threads"], one["use_cache"]) for one in searches] == [
         (1, False),
         (1, True),

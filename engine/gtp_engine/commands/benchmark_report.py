@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from gtp_engine.commands.benchmark_speeds import FAKE, RAW, RAW_FP32, ROLLOUTS, SEARCH, Row
+from gtp_engine.commands.benchmark_speeds import (
+    ENCODING,
+    FAKE,
+    RAW,
+    RAW_FP32,
+    ROLLOUTS,
+    SEARCH,
+    Row,
+)
 from gtp_engine.commands.net_table import align
 
 HEADINGS = (
@@ -27,6 +35,7 @@ HEADINGS = (
 WHATS = {
     ROLLOUTS: "random games",
     FAKE: "visits, no net",
+    ENCODING: "visits, inputs only",
     RAW: "evaluations",
     RAW_FP32: "the same in fp32",
     SEARCH: "visits",

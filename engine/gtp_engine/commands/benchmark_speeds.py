@@ -10,9 +10,12 @@ from typing import Any, Protocol
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.go.line import Line
 from gtp_engine.go.playouts import run_random_games
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import RuleFlags
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -23,7 +26,8 @@ TURNS = 3
 SECONDS_A_TURN = 0.7
 FAKE_PLAYOUTS = 20_000
 
-ROLLOUTS, RAW, RAW_FP32, FAKE, SEARCH = "random games", "raw", "raw fp32", "fake", "search"
+ROLLOUTS, RAW, RAW_FP32, SEARCH = "random games", "raw", "raw fp32", "search"
+FAKE, ENCODING = "fake", "encoding"
 """Kinds of jobs."""
 
 BoardSize = tuple[int, int]
@@ -224,6 +228,29 @@ def _counts(net: NetEvaluator | None) -> tuple[int, int, int]:
     return net.queue.evaluations, net.queue.runs, net.cache_hits
 
 
+class _EncodingFake(FakeEvaluator):
+    """Encodes positions for a net, ladders and all, and does not ask it."""
+
+    def __init__(self, net: NetEvaluator) -> None:
+        self._net = net
+        self.has_ownership = net.has_ownership
+
+    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+        return self._net.new_batch(slots, width, height)
+
+    def encode(
+        self,
+        batch: LeafBatch,
+        slot: int,
+        line: Line,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        self._net.encode(batch, slot, line, ply, rules, symmetry, optimism)
+
+
 def fake_search_job(size: BoardSize) -> SearchJob:
     """Return a search that costs nothing but the search."""
     return SearchJob(FAKE, FakeEvaluator(), size, FAKE_PLAYOUTS)
@@ -252,6 +279,7 @@ def net_jobs(
         fp32 = NetEvaluator(open_exactly(wanted, "cpu", _ignore), lanes=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
+    jobs.append(SearchJob(ENCODING, _EncodingFake(net), size, FAKE_PLAYOUTS))
     jobs.append(SearchJob(SEARCH, net, size, playouts))
     jobs += [
         SearchJob(SEARCH, net, size, playouts, threads=workers, batch=batch, use_cache=True)
