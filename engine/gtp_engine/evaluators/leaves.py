@@ -124,11 +124,9 @@ def new_leaf_batch(
 
 def average_slots(batch: LeafBatch, n: int) -> None:
     """Give the first slot the mean of the results of the first n, all of one position."""
-    if n == 1:
-        return
-    for results in (batch.priors, batch.ownership, batch.value, batch.lead, batch.stdev):
+    numbers = batch.value, batch.no_result, batch.lead, batch.stdev
+    for results in (batch.priors, batch.ownership, *numbers):
         results[0] = results[:n].mean(axis=0)
-    batch.no_result[0] = batch.no_result[:n].mean()
 
 
 @part_kernel

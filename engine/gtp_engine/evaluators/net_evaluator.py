@@ -17,7 +17,7 @@ from gtp_engine.evaluators.contract import ENCODERS, NetFileError
 from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.encoders.inputs import Features, Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
-from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
+from gtp_engine.evaluators.leaves import LeafBatch, average_slots, list_moves, new_leaf_batch
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import LANES_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
@@ -324,11 +324,10 @@ class NetEvaluator:
             self._fill(batch, slot, position.line, position.ply, rules, one, share, options)
         raw = self.queue.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
-        actions = point_table(width, height)[0]
-        policies = [prior_by_action(batch, i, actions, position.area) for i in range(len(shown))]
-        policy = np.stack(policies).mean(axis=0)
-        value = float(batch.value.mean())
-        none = float(batch.no_result.mean())
+        average_slots(batch, len(shown))
+        policy = prior_by_action(batch, 0, point_table(width, height)[0], position.area)
+        value, none = float(batch.value[0]), float(batch.no_result[0])
+        lead = float(batch.lead[0])
         counts = 1.0 - none if self._layout.no_result == BY_RULES else 1.0
         mean = self._score_column(raw, "score_mean")
         return RawEvaluation(
@@ -337,17 +336,15 @@ class NetEvaluator:
             win=0.5 * (1.0 - none + value),
             loss=0.5 * (1.0 - none - value),
             no_result=none,
-            lead=float(batch.lead.mean()),
-            score_mean=float(batch.lead.mean()) if mean is None else mean * counts,
-            score_stdev=float(batch.stdev.mean()),
+            lead=lead,
+            score_mean=lead if mean is None else mean * counts,
+            score_stdev=float(batch.stdev[0]),
             var_time=self._score_column(raw, "var_time"),
             shortterm_winloss_error=self._score_column(raw, "shortterm_winloss_error"),
             shortterm_score_error=self._score_column(raw, "shortterm_score_error"),
             policy=policy[:-1].reshape(height, width),
             policy_pass=float(policy[-1]),
-            ownership=(
-                batch.ownership.mean(axis=0).reshape(height, width) if self.has_ownership else None
-            ),
+            ownership=(batch.ownership[0].reshape(height, width) if self.has_ownership else None),
         )
 
     def _score_column(self, raw: RawOutputs, name: str) -> float | None:

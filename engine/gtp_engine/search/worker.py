@@ -95,20 +95,20 @@ class Worker:
         """Return a batch whose first slot has what is to be known of the root."""
         search, params = self._search, self._search.params
         shown = symmetries(*self._size)[: params.root_symmetries]
+        optimism = params.root_policy_optimism
         batch = self._batch
         if len(shown) == 1:
-            self._encode(0, batch, 0, params.root_policy_optimism)
+            self._encode(0, batch, 0, optimism)
+            search.evaluator.evaluate(batch, 1, use_cache=params.use_cache)
         else:
             if len(shown) > self.slots:
                 batch = search.evaluator.new_batch(len(shown), *self._size)
             position = self._line, self._root_ply, self._rules
             for slot, symmetry in enumerate(shown):
-                optimism = params.root_policy_optimism
                 search.evaluator.encode(batch, slot, *position, symmetry, optimism)
-        # The cache would give one answer for all symmetries.
-        use_cache = params.use_cache and len(shown) == 1
-        search.evaluator.evaluate(batch, len(shown), use_cache=use_cache)
-        average_slots(batch, len(shown))
+            # The cache would give one answer for all symmetries.
+            search.evaluator.evaluate(batch, len(shown), use_cache=False)
+            average_slots(batch, len(shown))
         self._drop_forbidden(batch, 0, 1)
         search.adjust_root_priors(batch)
         return batch
