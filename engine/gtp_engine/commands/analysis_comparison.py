@@ -43,11 +43,10 @@ def compare(
             max_batch=settings.batch,
             cache_mb=0,
         )
+        width, height = size or usual_sizes([net.net.info])[0]
+        net.new_batch(1, width, height)  # before anything is measured: is the board taken?
     except NetFileError as error:
         raise UsageError(str(error)) from None
-    width, height = size or usual_sizes([net.net.info])[0]
-    if not net.net.info.accepts(width, height):
-        raise UsageError(f"the net {net.net.info.name} does not play on {width}x{height}")
     moves = width * height // 2
     positions = [
         random_position(width, height, "chinese-ogs", 4 + seed % moves, seed=seed)

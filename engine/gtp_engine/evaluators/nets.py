@@ -70,10 +70,12 @@ def known_nets() -> dict[str, Path]:
     return found
 
 
-def _given_file(text: str) -> Path | None:
+def _given_file(wanted: str | None) -> Path | None:
     """Return the file that a text names, if there is one that can be seen."""
+    if wanted is None:
+        return None
     try:
-        path = Path(text).expanduser()
+        path = Path(wanted).expanduser()
         return path if path.is_file() else None
     except (OSError, RuntimeError):  # such as a name too long, or ~ and an unknown user
         return None
@@ -86,7 +88,7 @@ def find_net(wanted: str | None) -> Path:
         NetFileError: There is no such file and no net of that name.
     """
     name = DEFAULT_NET if wanted is None else wanted
-    path = None if wanted is None else _given_file(wanted)
+    path = _given_file(wanted)
     if path is not None:
         return path
     nets = known_nets()
@@ -105,7 +107,7 @@ def find_files(wanted: str | None) -> NetFiles:
         NetFileError: There is no such file and no net of that name.
     """
     name = DEFAULT_NET if wanted is None else wanted
-    is_file = wanted is not None and _given_file(wanted) is not None
+    is_file = _given_file(wanted) is not None
     plain = name.removesuffix("-fp32")
     if plain != name and plain in known_nets() and not is_file:
         return NetFiles(find_net(plain), is_exact=True)
