@@ -1,5 +1,6 @@
 """The terminal in this process: what is drawn, what the keys do, what ends up in files."""
 
+import errno
 import io
 import re
 import shutil
@@ -16,6 +17,7 @@ from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.frontends.terminal import game
 from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
 from gtp_engine.frontends.terminal.game import TerminalGame
 from gtp_engine.frontends.terminal.keys import KEYS, explain, find_key, key_words
@@ -308,6 +310,33 @@ def test_a_count_that_ctrl_c_comes_into_leaves_the_next_move_its_search(
     monkeypatch.setattr(Engine, "final_status", count_under_ctrl_c)
     sitting = Sitting(monkeypatch, "score", "c3", playouts=20)
     assert "(20 visits)" in sitting.text
+
+
+class Window(io.StringIO):
+    """A terminal whose window somebody closes during the engine's first move."""
+
+    is_closed = False
+
+    def write(self, text: str) -> int:
+        """Fail from the first report about the engine's thoughts on."""
+        self.is_closed = self.is_closed or "thinking: " in text
+        if self.is_closed:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().write(text)
+
+
+def test_a_window_that_closes_before_its_signal_comes_leaves_the_move_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine(Settings(size=(5, 5), seed=7), lambda line: None, FakeEvaluator())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c3\n"))
+    monkeypatch.setattr(game, "REPORT_SECONDS", 0.01)
+    window = Window()
+    screen = Screen(console=Console(file=window, width=80, force_terminal=True))
+    TerminalGame(engine, screen, frozenset({BLACK}), [], lambda mark, text: None).run()
+    assert window.is_closed
+    (file,) = Path().glob("*.sgf")
+    assert len(load_sgf(file).moves) == 2
 
 
 def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -313,10 +313,14 @@ class TerminalGame:
     def _say_progress(self, analysis: Analysis) -> None:
         if analysis.moves and not analysis.is_final:
             best = format_vertex(analysis.moves[0].point, analysis.width, analysis.height)
-            self._screen.progress(
+            text = (
                 f"thinking: {best}, {analysis.winrate:.0%} for"
                 f" {COLOR_NAMES[analysis.to_play]}, {analysis.visits} visits (Ctrl-C: move now)"
             )
+            try:
+                self._screen.progress(text)
+            except OSError:  # the window was closed, and the signal has not come yet
+                self._keyboard.lose_terminal()
 
     # The keys -------------------------------------------------------------------------------------
 

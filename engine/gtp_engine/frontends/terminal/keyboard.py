@@ -102,6 +102,11 @@ class Keyboard:
         if self._leaving is not None:
             raise self._leaving
 
+    def lose_terminal(self) -> None:
+        """End what the engine is thinking about, for nobody looks on; the next `check` raises."""
+        self._leaving = Leaving(is_terminal_gone=True)
+        self._on_stop()
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._is_reading:
             self._is_reading = False
@@ -110,11 +115,10 @@ class Keyboard:
             self._leaving = Leaving()
 
     def _hang_up(self, number: int, frame: FrameType | None) -> None:
-        self._leaving = Leaving(is_terminal_gone=True)
+        self.lose_terminal()
         if self._is_reading:
             self._is_reading = False
-            raise self._leaving
-        self._on_stop()
+            self.check()
 
     def _resize(self, number: int, frame: FrameType | None) -> None:
         if self._is_reading:
