@@ -1,6 +1,7 @@
 """Dead stones, seki, territory and the count, on diagrams."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from tests.go.diagrams import position_of, rows_of
 from tests.search.scripted import FlatEvaluator, Verdict
 
 from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
@@ -22,6 +25,7 @@ from gtp_engine.play.adjudication.fights import Fight, read_fights
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import adjudicate, status_of
 
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 AREA = replace(Rules.parse("chinese"), komi=0.5)
 TERRITORY = replace(Rules.parse("japanese"), komi=0.5)
 
@@ -282,6 +286,14 @@ class Biased(FlatEvaluator):
         """Fill in an ownership of 0.9 for whoever is to move."""
         super().evaluate(batch, n, use_cache=use_cache)
         batch.ownership[:n] = 0.9
+
+
+def test_a_net_expects_the_same_again() -> None:
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    position = position_of(DEAD_STONES, AREA)
+    first, second = expected_ownership(net, position), expected_ownership(net, position)
+    assert first is not None and second is not None
+    assert np.array_equal(first, second), "no cache answers for all symmetries"
 
 
 def test_the_turn_and_the_moves_before_do_not_matter() -> None:

@@ -1,8 +1,9 @@
 """What a search asks of whatever judges positions."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.leaves import LeafBatch, average_slots
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
@@ -60,3 +61,33 @@ class Evaluator(Protocol):
         Raises:
             NetFileError: The net failed.
         """
+
+
+def evaluate_symmetries(
+    evaluator: Evaluator,
+    batch: LeafBatch,
+    line: Line,
+    ply: int,
+    rules: RuleFlags,
+    shown: Sequence[int],
+    optimism: float,
+) -> None:
+    """Fill the first slot with the mean of what is said of one position under several symmetries.
+
+    Args:
+        evaluator: Whom to ask.
+        batch: With a slot for each symmetry.
+        line: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        shown: The symmetries, 0..7.
+        optimism: Share of an optimistic policy to mix in, where there is one.
+
+    Raises:
+        NetFileError: The net failed.
+    """
+    for slot, symmetry in enumerate(shown):
+        evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)
+    # The cache would give one answer for all symmetries.
+    evaluator.evaluate(batch, len(shown), use_cache=False)
+    average_slots(batch, len(shown))

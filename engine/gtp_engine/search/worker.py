@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gtp_engine.evaluators.leaves import LeafBatch, average_slots
+from gtp_engine.evaluators.evaluator import evaluate_symmetries
+from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import symmetries
@@ -103,12 +104,8 @@ class Worker:
         else:
             if len(shown) > self.slots:
                 batch = search.evaluator.new_batch(len(shown), *self._size)
-            position = self._line, self._root_ply, self._rules
-            for slot, symmetry in enumerate(shown):
-                search.evaluator.encode(batch, slot, *position, symmetry, optimism)
-            # The cache would give one answer for all symmetries.
-            search.evaluator.evaluate(batch, len(shown), use_cache=False)
-            average_slots(batch, len(shown))
+            root = self._line, self._root_ply, self._rules
+            evaluate_symmetries(search.evaluator, batch, *root, shown, optimism)
         self._drop_forbidden(batch, 0, 1)
         search.adjust_root_priors(batch)
         return batch

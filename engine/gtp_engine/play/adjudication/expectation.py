@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -45,8 +45,6 @@ def expected_ownership(evaluator: Evaluator, position: Position) -> Ownership | 
     total = np.zeros((position.height, position.width), np.float32)
     for color, sign in ((BLACK, 1.0), (WHITE, -1.0)):
         bare = without_history(position, color)
-        for slot, symmetry in enumerate(shown):
-            evaluator.encode(batch, slot, bare.line, bare.ply, flags, symmetry, 0.0)
-        evaluator.evaluate(batch, len(shown))
-        total += np.float32(sign) * batch.ownership.mean(axis=0).reshape(total.shape)
+        evaluate_symmetries(evaluator, batch, bare.line, bare.ply, flags, shown, 0.0)
+        total += np.float32(sign) * batch.ownership[0].reshape(total.shape)
     return total / np.float32(2.0)
