@@ -1,16 +1,25 @@
 """Kernels without an entry from Python are called from kernels, which the sources show."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from tests.test_imports import SOURCES
 
-from gtp_engine.go.jit import JIT_ENABLED, inline_kernel, inner_kernel, kernel, part_kernel
+from gtp_engine.go.jit import (
+    JIT_ENABLED,
+    HotKernel,
+    hot_kernel,
+    inline_kernel,
+    inner_kernel,
+    kernel,
+    part_kernel,
+)
 
 WITHOUT_ENTRY = {"inner_kernel", "inline_kernel", "part_kernel"}
-KERNELS = WITHOUT_ENTRY | {"kernel", "shared_inline_kernel"}
+KERNELS = WITHOUT_ENTRY | {"kernel", "hot_kernel", "shared_inline_kernel"}
 
 
 def decorators(function: ast.FunctionDef) -> set[str]:
@@ -100,3 +109,46 @@ def test_what_has_no_entry_gets_one_when_python_calls_it_all_the_same() -> None:
     numbers = np.array([1.0, 5.0])
     assert [each(numbers) for each in (twice, thrice, negate, negate)] == [2, 2, 0, 2]
     assert numbers.tolist() == [6.0, 30.0]
+
+
+class Line(NamedTuple):
+    slope: float
+    start: int
+    points: np.ndarray
+
+
+@hot_kernel
+def add_line(numbers: np.ndarray, line: Line, scale: float, skipped: int) -> float:
+    for i in range(skipped, len(numbers)):
+        numbers[i] += scale * (line.start + line.slope * line.points[i])
+    return numbers.sum()
+
+
+def test_a_hot_kernel_takes_whole_numbers_for_floats_from_its_first_call_on(
+    trusting_call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HotKernel, "__call__", trusting_call)
+    numbers, points = np.zeros(3), np.arange(3.0)
+    assert add_line(numbers, Line(1, True, points), 2, False) == 12.0
+    assert add_line(numbers, Line(0.5, np.int64(0), points), np.float32(0.5), 1) == 12.75
+    assert numbers.tolist() == [2.0, 4.25, 6.5]
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+def test_a_hot_kernel_refuses_what_is_no_array_or_too_few_arguments(
+    trusting_call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HotKernel, "__call__", trusting_call)
+    numbers, line = np.zeros(3), Line(1.0, 1, np.arange(3.0))
+    add_line(numbers, line, 1.0, 0)
+    for wrong in ((numbers, line), ([1.0], line, 1.0, 0)):
+        with pytest.raises(TypeError):
+            add_line(*wrong)
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+def test_tests_see_a_hot_kernel_that_is_handed_another_layout() -> None:
+    numbers, line = np.zeros(3), Line(1.0, 1, np.arange(3.0))
+    add_line(numbers, line, 1.0, 0)
+    with pytest.raises(AssertionError):
+        add_line(np.zeros(6)[::2], line, 1.0, 0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
-from gtp_engine.go.jit import int64, kernel, uint64
+from gtp_engine.go.jit import hot_kernel, int64, uint64
 
 ENTRY = np.dtype(
     [
@@ -67,7 +67,7 @@ def clear_cache(cache: EvaluationCache) -> None:
     cache.stored[0] = 0
 
 
-@kernel
+@hot_kernel
 def look_up(
     cache: EvaluationCache,
     batch: LeafBatch,
@@ -115,7 +115,7 @@ def look_up(
     return n_missing
 
 
-@kernel
+@hot_kernel
 def store(
     cache: EvaluationCache,
     batch: LeafBatch,

@@ -9,14 +9,14 @@ import numpy as np
 
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.situation_keys import mix
-from gtp_engine.go.jit import int64, kernel, uint64
+from gtp_engine.go.jit import hot_kernel, int64, uint64
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 _PRIOR_BITS = 20
 
 
-@kernel
+@hot_kernel
 def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
     list_moves(batch, slot, line, ply, rules)
     turn = line.turns[ply]
@@ -25,7 +25,7 @@ def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags)
     batch.slots[slot]["keys"][0] = seed
 
 
-@kernel
+@hot_kernel
 def _evaluate(batch: LeafBatch, n: int) -> None:
     for slot in range(n):
         state = batch.slots[slot]["keys"][0]

@@ -32,7 +32,7 @@ from gtp_engine.evaluators.outcome import (
 from gtp_engine.evaluators.queue import EvaluationQueue
 from gtp_engine.evaluators.situation_keys import write_key
 from gtp_engine.go.coords import BLACK, WHITE
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
@@ -105,7 +105,7 @@ def _check_inputs(net: OnnxNet) -> None:
         )
 
 
-@kernel
+@hot_kernel
 def _begin_slot(
     batch: LeafBatch,
     slot: int,

@@ -28,7 +28,7 @@ from gtp_engine.evaluators.contract import (
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import int64, kernel, part_kernel
+from gtp_engine.go.jit import hot_kernel, int64, part_kernel
 from gtp_engine.go.line import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 
@@ -177,7 +177,7 @@ def finish_slot(
     return bool(np.isfinite(total))
 
 
-@kernel
+@hot_kernel
 def finish_slots(
     outputs: OutputArrays,
     layout: OutputLayout,

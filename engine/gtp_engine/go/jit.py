@@ -136,6 +136,53 @@ def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     return compiled
 
 
+def hot_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Compile a function that Python calls for every leaf, and that looks at types but once.
+
+    Numba asks every argument of every call for its type, which for named tuples of arrays takes
+    2 to 3 microseconds, as long as many a kernel runs. A hot kernel is compiled for the types of
+    its first call and takes those of later ones for granted: arrays of another kind or layout it
+    would misread. The tests look at every call. Which numbers are floats is said by annotations,
+    the kernel's own and those of named tuples.
+    """
+    if not JIT_ENABLED:
+        return _interpreted(function)
+    compiled = numba.njit(nogil=True, **_OPTIONS)(function)
+    compiled.__class__ = HotKernel
+    return cast("Callable[..., Result]", compiled)
+
+
+class HotKernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
+    """A compiled function that takes the types of its arguments for granted."""
+
+    _entry: Callable[..., Any]
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it, compiled for the types of the first call."""
+        try:
+            entry = self._entry
+        except AttributeError:
+            types = _types_by(self.py_func.__annotations__, args)
+            entry = self._entry = self.compile(types)
+        return entry(*args)
+
+
+def _types_by(annotations: dict[str, Any], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the types of values in the order of their annotations."""
+    found = []
+    for kind, value in zip(annotations.values(), values, strict=False):  # a result comes last
+        if kind is float:
+            found.append(numba.float64)
+        elif kind is int:
+            found.append(numba.int64)
+        elif isinstance(value, tuple):
+            fields = _types_by(type(value).__annotations__, value)
+            found.append(numba.types.BaseTuple.from_types(fields, type(value)))
+        else:
+            found.append(numba.typeof(value))
+    return tuple(found)
+
+
 def inner_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     """Compile a function that the program calls from other kernels alone.
 

@@ -5,7 +5,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
-from gtp_engine.go.jit import int64, kernel, part_kernel, uint64
+from gtp_engine.go.jit import hot_kernel, int64, kernel, part_kernel, uint64
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
@@ -39,7 +39,7 @@ Paths = npt.NDArray[np.void]
 """[slots] of PATH."""
 
 
-@kernel
+@hot_kernel
 def gather(
     tree: Tree,
     paths: Paths,
@@ -101,7 +101,7 @@ def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
     return not (is_friendly and turn["passes"] == 2)
 
 
-@kernel
+@hot_kernel
 def prepare(
     line: Line,
     root_ply: int,
@@ -146,7 +146,7 @@ def final_score(line: Line, ply: int, rules: RuleFlags) -> float:
     return float(white_score(line, ply, rules))
 
 
-@kernel
+@hot_kernel
 def finish_game(tree: Tree, paths: Paths, slot: int, score: float) -> None:
     """Make the last node of a path the end of a game and back it up.
 
@@ -172,7 +172,7 @@ def finish_game(tree: Tree, paths: Paths, slot: int, score: float) -> None:
     backup(tree, path, value, lead, 0.0)
 
 
-@kernel
+@hot_kernel
 def finish_leaves(tree: Tree, batch: LeafBatch, first: int, paths: Paths, n: int) -> None:
     """Give the last nodes of the first n paths their moves and evaluations; back these up.
 
@@ -206,7 +206,7 @@ def _keep_ownership(tree: Tree, node: int, ownership: npt.NDArray[np.float32]) -
         row[point] = np.int8(np.rint(ownership[point] * np.float32(127.0)))
 
 
-@kernel
+@hot_kernel
 def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
     """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
 

@@ -9,7 +9,7 @@ knowledge", Nature 550, 2017, Methods).
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -17,7 +17,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 17
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

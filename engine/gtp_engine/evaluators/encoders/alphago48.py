@@ -31,7 +31,7 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
-from gtp_engine.go.jit import int64, kernel, part_kernel
+from gtp_engine.go.jit import hot_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
 from gtp_engine.go.line import Line, legal_points
 from gtp_engine.go.playouts import is_own_eye
@@ -128,7 +128,7 @@ def _mark_move(
         planes[SENSIBLE, target] = 1
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

@@ -6,7 +6,7 @@ are the first plane minus the second, which a converted net's graph works out.
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.stones import mark_color
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -14,7 +14,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 2
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

@@ -9,7 +9,7 @@ import numpy as np
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -17,7 +17,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 7
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

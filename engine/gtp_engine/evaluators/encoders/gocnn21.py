@@ -9,7 +9,7 @@ import numpy as np
 from gtp_engine.evaluators.encoders import gocnn8
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.go.coords import BLACK, WHITE
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -21,7 +21,7 @@ AGE, N_AGES = 13, 8
 encode_stones = gocnn8.encode
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

@@ -36,7 +36,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     write_early_features,
 )
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.jit import inner_kernel, int64, kernel
+from gtp_engine.go.jit import hot_kernel, inner_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.line import Line, pass_ends_phase
@@ -97,7 +97,7 @@ def fill(
         features[13] = komi_wave(points, komi)
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

@@ -6,13 +6,13 @@ territory whatever the rules.
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_v3 import fill
-from gtp_engine.go.jit import kernel
+from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

@@ -18,7 +18,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
     mark_stones,
     write_early_features,
 )
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -26,7 +26,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 13
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

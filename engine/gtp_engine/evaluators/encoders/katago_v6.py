@@ -8,13 +8,13 @@ beyond the board's area.
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
 from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

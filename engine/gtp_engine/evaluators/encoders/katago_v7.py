@@ -46,7 +46,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE
-from gtp_engine.go.jit import inner_kernel, int64, kernel, part_kernel
+from gtp_engine.go.jit import hot_kernel, inner_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
@@ -147,7 +147,7 @@ def write_rules_and_phase(
     features[14] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,

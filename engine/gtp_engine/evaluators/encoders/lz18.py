@@ -10,7 +10,7 @@ knows neither komi nor rules.
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
-from gtp_engine.go.jit import int64, kernel
+from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
@@ -18,7 +18,7 @@ from gtp_engine.go.rules import RuleFlags
 N_PLANES = 18
 
 
-@kernel
+@hot_kernel
 def encode(
     line: Line,
     ply: int,
