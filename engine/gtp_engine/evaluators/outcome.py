@@ -115,12 +115,13 @@ def output_arrays(raw: RawOutputs) -> OutputArrays:
 def misshapen_output(outputs: OutputArrays, layout: OutputLayout, area: int) -> str | None:
     """Return the name of an output that is not as wide as the net's description says, if any.
 
-    Kernels read the outputs without looking at bounds.
+    Kernels read the outputs without looking at bounds, row after row.
     """
     actions = area + layout.has_pass
     widths = (actions, actions, 3 if layout.is_win_loss else 1, layout.score_columns, area)
     for name, array, width in zip(RawOutputs._fields, outputs, widths, strict=True):
-        if array.ndim != 2 or (len(array) and array.shape[1] < width):
+        is_wide = not len(array) or array.shape[1] >= width
+        if array.ndim != 2 or not is_wide or not array.flags.c_contiguous:
             return name
     return None
 

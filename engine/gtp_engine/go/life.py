@@ -28,10 +28,6 @@ class Empties(NamedTuple):
 
     component: Points
     """[points] which component an empty point is in; -1 elsewhere."""
-    members: Points
-    """The empty points, component by component."""
-    start: Points
-    """[components + 1] where each begins in `members`."""
     touches: Flags
     """[components] the colours beside it: BLACK | WHITE, one of them, or 0."""
     vital: Points
@@ -79,70 +75,113 @@ def _keep_touching(
     n_vital[row] = kept
 
 
+@inline_kernel
+def _find(root: Points, index: int) -> int:
+    while root[index] != index:
+        root[index] = root[root[index]]
+        index = int64(root[index])
+    return index
+
+
 @part_kernel
-def _grow_component(board: BoardRecord, index: int, begin: int, empties: Empties) -> int:
-    """Collect a component from its first member on; return where the next one begins."""
-    n_rows = len(empties.start) - 1
-    members = empties.members
-    end = begin + 1
-    at = begin
-    touches = 0
-    while at < end:
-        point = int64(members[at])
-        for near in neighbors(board, point):
-            color = board["color"][near]
-            if color == EMPTY:
-                if empties.component[near] < 0:
-                    empties.component[near] = index
-                    members[end] = near
-                    end += 1
-            elif color != WALL:
-                touches |= color
-        for color in (BLACK, WHITE):
-            row = (color - 1) * n_rows + index
-            if at == begin:
-                _begin_vital(board, point, color, row, empties)
-            elif empties.n_vital[row] > 0:
-                _keep_touching(board, point, color, row, empties.vital, empties.n_vital)
-        at += 1
-    empties.touches[index] = touches
-    return end
+def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> int:
+    """Number the components of the empty points, and find the colours beside each.
+
+    One pass gives every empty point the number of the one above or to the left, and notes which
+    numbers mean the same; then those are made one (Rosenfeld and Pfaltz, "Sequential operations
+    in digital picture processing", 1966).
+
+    Args:
+        board: The board.
+        component: [points] result; -1 where a point is not empty.
+        touches: [empty points + 1] result, by component.
+
+    Returns:
+        How many components there are.
+    """
+    stride = int64(board["stride"])
+    same = np.empty(int64(board["n_empty"]) + 1, np.int16)
+    n = 0
+    component[: stride + 1] = -1
+    for point in range(stride + 1, int64(board["n_points"])):
+        color = board["color"][point]
+        component[point] = -1
+        if color == WALL:
+            continue
+        left = board["color"][point - 1]
+        above = board["color"][point - stride]
+        if color != EMPTY:
+            if left == EMPTY:
+                touches[component[point - 1]] |= color
+            if above == EMPTY:
+                touches[component[point - stride]] |= color
+            continue
+        if above == EMPTY:
+            number = int64(component[point - stride])
+            if left == EMPTY and component[point - 1] != number:
+                one, other = _find(same, number), _find(same, int64(component[point - 1]))
+                same[max(one, other)] = min(one, other)
+        elif left == EMPTY:
+            number = int64(component[point - 1])
+        else:
+            number = n
+            same[n] = n
+            touches[n] = 0
+            n += 1
+        component[point] = number
+        if left != WALL:
+            touches[number] |= left
+        if above != WALL:
+            touches[number] |= above
+
+    n_components = 0
+    for number in range(n):
+        earlier = int64(same[number])  # its entry is final already, unless it is the number itself
+        if earlier == number:
+            same[number] = n_components
+            touches[n_components] = touches[number]
+            n_components += 1
+        else:
+            same[number] = same[earlier]
+            touches[same[earlier]] |= touches[number]
+    for i in range(board["n_empty"]):
+        point = int64(board["empty"][i])
+        component[point] = same[component[point]]
+    return n_components
 
 
 @part_kernel
 def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     """Return how many components the empty points form, and all about them."""
-    n_points = int64(board["n_points"])
-    n_empty = int64(board["n_empty"])
-    empties = Empties(
-        np.full(n_points, -1, np.int16),
-        np.empty(n_empty + 1, np.int16),
-        np.empty(n_empty + 1, np.int16),
-        np.empty(n_empty + 1, np.uint8),
-        np.empty(8 * n_empty, np.int16),
-        np.empty(2 * n_empty, np.int16),
-    )
-    n = 0
-    end = 0
-    for i in range(n_empty):
+    component = np.empty(int64(board["n_points"]), np.int16)
+    touches = np.empty(int64(board["n_empty"]) + 1, np.uint8)
+    n = _number_empties(board, component, touches)
+    empties = Empties(component, touches, np.empty(8 * n, np.int16), np.full(2 * n, -1, np.int16))
+    n_vital = empties.n_vital
+    for i in range(board["n_empty"]):
         point = int64(board["empty"][i])
-        if empties.component[point] < 0:
-            empties.component[point] = n
-            empties.members[end] = point
-            empties.start[n] = end
-            end = _grow_component(board, n, end, empties)
-            n += 1
-    empties.start[n] = end
+        index = int64(component[point])
+        if n_vital[index] < 0:
+            _begin_vital(board, point, BLACK, index, empties)
+            _begin_vital(board, point, WHITE, n + index, empties)
+        elif n_vital[index] | n_vital[n + index]:
+            _keep_touching(board, point, BLACK, index, empties.vital, n_vital)
+            _keep_touching(board, point, WHITE, n + index, empties.vital, n_vital)
     return n, empties
 
 
 @part_kernel
 def _may_live(color: int, n: int, empties: Empties, n_points: int) -> bool:
     """Whether some chain of a player touches all points of two components, as life needs."""
-    n_rows = len(empties.start) - 1
+    first_row = (color - 1) * n
+    n_with_chains = 0
+    for row in range(first_row, first_row + n):
+        if empties.n_vital[row] > 0:
+            n_with_chains += 1
+    if n_with_chains < 2:
+        return False
     seen = np.zeros(n_points, np.uint8)
-    for index in range(n):
-        row = (color - 1) * n_rows + index
+    for row in range(first_row, first_row + n):
         for j in range(empties.n_vital[row]):
             head = empties.vital[4 * row + j]
             if seen[head]:
@@ -166,14 +205,6 @@ class Regions(NamedTuple):
     """[components] by root: whether it touches a chain that is not pass-alive."""
 
 
-@inline_kernel
-def _find(root: Points, index: int) -> int:
-    while root[index] != index:
-        root[index] = root[root[index]]
-        index = int64(root[index])
-    return index
-
-
 @part_kernel
 def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> Regions:
     """Find a player's regions and the chains that touch all empty points of each."""
@@ -185,23 +216,23 @@ def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> R
         np.full(n, -1, np.int16),
         np.zeros(n, np.uint8),
     )
-    for index in range(n):
+    for i in range(board["n_empty"]):
+        point = int64(board["empty"][i])
+        index = int64(empties.component[point])
         if empties.touches[index] & (3 - color):
-            for i in range(empties.start[index], empties.start[index + 1]):
-                for near in neighbors(board, int64(empties.members[i])):
-                    if board["color"][near] == 3 - color:
-                        head = board["head"][near]
-                        linked = int64(regions.link[head])
-                        if linked == index:
-                            continue
-                        regions.link[head] = index
-                        if linked >= 0:
-                            regions.root[_find(regions.root, linked)] = _find(regions.root, index)
-    n_rows = len(empties.start) - 1
+            for near in neighbors(board, point):
+                if board["color"][near] == 3 - color:
+                    head = board["head"][near]
+                    linked = int64(regions.link[head])
+                    if linked == index:
+                        continue
+                    regions.link[head] = index
+                    if linked >= 0:
+                        regions.root[_find(regions.root, linked)] = _find(regions.root, index)
     for index in range(n):
         own = _find(regions.root, index)
         regions.root[index] = own
-        row = (color - 1) * n_rows + index
+        row = (color - 1) * n + index
         if regions.n_vital[own] < 0:
             regions.n_vital[own] = empties.n_vital[row]
             for j in range(empties.n_vital[row]):
@@ -350,11 +381,10 @@ def _mark_player(
     n: int,
     empties: Empties,
     safe_regions: int,
-    unsafe_regions: int,
     suicide_legal: int,
     area: Flags,
 ) -> None:
-    """Mark one player's share; see `mark_area`."""
+    """Mark one player's pass-alive stones and what they enclose; see `mark_area`."""
     n_points = int64(board["n_points"])
     if _may_live(color, n, empties, n_points):
         regions = _join_regions(board, color, n, empties)
@@ -363,14 +393,6 @@ def _mark_player(
         counts = np.zeros(n_points, np.int16)
         _strike_out(board, color, n, empties, regions, counts)
         _mark_alive(board, color, safe_regions, empties, regions, counts, area)
-    if unsafe_regions:
-        for index in range(n):
-            if empties.touches[index] == color:
-                for i in range(empties.start[index], empties.start[index + 1]):
-                    point = empties.members[i]
-                    # What the enemy's pass-alive stones enclose stays theirs.
-                    if area[point] == EMPTY:
-                        area[point] = color
 
 
 @kernel
@@ -399,12 +421,18 @@ def mark_area(
     area[:n_points] = EMPTY
     n, empties = _find_empties(board)
     for color in (BLACK, WHITE):
-        _mark_player(board, color, n, empties, safe_regions, unsafe_regions, suicide_legal, area)
-    if other_stones:
-        for point in range(n_points):
-            at = board["color"][point]
-            if area[point] == EMPTY and at != WALL:
-                area[point] = at
+        _mark_player(board, color, n, empties, safe_regions, suicide_legal, area)
+    if not unsafe_regions and not other_stones:
+        return
+    for point in range(n_points):
+        at = board["color"][point]
+        if area[point] != EMPTY or at == WALL:
+            continue
+        if at != EMPTY:
+            area[point] = at if other_stones else EMPTY
+        elif unsafe_regions:
+            touched = empties.touches[empties.component[point]]
+            area[point] = touched if touched != BLACK | WHITE else EMPTY
 
 
 @part_kernel
