@@ -194,7 +194,9 @@ class SearchJob:
         net = self._evaluator if isinstance(self._evaluator, NetEvaluator) else None
         params = SearchParams(use_cache=self._use_cache)
         search = Search(self._evaluator, params, threads=self._threads, batch=self._batch)
-        search.lock = lock = TimedLock()
+        lock = TimedLock()
+        if self._threads > 1:  # nobody else holds it otherwise, and looking at the clock takes time
+            search.lock = lock
         search.set_position(self._position)
         if net is not None:
             net.clear_cache()

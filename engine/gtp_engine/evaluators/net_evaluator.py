@@ -37,7 +37,7 @@ from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
-from gtp_engine.go.symmetry import action_table, point_table, symmetries
+from gtp_engine.go.symmetry import action_table, distinct_points, point_table, symmetries
 
 _LOG = logging.getLogger("gtp_engine")
 
@@ -153,6 +153,8 @@ class NetEvaluator:
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = encoder_of(net)
         self._n_globals = net.info.global_features
+        self.takes_profile = net.info.meta_features > 0
+        """Whether the net plays like whomever `human_profile` names."""
         self.cache_hits = 0
         self._layout = output_layout(net.info)
         self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
@@ -175,11 +177,6 @@ class NetEvaluator:
     def has_optimism(self) -> bool:
         """Whether the net has an optimistic policy besides."""
         return "policy_optimistic" in self.net.info.heads
-
-    @property
-    def takes_profile(self) -> bool:
-        """Whether the net plays like whomever `human_profile` names."""
-        return self.net.info.meta_features > 0
 
     def describe(self) -> str:
         """Return what is used, in one line."""
@@ -242,23 +239,18 @@ class NetEvaluator:
     ) -> None:
         height, width = batch.spatial.shape[2:]
         targets = point_table(width, height)
-        shown = len(symmetries(width, height))
-        profile = self.human_profile  # once: another thread may change it
-        salt = hash(profile) & (2**63 - 1) if self.takes_profile else 0
-        _begin_slot(batch, slot, line, ply, rules, symmetry, optimism, targets[:shown], salt)
-        self._encode(
-            line,
-            ply,
-            rules,
-            options,
-            self._reader(),
-            targets[symmetry],
-            batch.spatial[slot],
-            batch.features[slot, : self._n_globals],
-        )
+        planes, numbers = batch.spatial[slot], batch.features[slot]
+        salt = 0
         if self.takes_profile:
+            profile = self.human_profile  # once: another thread may change it
+            salt = hash(profile) & (2**63 - 1)
             rows = _meta_rows(profile, width * height)
-            batch.features[slot, self._n_globals :] = rows[line.turns[ply]["to_play"]]
+            numbers[self._n_globals :] = rows[line.turns[ply]["to_play"]]
+            numbers = numbers[: self._n_globals]
+        different = distinct_points(width, height)
+        _begin_slot(batch, slot, line, ply, rules, symmetry, optimism, different, salt)
+        reader = self._reader()
+        self._encode(line, ply, rules, options, reader, targets[symmetry], planes, numbers)
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
@@ -371,9 +363,10 @@ class NetEvaluator:
 
     def _reader(self) -> Reader:
         """Return the calling thread's memory for reading ladders."""
-        if not hasattr(self._own, "reader"):
-            self._own.reader = new_reader()
-        reader: Reader = self._own.reader
+        try:
+            reader: Reader = self._own.reader
+        except AttributeError:
+            reader = self._own.reader = new_reader()
         return reader
 
 

@@ -74,3 +74,9 @@ def point_table(width: int, height: int) -> npt.NDArray[np.int16]:
     table[:, 0] = area
     table.setflags(write=False)
     return table
+
+
+@lru_cache(maxsize=64)
+def distinct_points(width: int, height: int) -> npt.NDArray[np.int16]:
+    """Return the rows of `point_table` that are different from each other."""
+    return point_table(width, height)[: len(symmetries(width, height))]

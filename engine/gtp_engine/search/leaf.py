@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.go.coords import BLACK, NULL_MOVE, PASS
 from gtp_engine.go.jit import hot_kernel, int64, kernel, part_kernel, uint64
 from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
@@ -111,8 +111,11 @@ def prepare(
     rules: RuleFlags,
     symmetries: int,
     seed: int,
-) -> int:
+) -> tuple[int, int]:
     """Play a path's moves on a line from the root's ply on; draw a symmetry for the leaf.
+
+    Moves that the line holds already, from the path before, are not played again. The ply behind
+    those that hold has NULL_MOVE for its move.
 
     Args:
         line: The worker's line.
@@ -125,18 +128,20 @@ def prepare(
         seed: Goes into the draw, besides the stones.
 
     Returns:
-        The symmetry, or OVER.
+        The leaf's ply, and its symmetry or OVER.
     """
     path = paths[slot]
     ply = root_ply
     for i in range(root_at + 1, path["length"]):
-        to_play = int64(line.turns[ply]["to_play"])
-        play(line, ply, int64(path["moves"][i]), to_play, rules, int64(1))
+        move = int64(path["moves"][i])
+        if line.turns[ply + 1]["move"] != move:
+            play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, int64(1))
+            line.turns[ply + 2]["move"] = NULL_MOVE
         ply += 1
     if ply > root_ply and is_over(line, ply, rules):
-        return int64(OVER)
+        return ply, int64(OVER)
     drawn = (uint64(line.boards[ply]["hash"]) ^ uint64(seed)) * uint64(_GOLDEN_RATIO)
-    return int64((drawn >> uint64(40)) % uint64(symmetries))
+    return ply, int64((drawn >> uint64(40)) % uint64(symmetries))
 
 
 def final_score(line: Line, ply: int, rules: RuleFlags) -> float:

@@ -60,6 +60,8 @@ MOST_VISITS = 2_000_000_000
 wants a net, as at the end of a game, an analysis gets there within hours."""
 CHECK_SECONDS = 0.05
 """How often a search looks whether its choice is still in doubt."""
+WAIT_FOR_OTHERS_SECONDS = 0.02
+"""Longest sleep of a worker that found nothing but leaves in flight; any back-up ends it."""
 
 PointMask = npt.NDArray[np.uint8]
 
@@ -98,6 +100,8 @@ class Search:
         """Descents that ended at a leaf in flight, since the search was made."""
         self.step_seconds = 0.0
         """What a worker's step, a batch of evaluations, took on average in the latest search."""
+        self._sleeping = 0
+        """Workers that found nothing but leaves in flight."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
         self._workers = [Worker(self, batch, seed) for _ in range(threads)]
         self._helpers: list[threading.Thread] = []
@@ -388,6 +392,17 @@ class Search:
         """Return the root's visits, those in flight counted."""
         record = self.tree.nodes[self.root]
         return int(record["visits"]) + int(record["pending"])
+
+    def wait_for_others(self) -> None:
+        """Sleep until a leaf in flight is backed up, or a moment. The lock is held."""
+        self._sleeping += 1
+        self.lock.wait(WAIT_FOR_OTHERS_SECONDS)
+        self._sleeping -= 1
+
+    def wake_workers(self) -> None:
+        """Wake those that wait for others. The lock is held."""
+        if self._sleeping:
+            self.lock.notify_all()
 
     def make_room(self) -> bool:
         """Make room in a full tree; False if all of it is in flight. The lock is held.

@@ -11,6 +11,7 @@ import numpy as np
 
 from gtp_engine.evaluators.evaluator import evaluate_symmetries
 from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import NULL_MOVE
 from gtp_engine.go.line import Line, copy_line, new_line
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import symmetries
@@ -30,9 +31,6 @@ from gtp_engine.search.tree import find_child, renew_priors
 if TYPE_CHECKING:
     from gtp_engine.search.search import Search
 
-WAIT_FOR_OTHERS_SECONDS = 0.02
-"""Longest sleep of a worker that found nothing but leaves in flight; any back-up ends it."""
-
 
 class Worker:
     """The arrays of one searching thread."""
@@ -40,7 +38,7 @@ class Worker:
     def __init__(self, search: "Search", slots: int, seed: int) -> None:
         # A worker must not keep its search: freed only by the cycle collector, which does not know
         # how large arrays are, trees that nobody uses any more would pile up.
-        self._search: Search = weakref.proxy(search)
+        self._owner = weakref.ref(search)
         self.slots = slots
         """Leaves of a step, at most."""
         self._seed = seed
@@ -50,6 +48,11 @@ class Worker:
         self._root_ply = 0
         self._size = (0, 0)
 
+    def _search(self) -> "Search":
+        search = self._owner()
+        assert search is not None, "it is the search that lets its workers work"
+        return search
+
     def begin(self, position: Position, trail: list[int]) -> None:
         """Make a position the root from which leaves are played out.
 
@@ -57,28 +60,30 @@ class Worker:
             position: The root's.
             trail: The nodes to which results are backed up from the root on, the root last.
         """
+        search = self._search()
         if self._size != (position.width, position.height):
             size = (position.width, position.height)
-            self._batch = self._search.evaluator.new_batch(self.slots, *size)
+            self._batch = search.evaluator.new_batch(self.slots, *size)
             self._size = size  # only now: a refused size is refused again
         room = position.ply + MAX_DEPTH + 2
         if len(self._line.situations) < room:
             self._line = new_line(room + 64)
         copy_line(self._line, position.line, position.ply + 1)
+        self._line.turns[position.ply + 1]["move"] = NULL_MOVE  # see `prepare`
         self._root_ply = position.ply
         self._rules = position.rules.flags
-        random = self._search.params.random_symmetry
+        random = search.params.random_symmetry
         self._symmetries = len(symmetries(*self._size)) if random else 1
         self._root_at = len(trail) - 1
         self._paths["length"] = len(trail)
         self._paths["nodes"][:, : len(trail)] = trail
         for i, move in enumerate(position.moves[len(position.moves) - self._root_at :], 1):
-            slot = find_child(self._search.tree, trail[i - 1], move.point)
+            slot = find_child(search.tree, trail[i - 1], move.point)
             self._paths["slots"][:, i] = slot
 
     def evaluate_root(self) -> None:
         """Evaluate and expand the root."""
-        search = self._search
+        search = self._search()
         mark(search.tree, self._paths[0])
         batch = self._judge_root()
         with search.lock:
@@ -86,7 +91,7 @@ class Worker:
 
     def renew_root(self) -> None:
         """Give the root of a kept tree, so far a node like others, the priors of a root."""
-        search = self._search
+        search = self._search()
         batch = self._judge_root()
         n_moves = int(batch.n_moves[0])
         with search.lock:
@@ -94,7 +99,8 @@ class Worker:
 
     def _judge_root(self) -> LeafBatch:
         """Return a batch whose first slot has what is to be known of the root."""
-        search, params = self._search, self._search.params
+        search = self._search()
+        params = search.params
         shown = symmetries(*self._size)[: params.root_symmetries]
         optimism = params.root_policy_optimism
         batch = self._batch
@@ -112,12 +118,13 @@ class Worker:
 
     def run(self) -> None:
         """Make playouts until the search says that it is enough."""
-        while self._search.goes_on():
+        search = self._search()
+        while search.goes_on():
             self.step()
 
     def step(self) -> None:
         """Make as many playouts as there are slots, or fewer if leaves are in flight elsewhere."""
-        search = self._search
+        search = self._search()
         n = self.open_leaves(self._batch, 0)
         if n:
             search.evaluator.evaluate(self._batch, n, use_cache=search.params.use_cache)
@@ -133,7 +140,7 @@ class Worker:
         Returns:
             How many slots were filled; unless none, `close_leaves` is to follow.
         """
-        search = self._search
+        search = self._search()
         with search.lock:
             n = self._gather()
         opened = 0
@@ -146,15 +153,15 @@ class Worker:
 
     def close_leaves(self, batch: LeafBatch, first: int, n: int) -> None:
         """End a step: put the evaluations of the slots filled into the tree."""
-        search = self._search
+        search = self._search()
         self._drop_forbidden(batch, first, n)
         with search.lock:
             finish_leaves(search.tree, batch, first, self._paths, n)
-            search.lock.notify_all()
+            search.wake_workers()
 
     def _gather(self) -> int:
         """Descend to up to a batch of new leaves; return how many. The lock is held."""
-        search = self._search
+        search = self._search()
         allowed = search.allowed_playouts()
         if not allowed:
             return 0
@@ -164,12 +171,8 @@ class Worker:
         search.count_playouts(leaves + repeats, collided=ended == COLLISION)
         waits = ended in (COLLISION, CROWDED) or (ended == FULL and not search.make_room())
         if not leaves and waits:
-            search.lock.wait(WAIT_FOR_OTHERS_SECONDS)
+            search.wait_for_others()
         return int(leaves)
-
-    def _ply(self, i: int) -> int:
-        """Return the ply of a path's leaf."""
-        return self._root_ply + int(self._paths[i]["length"]) - 1 - self._root_at
 
     def _encode(self, i: int, batch: LeafBatch, slot: int, optimism: float) -> bool:
         """Play a path's moves and encode its leaf, or back it up at once if the game is over.
@@ -177,9 +180,9 @@ class Worker:
         Returns:
             Whether it is to be evaluated.
         """
-        search = self._search
+        search = self._search()
         line, paths, rules = self._line, self._paths, self._rules
-        symmetry = prepare(
+        ply, symmetry = prepare(
             line,
             self._root_ply,
             paths,
@@ -189,19 +192,18 @@ class Worker:
             self._symmetries,
             self._seed,
         )
-        ply = self._ply(i)
         if symmetry == OVER:
             score = final_score(line, ply, rules)
             with search.lock:
                 finish_game(search.tree, paths, i, score)
-                search.lock.notify_all()
+                search.wake_workers()
             return False
         search.evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)
         return True
 
     def _drop_forbidden(self, batch: LeafBatch, first: int, n: int) -> None:
         """Drop what is not to be tried from evaluated slots."""
-        search = self._search
+        search = self._search()
         if not search.is_restricted:
             return
         for i in range(n):
