@@ -230,6 +230,25 @@ def is_head(board: BoardRecord, point: int) -> bool:
 
 
 @inline_kernel
+def has_few_liberties(board: BoardRecord, head: int, most: int) -> bool:
+    """Whether a chain may have so few liberties, as far as can be seen without walking along it.
+
+    An empty point touches four stones of a chain at most.
+    """
+    contacts = most if has_plain_liberties(board, head) else 4 * most
+    return bool(board["pseudo"][head] <= contacts)
+
+
+@inline_kernel
+def has_plain_liberties(board: BoardRecord, head: int) -> bool:
+    """Whether no point touches two stones of a chain, so that its pseudo-liberties are true ones.
+
+    Two stones side by side have no empty neighbour in common.
+    """
+    return bool(board["size"][head] <= 2)
+
+
+@inline_kernel
 def is_capture_at(board: BoardRecord, point: int, chain_point: int) -> bool:
     """Whether an empty point is the only liberty of the chain next to it at chain_point."""
     head = board["head"][chain_point]

@@ -19,6 +19,8 @@ from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
     BoardRecord,
+    has_few_liberties,
+    has_plain_liberties,
     is_head,
     neighbors,
 )
@@ -81,6 +83,8 @@ def new_reader(slots: int = 8192) -> Reader:
 @inline_kernel
 def _two_liberties(board: BoardRecord, chain: int) -> tuple[int, int, int]:
     """Return how many liberties a chain has, counted up to three, and the first two."""
+    if not has_few_liberties(board, int64(board["head"][chain]), 2):
+        return 3, 0, 0
     n = 0
     first = 0
     second = 0
@@ -103,7 +107,7 @@ def _two_liberties(board: BoardRecord, chain: int) -> tuple[int, int, int]:
 @inline_kernel
 def _lone_liberty(board: BoardRecord, chain: int) -> int:
     """Return the liberty of a chain in atari; 0 for any other chain."""
-    if board["pseudo"][board["head"][chain]] > 4:
+    if not has_few_liberties(board, int64(board["head"][chain]), 1):
         return 0
     n, first, _ = _two_liberties(board, chain)
     return first if n == 1 else 0
@@ -112,6 +116,9 @@ def _lone_liberty(board: BoardRecord, chain: int) -> int:
 @inner_kernel
 def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> int:
     """Return the liberties of a chain, counted up to a limit of at most 16."""
+    head = int64(board["head"][chain])
+    if has_plain_liberties(board, head):
+        return min(limit, int64(board["pseudo"][head]))
     n = 0
     stone = chain
     while True:
@@ -439,8 +446,7 @@ def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
     found["working"][:] = uint64(0)
     ko_point = board["ko_point"]
     for head in range(int64(board["n_points"])):
-        # Two liberties make at most eight contacts.
-        if not is_head(board, head) or board["pseudo"][head] > 8:
+        if not is_head(board, head):
             continue
         n, first, second = _two_liberties(board, head)
         lost = False

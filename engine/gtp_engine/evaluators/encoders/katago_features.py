@@ -9,7 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
-from gtp_engine.go.board import BoardRecord, collect_liberties, is_head, is_playable, same_stones
+from gtp_engine.go.board import (
+    BoardRecord,
+    collect_liberties,
+    has_few_liberties,
+    is_head,
+    is_playable,
+    same_stones,
+)
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
@@ -66,8 +73,7 @@ def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
     for point in range(int64(board["n_points"])):
-        # Three liberties make at most twelve contacts.
-        if is_head(board, point) and board["pseudo"][point] <= 12:
+        if is_head(board, point) and has_few_liberties(board, point, 3):
             n = collect_liberties(board, point, int64(4), found)
             if n < 4:
                 mark_chain(board, point, targets, planes[2 + n])
