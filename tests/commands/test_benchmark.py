@@ -115,8 +115,8 @@ def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path
     found = json.loads(capsys.readouterr().out)
     assert found["signature"] == signature()
     kinds = [one["kind"] for one in found["rows"]]
-    assert kinds == [ROLLOUTS, FAKE, RAW, ENCODING, SEARCH, SEARCH, SEARCH]
-    searches = found["rows"][4:]
+    assert kinds == [ROLLOUTS, FAKE, RAW, ENCODING, ENCODING, SEARCH, SEARCH, SEARCH]
+    searches = found["rows"][5:]
     assert [(one["threads"], one["use_cache"]) for one in searches] == [
         (1, False),
         (1, True),

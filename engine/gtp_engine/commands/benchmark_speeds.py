@@ -25,6 +25,8 @@ TURNS = 3
 """Turns that each job gets; its fastest counts, because other programs only ever slow one down."""
 SECONDS_A_TURN = 0.7
 FAKE_PLAYOUTS = 20_000
+MANY_LEAVES = 16
+"""Leaves at once as a GPU is handed them, whose inputs cost less each than one alone."""
 
 ROLLOUTS, RAW, RAW_FP32, SEARCH = "random games", "raw", "raw fp32", "search"
 FAKE, ENCODING = "fake", "encoding"
@@ -281,7 +283,9 @@ def net_jobs(
         fp32 = NetEvaluator(open_exactly(wanted, "cpu", _ignore), lanes=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
-    jobs.append(SearchJob(ENCODING, _EncodingFake(net), size, FAKE_PLAYOUTS))
+    encoding = _EncodingFake(net)
+    for batch in (1, MANY_LEAVES):
+        jobs.append(SearchJob(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
     jobs.append(SearchJob(SEARCH, net, size, playouts))
     jobs += [
         SearchJob(SEARCH, net, size, playouts, threads=workers, batch=batch, use_cache=True)
