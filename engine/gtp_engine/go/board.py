@@ -33,6 +33,8 @@ from gtp_engine.go.jit import (
 MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1
 MAX_AREA = MAX_SIZE * MAX_SIZE
 
+_POINT_BITS = (1 << MAX_POINTS.bit_length()) - 1
+
 BoardRecord = Any
 """A numpy record of dtype BOARD."""
 
@@ -47,12 +49,13 @@ BOARD = np.dtype(
         ("n_empty", np.int16),
         ("captured", np.int32, (3,)),  # stones of each colour taken off so far; [0] unused
         ("color", np.uint8, (MAX_POINTS,)),
-        ("head", np.int16, (MAX_POINTS,)),  # head of the chain at a stone
-        ("next", np.int16, (MAX_POINTS,)),  # next stone of the same chain, circular
+        # Points are unsigned, so that the code for indexes from the end is left out.
+        ("head", np.uint16, (MAX_POINTS,)),  # head of the chain at a stone
+        ("next", np.uint16, (MAX_POINTS,)),  # next stone of the same chain, circular
         ("size", np.int16, (MAX_POINTS,)),  # stones of the chain, valid at its head
         ("pseudo", np.int16, (MAX_POINTS,)),  # pseudo-liberties of the chain, valid at its head
-        ("empty", np.int16, (MAX_AREA,)),  # the n_empty empty points, in no order
-        ("empty_at", np.int16, (MAX_POINTS,)),  # where an empty point stands in `empty`
+        ("empty", np.uint16, (MAX_AREA,)),  # the n_empty empty points, in no order
+        ("empty_at", np.uint16, (MAX_POINTS,)),  # where an empty point stands in `empty`
     ],
     align=True,
 )
@@ -100,7 +103,9 @@ def clear_board(board: BoardRecord, width: int, height: int) -> None:
 def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     """Return the points above, left, right and below; each may be a wall."""
     stride = int64(board["stride"])
-    return point - stride, point - 1, point + 1, point + stride
+    # Masked, they are known to be no indexes from the end, which every access would look after.
+    above, left, right, below = point - stride, point - 1, point + 1, point + stride
+    return above & _POINT_BITS, left & _POINT_BITS, right & _POINT_BITS, below & _POINT_BITS
 
 
 @part_kernel

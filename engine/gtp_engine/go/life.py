@@ -108,31 +108,31 @@ def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> in
         component[point] = -1
         if color == WALL:
             continue
-        left = board["color"][point - 1]
-        above = board["color"][point - stride]
+        above, left, _, _ = neighbors(board, point)
+        color_above, color_left = board["color"][above], board["color"][left]
         if color != EMPTY:
-            if left == EMPTY:
-                touches[component[point - 1]] |= color
-            if above == EMPTY:
-                touches[component[point - stride]] |= color
+            if color_left == EMPTY:
+                touches[component[left]] |= color
+            if color_above == EMPTY:
+                touches[component[above]] |= color
             continue
-        if above == EMPTY:
-            number = int64(component[point - stride])
-            if left == EMPTY and component[point - 1] != number:
-                one, other = _find(same, number), _find(same, int64(component[point - 1]))
+        if color_above == EMPTY:
+            number = int64(component[above])
+            if color_left == EMPTY and component[left] != number:
+                one, other = _find(same, number), _find(same, int64(component[left]))
                 same[max(one, other)] = min(one, other)
-        elif left == EMPTY:
-            number = int64(component[point - 1])
+        elif color_left == EMPTY:
+            number = int64(component[left])
         else:
             number = n
             same[n] = n
             touches[n] = 0
             n += 1
         component[point] = number
-        if left != WALL:
-            touches[number] |= left
-        if above != WALL:
-            touches[number] |= above
+        if color_left != WALL:
+            touches[number] |= color_left
+        if color_above != WALL:
+            touches[number] |= color_above
 
     n_components = 0
     for number in range(n):
