@@ -242,6 +242,18 @@ def test_outputs_narrower_than_described_are_noticed(
     assert misshapen_output(scalar, output_layout(info()), AREA) == "value"
     deep = arrays._replace(policy=np.zeros((1, AREA + 1, 2), np.float32))
     assert misshapen_output(deep, output_layout(info()), AREA) == "policy"
+    for flat in (np.zeros(5, np.float32), np.float32(1.0)):
+        one = arrays._replace(value=np.asarray(flat))
+        assert misshapen_output(one, output_layout(info()), AREA) == "value"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((1, 2 * AREA + 2), np.float32)[:, ::2], np.zeros((1, AREA + 1), np.float64)],
+)
+def test_outputs_that_kernels_would_misread_are_noticed(array: npt.NDArray[np.float32]) -> None:
+    arrays = output_arrays(raw_outputs())._replace(policy=array)
+    assert misshapen_output(arrays, output_layout(info()), AREA) == "policy"
 
 
 @pytest.mark.parametrize(

@@ -115,13 +115,13 @@ def output_arrays(raw: RawOutputs) -> OutputArrays:
 def misshapen_output(outputs: OutputArrays, layout: OutputLayout, area: int) -> str | None:
     """Return the name of an output that is not as wide as the net's description says, if any.
 
-    Kernels read the outputs without looking at bounds, row after row.
+    Kernels read the outputs without looking at bounds, and take them for rows of float32.
     """
     actions = area + layout.has_pass
     widths = (actions, actions, 3 if layout.is_win_loss else 1, layout.score_columns, area)
     for name, array, width in zip(RawOutputs._fields, outputs, widths, strict=True):
-        is_wide = not len(array) or array.shape[1] >= width
-        if array.ndim != 2 or not is_wide or not array.flags.c_contiguous:
+        is_plain = array.ndim == 2 and array.flags.c_contiguous and array.dtype == _NOTHING.dtype
+        if not is_plain or (len(array) and array.shape[1] < width):
             return name
     return None
 
