@@ -581,3 +581,10 @@ def test_a_temperature_sharpens_or_flattens_the_root(temperature: float) -> None
     search.adjust_root_priors(batch)
     wanted = priors ** (1.0 / temperature)
     np.testing.assert_allclose(batch.priors[0], wanted / wanted.sum(), rtol=1e-4, atol=1e-30)
+
+
+@pytest.mark.parametrize("seed", [2**63, 2**80])
+def test_seeds_of_more_than_63_bits(seed: int) -> None:
+    search = Search(FakeEvaluator(), seed=seed)
+    search.set_position(Position(5))
+    assert search.run(Limits(playouts=8)).visits == 8

@@ -61,7 +61,7 @@ wants a net, as at the end of a game, an analysis gets there within hours."""
 CHECK_SECONDS = 0.05
 """How often a search looks whether its choice is still in doubt."""
 WAIT_FOR_OTHERS_SECONDS = 0.02
-"""Longest sleep of a worker that found nothing but leaves in flight; any back-up ends it."""
+"""Longest sleep of a worker that found nothing but leaves in flight; a leaf backed up ends it."""
 
 PointMask = npt.NDArray[np.uint8]
 
@@ -396,8 +396,10 @@ class Search:
     def wait_for_others(self) -> None:
         """Sleep until a leaf in flight is backed up, or a moment. The lock is held."""
         self._sleeping += 1
-        self.lock.wait(WAIT_FOR_OTHERS_SECONDS)
-        self._sleeping -= 1
+        try:
+            self.lock.wait(WAIT_FOR_OTHERS_SECONDS)
+        finally:
+            self._sleeping -= 1
 
     def wake_workers(self) -> None:
         """Wake those that wait for others. The lock is held."""

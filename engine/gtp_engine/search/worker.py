@@ -41,7 +41,7 @@ class Worker:
         self._owner = weakref.ref(search)
         self.slots = slots
         """Leaves of a step, at most."""
-        self._seed = seed
+        self._seed = seed & (2**63 - 1)
         self._paths = np.zeros(slots, PATH)
         self._root_at = 0
         self._line: Line = new_line(0)
