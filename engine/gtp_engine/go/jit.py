@@ -141,9 +141,9 @@ def hot_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
 
     Numba asks every argument of every call for its type, which for named tuples of arrays takes
     2 to 3 microseconds, as long as many a kernel runs. A hot kernel is compiled for the types of
-    its first call and takes those of later ones for granted: arrays of another kind or layout it
-    would misread. The tests look at every call. Which numbers are floats is said by annotations,
-    the kernel's own and those of named tuples.
+    its first call and takes those of later ones for granted: arrays of other numbers, dimensions
+    or layout it would misread. Tests look at all that is handed over in their own process. Which
+    numbers are floats is said by annotations, the kernel's own and those of named tuples.
     """
     if not JIT_ENABLED:
         return _interpreted(function)
