@@ -57,7 +57,7 @@ class Row:
     cache_hits: int = 0
     collisions: int = 0
     lock_wait: float = 0.0
-    """Share of the threads' time spent waiting for the tree's lock."""
+    """Share of the threads' time spent waiting for the tree's lock; one thread never waits."""
     memory_mb: float = 0.0
     """Largest memory of the process so far."""
 

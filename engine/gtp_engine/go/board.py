@@ -101,7 +101,7 @@ def clear_board(board: BoardRecord, width: int, height: int) -> None:
 
 @inline_kernel
 def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
-    """Return the points above, left, right and below; each may be a wall."""
+    """Return what is above, left, right and below of a point on the board; each may be a wall."""
     stride = int64(board["stride"])
     # Masked, they are known to be no indexes from the end, which every access would look after.
     above, left, right, below = point - stride, point - 1, point + 1, point + stride

@@ -29,7 +29,7 @@ class Empties(NamedTuple):
     component: Points
     """[points] which component an empty point is in; -1 elsewhere."""
     touches: Flags
-    """[components] the colours beside it: BLACK | WHITE, one of them, or 0."""
+    """[components, and more] the colours beside it: BLACK | WHITE, one of them, or 0."""
     vital: Points
     """[2, components, 4] for Black and White, the heads of chains that touch all its points."""
     n_vital: Points
@@ -94,7 +94,7 @@ def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> in
     Args:
         board: The board.
         component: [points] result; -1 where a point is not empty.
-        touches: [empty points + 1] result, by component.
+        touches: [empty points + 1] result, by component; until then, by what points are numbered.
 
     Returns:
         How many components there are.
@@ -136,7 +136,7 @@ def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> in
 
     n_components = 0
     for number in range(n):
-        earlier = int64(same[number])  # its entry is final already, unless it is the number itself
+        earlier = int64(same[number])  # if less than the number, its entry is a component already
         if earlier == number:
             same[number] = n_components
             touches[n_components] = touches[number]
@@ -427,7 +427,7 @@ def mark_area(
     for point in range(n_points):
         at = board["color"][point]
         if area[point] != EMPTY or at == WALL:
-            continue
+            continue  # what pass-alive stones enclose stays theirs
         if at != EMPTY:
             area[point] = at if other_stones else EMPTY
         elif unsafe_regions:

@@ -14,7 +14,7 @@ from gtp_engine.search.puct import AGAIN, COLLISION, FULL, backup, descend
 from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, Tree, expand
 
 OVER = -1
-"""What `prepare` returns for a leaf at which the game has ended."""
+"""What `prepare` returns in place of a symmetry for a leaf at which the game has ended."""
 
 CROWDED = 4
 """What `gather` says, besides what a descent may say, where enough leaves are in flight."""
@@ -114,11 +114,11 @@ def prepare(
 ) -> tuple[int, int]:
     """Play a path's moves on a line from the root's ply on; draw a symmetry for the leaf.
 
-    Moves that the line holds already, from the path before, are not played again. The ply behind
-    those that hold has NULL_MOVE for its move.
+    Moves that the path before has played already are not played again: plies behind the root are
+    valid up to the first whose move is NULL_MOVE.
 
     Args:
-        line: The worker's line.
+        line: The worker's line, with the mark behind the root's ply at the least.
         root_ply: Ply of the root.
         paths: Ways from the root to leaves.
         slot: Which of them.
