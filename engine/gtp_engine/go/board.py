@@ -34,6 +34,7 @@ MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1
 MAX_AREA = MAX_SIZE * MAX_SIZE
 
 _POINT_BITS = (1 << MAX_POINTS.bit_length()) - 1
+"""All bits that the number of a point may have."""
 
 BoardRecord = Any
 """A numpy record of dtype BOARD."""
