@@ -145,11 +145,10 @@ def hot_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
     or layout it would misread. Tests look at all that is handed over in their own process. Which
     numbers are floats is said by annotations, the kernel's own and those of named tuples.
     """
-    if not JIT_ENABLED:
-        return _interpreted(function)
-    compiled = numba.njit(nogil=True, **_OPTIONS)(function)
-    compiled.__class__ = HotKernel
-    return cast("Callable[..., Result]", compiled)
+    compiled = kernel(function)
+    if JIT_ENABLED:
+        compiled.__class__ = HotKernel
+    return compiled
 
 
 class HotKernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
