@@ -12,10 +12,8 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.go.line import Line
 from gtp_engine.go.playouts import run_random_games
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import RuleFlags
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -232,27 +230,11 @@ def _counts(net: NetEvaluator | None) -> tuple[int, int, int]:
     return net.queue.evaluations, net.queue.runs, net.cache_hits
 
 
-class _EncodingFake(FakeEvaluator):
+class _EncodingNet(NetEvaluator):
     """Encodes positions for a net, ladders and all, and does not ask it."""
 
-    def __init__(self, net: NetEvaluator) -> None:
-        self._net = net
-        self.has_ownership = net.has_ownership
-
-    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
-        return self._net.new_batch(slots, width, height)
-
-    def encode(
-        self,
-        batch: LeafBatch,
-        slot: int,
-        line: Line,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        self._net.encode(batch, slot, line, ply, rules, symmetry, optimism)
+    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        FakeEvaluator().evaluate(batch, n)
 
 
 def fake_search_job(size: BoardSize) -> SearchJob:
@@ -283,7 +265,7 @@ def net_jobs(
         fp32 = NetEvaluator(open_exactly(wanted, "cpu", _ignore), lanes=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
-    encoding = _EncodingFake(net)
+    encoding = _EncodingNet(net.net, lanes=1, max_batch=1, cache_mb=0)
     for batch in (1, MANY_LEAVES):
         jobs.append(SearchJob(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
     jobs.append(SearchJob(SEARCH, net, size, playouts))
