@@ -20,7 +20,7 @@ def encoded(name: str, position: Position, symmetry: int = 0) -> tuple[np.ndarra
     planes = np.full((n_planes, height, width), 9, np.uint8)
     features = np.full(n_features, 9.0, np.float32)
     find_encoder(name)(
-        position.line,
+        position.history,
         position.ply,
         position.rules.flags,
         DEFAULT_OPTIONS,

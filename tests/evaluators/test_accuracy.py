@@ -49,7 +49,7 @@ def test_opinions_hold_what_the_evaluator_says() -> None:
     net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=4, cache_mb=0)
     position = draw_opening(net, 7, 7, Rules(), 10, seed=1)
     batch = net.new_batch(1, 7, 7)
-    net.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+    net.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
     (found,) = opinions(net, [batch])
     raw = net.raw_evaluation(position, symmetry=0, optimism=0.0)
     assert found.policy[0].sum() == pytest.approx(1.0, abs=1e-5)

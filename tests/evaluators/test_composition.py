@@ -38,7 +38,7 @@ def opened(wanted: str) -> NetEvaluator:
 def evaluated(net: NetEvaluator, position: Position, symmetry: int = 0) -> LeafBatch:
     batch = net.new_batch(1, position.width, position.height)
     flags = position.rules.flags
-    net.encode(batch, 0, position.line, position.ply, flags, symmetry, 0.0)
+    net.encode(batch, 0, position.history, position.ply, flags, symmetry, 0.0)
     net.evaluate(batch, 1, use_cache=False)
     return batch
 
@@ -130,7 +130,7 @@ def test_a_cache_knows_komi_and_bans_for_nets_that_do_not(tmp_path: Path) -> Non
     for komi in (0.5, 7.5, 0.5):
         game = position_of(DIAGRAM, Rules.parse("chinese", komi=komi))
         batch = net.new_batch(1, 4, 3)
-        net.encode(batch, 0, game.line, game.ply, game.rules.flags, 0, 0.0)
+        net.encode(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0)
         net.evaluate(batch, 1)
         leads.append(float(batch.lead[0]))
     assert leads == pytest.approx([0.4, -6.6, 0.4], abs=1e-5)

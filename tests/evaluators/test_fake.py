@@ -12,7 +12,7 @@ from gtp_engine.go.position import Position
 def evaluated(position: Position) -> LeafBatch:
     evaluator: Evaluator = FakeEvaluator()
     batch = evaluator.new_batch(1, position.width, position.height)
-    evaluator.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+    evaluator.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
     evaluator.evaluate(batch, 1)
     return batch
 

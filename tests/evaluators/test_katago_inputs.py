@@ -52,7 +52,7 @@ def test_every_row(reference_data: Path, encoder: str) -> None:
             options = Options(playout_doubling=advantage, suicide_alive=suicide_alive)
             targets = point_table(width, height)[0]
             encode(
-                position.line,
+                position.history,
                 position.ply,
                 position.rules.flags,
                 options,

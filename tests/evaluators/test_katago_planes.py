@@ -37,7 +37,7 @@ def encoded(
     features = np.full(n_features, np.nan, np.float32)
     targets = point_table(position.width, position.height)[0]
     flags = position.rules.flags
-    line = position.line
+    line = position.history
     find_encoder(name)(line, position.ply, flags, options, reader, targets, planes, features)
     return planes, features
 

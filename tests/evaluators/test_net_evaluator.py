@@ -60,7 +60,7 @@ def evaluated(
 ) -> LeafBatch:
     batch = evaluator.new_batch(1, position.width, position.height)
     flags = position.rules.flags
-    evaluator.encode(batch, 0, position.line, position.ply, flags, symmetry, optimism)
+    evaluator.encode(batch, 0, position.history, position.ply, flags, symmetry, optimism)
     evaluator.evaluate(batch, 1, use_cache=use_cache)
     return batch
 
@@ -168,7 +168,7 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
     for share in shares[1:3]:
         evaluated(evaluator, position, optimism=share, use_cache=True)
     for slot, share in enumerate(shares):
-        evaluator.encode(batch, slot, position.line, position.ply, flags, 0, share)
+        evaluator.encode(batch, slot, position.history, position.ply, flags, 0, share)
     evaluator.evaluate(batch, 4)
     assert evaluator.cache_hits == 2
     for slot in range(4):
@@ -269,7 +269,7 @@ def test_a_profile_that_changes_meanwhile_is_remembered_as_what_the_net_was_told
 
     def encoded(net: NetEvaluator) -> tuple[list[int], list[float]]:
         batch, position = net.new_batch(1, 5, 5), Position(5)
-        net.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+        net.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
         return batch.keys[0].tolist(), batch.features[0, 19:].tolist()
 
     calm = odd(meta_features=N_META)

@@ -69,7 +69,7 @@ def finished(
     """Return a batch whose slot 1 was filled from row 0."""
     game = position()
     batch = new_leaf_batch(2, WIDTH, HEIGHT, 22, 19, raw.ownership is not None)
-    list_moves(batch, 1, game.line, game.ply, game.rules.flags)
+    list_moves(batch, 1, game.history, game.ply, game.rules.flags)
     batch.optimism[1] = optimism
     batch.no_result_counts[1] = no_result_counts
     points, actions = point_table(WIDTH, HEIGHT)[symmetry], action_table(WIDTH, HEIGHT)[symmetry]

@@ -22,10 +22,10 @@ def key_of(position: Position, optimism: float = 0.0, salt: int = 0) -> tuple[tu
     width, height = position.width, position.height
     batch = new_leaf_batch(1, width, height, 0, 0, False)
     flags = position.rules.flags
-    list_moves(batch, 0, position.line, position.ply, flags)
+    list_moves(batch, 0, position.history, position.ply, flags)
     batch.optimism[0] = optimism
     targets = point_table(width, height)[: len(symmetries(width, height))]
-    write_key(batch, 0, position.line, position.ply, flags, targets, salt)
+    write_key(batch, 0, position.history, position.ply, flags, targets, salt)
     low, high = batch.keys[0]
     return (int(low), int(high)), int(batch.canonical[0])
 

@@ -118,7 +118,7 @@ def check_inputs(evaluator: NetEvaluator, position: Position, row: Row) -> None:
     """Compare planes, globals and profile with what KataGo fed, before any symmetry."""
     batch = evaluator.new_batch(1, position.width, position.height)
     rules = position.rules.flags
-    evaluator.encode(batch, 0, position.line, position.ply, rules, 0, 0.0)
+    evaluator.encode(batch, 0, position.history, position.ply, rules, 0, 0.0)
     np.testing.assert_array_equal(batch.spatial[0], planes_of(row))
     expected = list(row["input"]["global"])
     if "playout_doubling_advantage" in row:
@@ -157,7 +157,7 @@ def test_the_cache_tells_profiles_apart(reference_data: Path, open_tiny: Open) -
             position = Position(9)
             position.to_play = color
             rules = position.rules.flags
-            evaluator.encode(batch, slot, position.line, position.ply, rules, 0, 0.0)
+            evaluator.encode(batch, slot, position.history, position.ply, rules, 0, 0.0)
         evaluator.evaluate(batch, 2)
         values.append([float(value) for value in batch.value])
     assert values[0] == values[2]
@@ -195,7 +195,7 @@ def test_leela_zero(reference_data: Path, open_tiny: Open, name: str) -> None:
         position = leela_zero_position(row)
         batch = evaluator.new_batch(1, 19, 19)
         rules = position.rules.flags
-        evaluator.encode(batch, 0, position.line, position.ply, rules, 0, 0.0)
+        evaluator.encode(batch, 0, position.history, position.ply, rules, 0, 0.0)
         # The reference counts rows from the bottom.
         theirs = planes_of(row | {"input": {"spatial": row["input"]["planes"]}})[:, ::-1]
         np.testing.assert_array_equal(batch.spatial[0], theirs)

@@ -9,7 +9,7 @@ from tests.go.naive_board import NaiveGame, Spot
 
 from gtp_engine.go.board import ZOBRIST, count_liberties
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, point_at
-from gtp_engine.go.line import NO_RESULT, PLAYING
+from gtp_engine.go.history import NO_RESULT, PLAYING
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 

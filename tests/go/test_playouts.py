@@ -60,7 +60,7 @@ def test_a_random_game_ends_with_a_sound_board(width: int, height: int) -> None:
         assert 2 <= moves <= 3 * width * height
         stones = {}
         position = Position(width, height, Rules(ko=Ko.SIMPLE))
-        position.line.boards[position.ply] = boards[1]
+        position.history.boards[position.ply] = boards[1]
         for row, colors in enumerate(position.grid()):
             for col, color in enumerate(colors):
                 if color != EMPTY:

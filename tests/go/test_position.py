@@ -20,7 +20,7 @@ from tests.go.diagrams import diagram_of, plain, position_of
 from tests.go.naive_board import NaiveGame, Spot
 
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at
-from gtp_engine.go.line import Line
+from gtp_engine.go.history import History
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Ko, Rules
 
@@ -44,8 +44,10 @@ def draw_move(naive: NaiveGame, generator: random.Random) -> tuple[int, Spot | N
 
 def record_bytes(position: Position) -> tuple[bytes, bytes]:
     """Return what the current ply holds, as far as the board uses its arrays."""
-    line, n_points = position.line, int(position.board["n_points"])
-    fresh = Line(np.zeros(1, line.boards.dtype), np.zeros(1, line.turns.dtype), np.zeros(1, "u8"))
+    history, n_points = position.history, int(position.board["n_points"])
+    fresh = History(
+        np.zeros(1, history.boards.dtype), np.zeros(1, history.turns.dtype), np.zeros(1, "u8")
+    )
     for records, source in ((fresh.boards, position.board), (fresh.turns, position.turn)):
         for name in records.dtype.names:
             value = source[name]

@@ -31,7 +31,7 @@ FINISHED = """
 
 
 def score(position: Position) -> float:
-    return float(white_score(position.line, position.ply, position.rules.flags))
+    return float(white_score(position.history, position.ply, position.rules.flags))
 
 
 def test_area() -> None:

@@ -10,7 +10,7 @@ from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
-from gtp_engine.go.line import Line
+from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.adjudication.expectation import Ownership
@@ -294,10 +294,10 @@ class Judge(FlatEvaluator):
         self._ownership = ownership.ravel()
         self._signs: dict[tuple[int, int], int] = {}
 
-    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+    def encode(self, batch: LeafBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
         """Remember who is to move."""
-        super().encode(batch, slot, line, ply, *rest)
-        self._signs[id(batch.spatial), slot] = 1 if line.turns[ply]["to_play"] == BLACK else -1
+        super().encode(batch, slot, history, ply, *rest)
+        self._signs[id(batch.spatial), slot] = 1 if history.turns[ply]["to_play"] == BLACK else -1
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the ownership, for the player to move."""

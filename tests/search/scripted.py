@@ -11,7 +11,7 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import PASS, row_col
-from gtp_engine.go.line import Line
+from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 
 
@@ -91,16 +91,16 @@ class MirrorEvaluator(FakeEvaluator):
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
     ) -> None:
         """Remember the stones, each with 1 for the mover's and -1 for the opponent's."""
-        super().encode(batch, slot, line, ply, rules, symmetry, optimism)
+        super().encode(batch, slot, history, ply, rules, symmetry, optimism)
         width, height = self._size
-        board, to_play = line.boards[ply], int(line.turns[ply]["to_play"])
+        board, to_play = history.boards[ply], int(history.turns[ply]["to_play"])
         self._stones[id(batch.spatial), slot] = [
             (row, col, 1 if color == to_play else -1)
             for row in range(height)
@@ -150,10 +150,10 @@ class Verdict(FlatEvaluator):
         self.winner = winner
         self._to_play: dict[tuple[int, int], int] = {}
 
-    def encode(self, batch: LeafBatch, slot: int, line: Line, ply: int, *rest: Any) -> None:
+    def encode(self, batch: LeafBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
         """Remember who is to move."""
-        super().encode(batch, slot, line, ply, *rest)
-        self._to_play[id(batch.spatial), slot] = int(line.turns[ply]["to_play"])
+        super().encode(batch, slot, history, ply, *rest)
+        self._to_play[id(batch.spatial), slot] = int(history.turns[ply]["to_play"])
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in 0.95 for the winner, without any opinion on points."""

@@ -1,4 +1,4 @@
-"""Paths played on a worker's line, which keeps what the path before had in common."""
+"""Paths played on a worker's history, which keeps what the path before had in common."""
 
 import random
 
@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from gtp_engine.go.coords import NULL_MOVE, PASS
-from gtp_engine.go.line import Line, new_line
+from gtp_engine.go.history import History, new_history
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.leaf import OVER, is_over, prepare
 from gtp_engine.search.puct import PATH
 
 
-def line_of(position: Position, room: int) -> Line:
-    """Return a worker's line on which nothing but the root's game has been played."""
-    line = new_line(position.ply + room)
-    for mine, given in zip(line, position.line, strict=True):
+def line_of(position: Position, room: int) -> History:
+    """Return a worker's history on which nothing but the root's game has been played."""
+    history = new_history(position.ply + room)
+    for mine, given in zip(history, position.history, strict=True):
         mine[: position.ply + 1] = given[: position.ply + 1]
-    line.turns[position.ply + 1]["move"] = NULL_MOVE
-    return line
+    history.turns[position.ply + 1]["move"] = NULL_MOVE
+    return history
 
 
 def random_path(position: Position, generator: random.Random, depth: int) -> list[int]:
@@ -41,7 +41,7 @@ def test_a_line_holds_a_path_whatever_it_held_before(rules: str) -> None:
     root = Position(4, 3, Rules.parse(rules), encores=True)
     for point in random_path(root, generator, 3):
         root.play(root.to_play, point)
-    line = line_of(root, 12)
+    history = line_of(root, 12)
     paths = np.zeros(1, PATH)
     n_shared = 0
     before: list[int] = []
@@ -54,10 +54,10 @@ def test_a_line_holds_a_path_whatever_it_held_before(rules: str) -> None:
             expected.play(expected.to_play, point)
         paths["length"] = len(moves) + 1
         paths["moves"][0, 1 : len(moves) + 1] = moves
-        ply, symmetry = prepare(line, root.ply, paths, 0, 0, root.rules.flags, 8, 1)
+        ply, symmetry = prepare(history, root.ply, paths, 0, 0, root.rules.flags, 8, 1)
         assert ply == root.ply + len(moves)
-        ends = bool(moves) and is_over(expected.line, expected.ply, root.rules.flags)
+        ends = bool(moves) and is_over(expected.history, expected.ply, root.rules.flags)
         assert (symmetry == OVER) == ends
-        for mine, theirs in zip(line, expected.line, strict=True):
+        for mine, theirs in zip(history, expected.history, strict=True):
             assert np.array_equal(mine[: ply + 1], theirs[: ply + 1])
     assert n_shared > 20

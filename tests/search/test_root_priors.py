@@ -9,7 +9,7 @@ from tests.search.trees import assert_sound
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
-from gtp_engine.go.line import Line
+from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.search.limits import Limits
@@ -35,13 +35,13 @@ class Lopsided(FakeEvaluator):
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
     ) -> None:
-        super().encode(batch, slot, line, ply, rules, symmetry, optimism)
+        super().encode(batch, slot, history, ply, rules, symmetry, optimism)
         self.plies.append(ply)
         batch.symmetry[slot] = symmetry
         batch.optimism[slot] = optimism

@@ -24,7 +24,7 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch, new_leaf_batch
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
-from gtp_engine.go.line import NO_RESULT
+from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
@@ -335,7 +335,7 @@ def test_a_tie_and_a_game_without_result_are_worth_nothing() -> None:
         node = int(add_node(tree, BLACK))
         paths = path_to(node)
         mark(tree, paths[0])
-        finish_game(tree, paths, 0, final_score(position.line, position.ply, rules.flags))
+        finish_game(tree, paths, 0, final_score(position.history, position.ply, rules.flags))
         assert tree.nodes[node]["state"] == TERMINAL and tree.nodes[node]["visits"] == 1
         assert tree.nodes[node]["value_sum"] == 0.0 and tree.nodes[node]["lead_sum"] == 0.0
 

@@ -136,7 +136,7 @@ class RawJob:
         self._leaves = net.new_batch(batch, *size)
         for slot in range(batch):
             rules = position.rules.flags
-            net.encode(self._leaves, slot, position.line, position.ply, rules, slot % 4, 0.0)
+            net.encode(self._leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
 
     def run(self) -> Row:
         """Take one turn."""

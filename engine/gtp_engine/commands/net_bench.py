@@ -113,7 +113,7 @@ def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> LeafBatch
     leaves = net.new_batch(batch, width, height)
     for slot in range(batch):
         rules = position.rules.flags
-        net.encode(leaves, slot, position.line, position.ply, rules, slot % 4, 0.0)
+        net.encode(leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
     return leaves
 
 

@@ -136,7 +136,7 @@ def _positions(net: "NetEvaluator", count: int) -> "Iterator[LeafBatch]":
             if number % KEEP_EVERY == game % KEEP_EVERY and made < count:
                 batch = net.new_batch(1, size, size)
                 rules = position.rules.flags
-                net.encode(batch, 0, position.line, position.ply, rules, game % 8, 0.0)
+                net.encode(batch, 0, position.history, position.ply, rules, game % 8, 0.0)
                 made += 1
                 yield batch
             position.play(move.color, move.point)

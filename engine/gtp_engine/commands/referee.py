@@ -11,7 +11,7 @@ from functools import partial
 from gtp_engine.commands.arguments import parse_number
 from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
-from gtp_engine.go.line import NO_RESULT
+from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin

@@ -17,8 +17,8 @@ from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Pla
 from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_files
+from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 _COMPANIONS = {"policy": ("policy_optimistic", "q_winloss", "q_score")}
@@ -89,7 +89,7 @@ class ComposedNet:
 
     def encode(
         self,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         options: Options,
@@ -102,7 +102,7 @@ class ComposedNet:
         for share in self._shares:
             told = options._replace(suicide_alive=share.suicide_alive)
             planes, numbers = spatial[share.planes], features[share.features]
-            share.encode(line, ply, rules, told, reader, targets, planes, numbers)
+            share.encode(history, ply, rules, told, reader, targets, planes, numbers)
 
 
 Net = OnnxNet | ComposedNet

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gtp_engine.evaluators.leaves import LeafBatch, average_slots
-from gtp_engine.go.line import Line
+from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 
 
@@ -34,7 +34,7 @@ class Evaluator(Protocol):
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
@@ -45,7 +45,7 @@ class Evaluator(Protocol):
         Args:
             batch: The batch.
             slot: Which of its slots.
-            line: The game and the path to the position.
+            history: The game and the path to the position.
             ply: The position.
             rules: The rules.
             symmetry: 0..7, under which a net is shown the position.
@@ -66,7 +66,7 @@ class Evaluator(Protocol):
 def evaluate_symmetries(
     evaluator: Evaluator,
     batch: LeafBatch,
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     shown: Sequence[int],
@@ -77,7 +77,7 @@ def evaluate_symmetries(
     Args:
         evaluator: Whom to ask.
         batch: With a slot for each symmetry.
-        line: The game and the path to the position.
+        history: The game and the path to the position.
         ply: The position.
         rules: The rules.
         shown: The symmetries, 0..7.
@@ -87,7 +87,7 @@ def evaluate_symmetries(
         NetFileError: The net failed.
     """
     for slot, symmetry in enumerate(shown):
-        evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)
+        evaluator.encode(batch, slot, history, ply, rules, symmetry, optimism)
     # The cache would give one answer for all symmetries.
     evaluator.evaluate(batch, len(shown), use_cache=False)
     average_slots(batch, len(shown))

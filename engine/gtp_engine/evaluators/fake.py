@@ -9,18 +9,18 @@ import numpy as np
 
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.situation_keys import mix
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64, uint64
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 _PRIOR_BITS = 20
 
 
 @hot_kernel
-def _encode(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
-    list_moves(batch, slot, line, ply, rules)
-    turn = line.turns[ply]
-    seed = mix(line.boards[ply]["hash"])
+def _encode(batch: LeafBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
+    list_moves(batch, slot, history, ply, rules)
+    turn = history.turns[ply]
+    seed = mix(history.boards[ply]["hash"])
     seed = mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
     batch.slots[slot]["keys"][0] = seed
 
@@ -67,14 +67,14 @@ class FakeEvaluator:
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
     ) -> None:
         """Prepare a slot for the position at a ply; symmetry and optimism change nothing."""
-        _encode(batch, slot, line, ply, rules)
+        _encode(batch, slot, history, ply, rules)
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker: one of each where the user left them open."""

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import PASS, WHITE
+from gtp_engine.go.history import History, legal_points, white_komi
 from gtp_engine.go.jit import part_kernel
-from gtp_engine.go.line import Line, legal_points, white_komi
 from gtp_engine.go.rules import RuleFlags
 
 SLOT = np.dtype(
@@ -130,10 +130,10 @@ def average_slots(batch: LeafBatch, n: int) -> None:
 
 
 @part_kernel
-def list_moves(batch: LeafBatch, slot: int, line: Line, ply: int, rules: RuleFlags) -> None:
+def list_moves(batch: LeafBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
-    n = legal_points(line, ply, rules, batch.moves[slot])
+    n = legal_points(history, ply, rules, batch.moves[slot])
     batch.moves[slot, n] = PASS
     batch.slots[slot]["n_moves"] = n + 1
-    komi = white_komi(line.turns[ply], rules)
-    batch.slots[slot]["komi"] = komi if line.turns[ply]["to_play"] == WHITE else -komi
+    komi = white_komi(history.turns[ply], rules)
+    batch.slots[slot]["komi"] = komi if history.turns[ply]["to_play"] == WHITE else -komi

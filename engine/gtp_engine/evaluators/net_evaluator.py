@@ -32,9 +32,9 @@ from gtp_engine.evaluators.outcome import (
 from gtp_engine.evaluators.queue import EvaluationQueue
 from gtp_engine.evaluators.situation_keys import write_key
 from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader, new_reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import action_table, distinct_points, point_table, symmetries
@@ -109,7 +109,7 @@ def _check_inputs(net: OnnxNet) -> None:
 def _begin_slot(
     batch: LeafBatch,
     slot: int,
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     symmetry: int,
@@ -118,12 +118,12 @@ def _begin_slot(
     salt: int,
 ) -> None:
     """Write everything into a slot but the inputs of the net; see `encode` and `write_key`."""
-    list_moves(batch, slot, line, ply, rules)
+    list_moves(batch, slot, history, ply, rules)
     numbers = batch.slots[slot]
     numbers["symmetry"] = symmetry
     numbers["optimism"] = optimism
     numbers["no_result_counts"] = knows_no_result(rules)
-    write_key(batch, slot, line, ply, rules, targets, salt)
+    write_key(batch, slot, history, ply, rules, targets, salt)
 
 
 class NetEvaluator:
@@ -217,20 +217,20 @@ class NetEvaluator:
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
     ) -> None:
         """Fill a slot's inputs and legal moves from the position at a ply."""
-        self._fill(batch, slot, line, ply, rules, symmetry, optimism, self._options)
+        self._fill(batch, slot, history, ply, rules, symmetry, optimism, self._options)
 
     def _fill(
         self,
         batch: LeafBatch,
         slot: int,
-        line: Line,
+        history: History,
         ply: int,
         rules: RuleFlags,
         symmetry: int,
@@ -245,12 +245,12 @@ class NetEvaluator:
             profile = self.human_profile  # once: another thread may change it
             salt = hash(profile) & (2**63 - 1)
             rows = _meta_rows(profile, width * height)
-            numbers[self._n_globals :] = rows[line.turns[ply]["to_play"]]
+            numbers[self._n_globals :] = rows[history.turns[ply]["to_play"]]
             numbers = numbers[: self._n_globals]
         different = distinct_points(width, height)
-        _begin_slot(batch, slot, line, ply, rules, symmetry, optimism, different, salt)
+        _begin_slot(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
         reader = self._reader()
-        self._encode(line, ply, rules, options, reader, targets[symmetry], planes, numbers)
+        self._encode(history, ply, rules, options, reader, targets[symmetry], planes, numbers)
 
     def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
@@ -313,7 +313,7 @@ class NetEvaluator:
         rules = position.rules.flags
         options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
-            self._fill(batch, slot, position.line, position.ply, rules, one, share, options)
+            self._fill(batch, slot, position.history, position.ply, rules, one, share, options)
         raw = self.queue.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
         average_slots(batch, len(shown))

@@ -28,8 +28,8 @@ from gtp_engine.evaluators.contract import (
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
+from gtp_engine.go.history import SIMPLE, TERRITORY
 from gtp_engine.go.jit import hot_kernel, int64, part_kernel
-from gtp_engine.go.line import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 
 NEVER, BY_RULES, ALWAYS = 0, 1, 2

@@ -27,7 +27,7 @@ def policy_by_action(
 def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> LeafBatch:
     batch = evaluator.new_batch(1, position.width, position.height)
     rules = position.rules.flags
-    evaluator.encode(batch, 0, position.line, position.ply, rules, 0, optimism)
+    evaluator.encode(batch, 0, position.history, position.ply, rules, 0, optimism)
     evaluator.evaluate(batch, 1)
     return batch
 

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.coords import EMPTY, WALL
+from gtp_engine.go.history import History, TurnRecord, passed_here_before, white_komi
 from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
-from gtp_engine.go.line import Line, TurnRecord, passed_here_before, white_komi
 from gtp_engine.go.rules import RuleFlags
 
 FEW_STONES = 20
@@ -89,9 +89,9 @@ def _sum_board(
 
 
 @part_kernel
-def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) -> int:
+def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: int) -> int:
     """Return a hash of all that is not on the board."""
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     state = uint64(salt)
     for number in (
         int64(turn["to_play"]),
@@ -101,7 +101,7 @@ def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) ->
         int64(turn["has_button"]),
         int64(min(int64(turn["passes"]), 2)),
         # Whether a pass ends the phase, and whether for that reason.
-        int64(passed_here_before(line, ply, int64(turn["to_play"]), rules)),
+        int64(passed_here_before(history, ply, int64(turn["to_play"]), rules)),
         int64(np.rint(white_komi(turn, rules) * 65536.0)),
         int64(np.rint(np.float64(optimism) * 65536.0)),
         int64(rules.ko),
@@ -118,7 +118,7 @@ def _rest(line: Line, ply: int, rules: RuleFlags, optimism: float, salt: int) ->
 def write_key(
     batch: LeafBatch,
     slot: int,
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     targets: npt.NDArray[np.int16],
@@ -129,14 +129,14 @@ def write_key(
     Args:
         batch: The batch; the slot's moves and optimism are written.
         slot: Which of its slots.
-        line: The game and the path to the position.
+        history: The game and the path to the position.
         ply: The position.
         rules: The rules.
         targets: [symmetries, points] rows of `symmetry.point_table`, those that differ.
         salt: Stands for whatever else the evaluation depends on.
     """
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     low, high = _sum_board(batch, slot, board, turn, targets[0])
     batch.slots[slot]["canonical"] = 0
     n_stones = int64(board["width"]) * int64(board["height"]) - int64(board["n_empty"])
@@ -146,6 +146,6 @@ def write_key(
             if other_low < low:
                 low, high = other_low, other_high
                 batch.slots[slot]["canonical"] = symmetry
-    rest = _rest(line, ply, rules, batch.slots[slot]["optimism"], salt)
+    rest = _rest(history, ply, rules, batch.slots[slot]["optimism"], salt)
     batch.slots[slot]["keys"][0] = mix(low ^ rest)
     batch.slots[slot]["keys"][1] = mix(high + rest)

@@ -2,7 +2,7 @@
 
 Passes count as moves, and nothing is counted below two consecutive passes; those two passes are
 the only end, so that a long cycle under simple ko goes on being counted. Moves are found by
-`line.legal_points` and made by `line.play`, the very kernels that a game and a search use; only
+`history.legal_points` and made by `history.play`, the very kernels that a game and a search use; only
 the last move of a sequence is counted without being made.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go import line as lines
+from gtp_engine.go import history as lines
 from gtp_engine.go.coords import PASS
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import int64, kernel, part_kernel
-from gtp_engine.go.line import Line
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Rules
 
@@ -24,12 +24,12 @@ _MOVES_A_CALL = 1_000_000
 
 @part_kernel
 def _moves(
-    line: Line, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
+    history: History, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
 ) -> int:
     """Write the moves of the side to move into found; return how many, none after two passes."""
-    if line.turns[ply]["passes"] >= 2:
+    if history.turns[ply]["passes"] >= 2:
         return 0
-    n = lines.legal_points(line, ply, rules, found)
+    n = lines.legal_points(history, ply, rules, found)
     if with_passes:
         found[n] = PASS
         n += 1
@@ -38,7 +38,7 @@ def _moves(
 
 @kernel
 def _count_some(
-    line: Line,
+    history: History,
     found: npt.NDArray[np.int16],
     untried: npt.NDArray[np.int64],
     first_ply: int,
@@ -50,7 +50,7 @@ def _count_some(
 ) -> tuple[int, int]:
     """Go on with a count until it is complete or the budget of moves made is spent.
 
-    The explicit stack is the line itself with, for each ply, the moves found there and how many
+    The explicit stack is the history itself with, for each ply, the moves found there and how many
     of them are still to be tried (-1 before they are looked for). At the last ply the moves are
     counted without being made.
 
@@ -61,7 +61,7 @@ def _count_some(
     total = 0
     while ply >= first_ply and budget > 0:
         if untried[ply] < 0:
-            untried[ply] = _moves(line, ply, rules, with_passes, found[ply])
+            untried[ply] = _moves(history, ply, rules, with_passes, found[ply])
         if ply == last_ply:
             total += untried[ply]
             untried[ply] = 0
@@ -70,7 +70,7 @@ def _count_some(
             continue
         untried[ply] -= 1
         move = int64(found[ply, untried[ply]])
-        lines.play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, 0)
+        lines.play(history, ply, move, int64(history.turns[ply]["to_play"]), rules, 0)
         ply += 1
         untried[ply] = -1
         budget -= 1
@@ -89,14 +89,14 @@ def count_sequences(position: Position, depth: int, *, with_passes: bool = True)
         return 1
     first_ply = position.ply
     n_plies = first_ply + depth
-    line = lines.new_line(n_plies)
-    lines.copy_line(line, position.line, first_ply + 1)
+    history = lines.new_history(n_plies)
+    lines.copy_history(history, position.history, first_ply + 1)
     found = np.zeros((n_plies, position.area + 1), np.int16)
     untried = np.full(n_plies, -1, np.int64)
     total, ply = 0, first_ply
     while ply >= first_ply:
         counted, ply = _count_some(
-            line,
+            history,
             found,
             untried,
             first_ply,

@@ -1,4 +1,4 @@
-"""A game of Go as Python sees it: a thin owner of a `Line`."""
+"""A game of Go as Python sees it: a thin owner of a `History`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go import line as lines
+from gtp_engine.go import history as histories
 from gtp_engine.go.board import MAX_AREA, BoardRecord, is_playable, place_stone
 from gtp_engine.go.coords import (
     BLACK,
@@ -21,7 +21,7 @@ from gtp_engine.go.coords import (
     point_at,
 )
 from gtp_engine.go.diagram import draw_board
-from gtp_engine.go.line import Line, TurnRecord
+from gtp_engine.go.history import History, TurnRecord
 from gtp_engine.go.rules import Rules
 
 
@@ -77,7 +77,7 @@ class Position:
         self.encores = encores
         self._rules = rules or Rules()
         self._flags = self._rules.flags
-        self._line = lines.new_line(_INITIAL_CAPACITY)
+        self._history = histories.new_history(_INITIAL_CAPACITY)
         self._ply = 0
         self.set_up()
 
@@ -87,9 +87,9 @@ class Position:
     # What it is ---------------------------------------------------------------------------------
 
     @property
-    def line(self) -> Line:
+    def history(self) -> History:
         """The arrays behind it; plies above `ply` are not part of the game."""
-        return self._line
+        return self._history
 
     @property
     def ply(self) -> int:
@@ -99,12 +99,12 @@ class Position:
     @property
     def board(self) -> BoardRecord:
         """The current board, a record of dtype BOARD."""
-        return self._line.boards[self._ply]
+        return self._history.boards[self._ply]
 
     @property
     def turn(self) -> TurnRecord:
         """The current turn, a record of dtype TURN."""
-        return self._line.turns[self._ply]
+        return self._history.turns[self._ply]
 
     @property
     def to_play(self) -> int:
@@ -115,10 +115,10 @@ class Position:
     def to_play(self, color: int) -> None:
         self.turn["to_play"] = color
         turn = self.turn
-        turn["situation"] = lines.situation_hash(
+        turn["situation"] = histories.situation_hash(
             self.board, color, turn["recapture_hash"], int(turn["phase"]), self._flags.ko
         )
-        self._line.situations[self._ply] = turn["situation"]
+        self._history.situations[self._ply] = turn["situation"]
 
     @property
     def rules(self) -> Rules:
@@ -143,12 +143,12 @@ class Position:
     @property
     def is_over(self) -> bool:
         """Whether both players have passed, or a long cycle left the game without result."""
-        return bool(self.turn["status"] != lines.PLAYING or self.turn["past_end"])
+        return bool(self.turn["status"] != histories.PLAYING or self.turn["past_end"])
 
     @property
     def moves(self) -> list[Move]:
         """The moves since the set-up, oldest first."""
-        turns = self._line.turns[1 : self._ply + 1]
+        turns = self._history.turns[1 : self._ply + 1]
         return [Move(int(turn["mover"]), int(turn["move"])) for turn in turns]
 
     @property
@@ -162,7 +162,7 @@ class Position:
 
     def grid(self, ply: int | None = None) -> npt.NDArray[np.uint8]:
         """Return the colours as [height, width], top row first; of the current ply by default."""
-        board = self._line.boards[self._ply if ply is None else ply]
+        board = self._history.boards[self._ply if ply is None else ply]
         stride = self.width + 1
         rows = board["color"][: (self.height + 1) * stride].reshape(self.height + 1, stride)
         grid: npt.NDArray[np.uint8] = rows[1:, 1:].copy()
@@ -198,8 +198,8 @@ class Position:
             SetupError: Two stones on one point, or a chain without a liberty. The game is then
                 unchanged.
         """
-        fresh = lines.new_line(_INITIAL_CAPACITY)
-        lines.start_board(fresh, self.width, self.height)
+        fresh = histories.new_history(_INITIAL_CAPACITY)
+        histories.start_board(fresh, self.width, self.height)
         board = fresh.boards[0]
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
@@ -209,8 +209,8 @@ class Position:
                 if place_stone(board, point, color) or board["color"][point] != color:
                     raise SetupError(f"the stone at {vertex} leaves a chain without liberties")
         board["ko_point"] = 0
-        lines.begin(fresh, to_play, self._flags, int(self._rules.button))
-        self._line = fresh
+        histories.begin(fresh, to_play, self._flags, int(self._rules.button))
+        self._history = fresh
         self._ply = 0
 
     def set_rules(self, rules: Rules) -> None:
@@ -226,24 +226,24 @@ class Position:
             self.komi = rules.komi
             return
         changed = type(self)(self.width, self.height, rules, encores=self.encores)
-        first = self._line.boards[0]["color"]
+        first = self._history.boards[0]["color"]
         black = [point for point in self.points() if first[point] == BLACK]
         white = [point for point in self.points() if first[point] == WHITE]
-        changed.set_up(black, white, int(self._line.turns[0]["to_play"]))
+        changed.set_up(black, white, int(self._history.turns[0]["to_play"]))
         for move in self.moves:
             try:
                 changed.play(move.color, move.point, strict=False)
             except IllegalMoveError as error:
                 raise SetupError(f"the game does not fit the new rules: {error}") from None
         self._rules, self._flags = changed._rules, changed._flags
-        self._line, self._ply = changed._line, changed._ply
+        self._history, self._ply = changed._history, changed._ply
 
     def copy(self) -> Self:
         """Return an independent game in the same state."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._line = lines.new_line(self._ply + _INITIAL_CAPACITY)
-        lines.copy_line(other._line, self._line, self._ply + 1)
+        other._history = histories.new_history(self._ply + _INITIAL_CAPACITY)
+        histories.copy_history(other._history, self._history, self._ply + 1)
         return other
 
     # Playing ------------------------------------------------------------------------------------
@@ -251,14 +251,14 @@ class Position:
     def is_legal(self, color: int, point: int) -> bool:
         """Whether this player may play here now, superko included. PASS is always legal."""
         if color == self.to_play:
-            return bool(lines.is_legal(self._line, self._ply, point, self._flags))
-        return bool(lines.is_legal(*self._as_if_to_play(color), point, self._flags))
+            return bool(histories.is_legal(self._history, self._ply, point, self._flags))
+        return bool(histories.is_legal(*self._as_if_to_play(color), point, self._flags))
 
     def legal_moves(self, color: int | None = None) -> list[int]:
         """Return every legal move of a player (the one to move by default), PASS last."""
-        line, ply = self._as_if_to_play(self.to_play if color is None else color)
+        history, ply = self._as_if_to_play(self.to_play if color is None else color)
         found = np.empty(MAX_AREA, np.int16)
-        n = lines.legal_points(line, ply, self._flags, found)
+        n = histories.legal_points(history, ply, self._flags, found)
         return [*sorted(int(point) for point in found[:n]), PASS]
 
     def play(self, color: int, point: int, *, strict: bool = True) -> None:
@@ -275,9 +275,9 @@ class Position:
         """
         if point != PASS:
             self._check(color, point, strict)
-        if self._ply + 1 >= len(self._line.situations):
-            self.reserve(len(self._line.situations))
-        lines.play(self._line, self._ply, point, color, self._flags, int(self.encores))
+        if self._ply + 1 >= len(self._history.situations):
+            self.reserve(len(self._history.situations))
+        histories.play(self._history, self._ply, point, color, self._flags, int(self.encores))
         self._ply += 1
 
     def play_all(self, moves: Sequence[tuple[int, int]], *, strict: bool = True) -> None:
@@ -307,10 +307,10 @@ class Position:
     def reserve(self, moves: int) -> None:
         """Make room for this many further moves at once, which spares a long game some copying."""
         needed = self._ply + 1 + moves
-        if needed > len(self._line.situations):
-            larger = lines.new_line(needed)
-            lines.copy_line(larger, self._line, self._ply + 1)
-            self._line = larger
+        if needed > len(self._history.situations):
+            larger = histories.new_history(needed)
+            histories.copy_history(larger, self._history, self._ply + 1)
+            self._history = larger
 
     def repetitions(self, ply: int | None = None) -> list[int]:
         """Return the earlier plies that hold exactly the same stones as a ply, newest first.
@@ -318,7 +318,7 @@ class Position:
         Plies that follow a pass repeat the stones of the ply before it and are listed too.
         """
         ply = self._ply if ply is None else ply
-        boards = self._line.boards
+        boards = self._history.boards
         stones = boards[ply]["color"]
         alike = np.flatnonzero(boards["hash"][:ply] == boards[ply]["hash"])
         return [
@@ -333,7 +333,7 @@ class Position:
         if strict and self.is_legal(color, point):
             return
         name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
-        lifts_ban = lines.recapture_mark(self.board, self.turn, point, color)
+        lifts_ban = histories.recapture_mark(self.board, self.turn, point, color)
         if not lifts_ban:
             if self.color_at(point) != EMPTY:
                 raise IllegalMoveError(f"{name} is occupied")
@@ -342,10 +342,10 @@ class Position:
         if strict:
             raise IllegalMoveError(f"{name} repeats an earlier position")
 
-    def _as_if_to_play(self, color: int) -> tuple[Line, int]:
-        """Return a line and ply at which this player is to move on the current board."""
+    def _as_if_to_play(self, color: int) -> tuple[History, int]:
+        """Return a history and ply at which this player is to move on the current board."""
         if color == self.to_play:
-            return self._line, self._ply
+            return self._history, self._ply
         other = self.copy()
         other.to_play = color
-        return other._line, other._ply
+        return other._history, other._ply

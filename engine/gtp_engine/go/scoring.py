@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.jit import inner_kernel, int64, kernel, part_kernel
 from gtp_engine.go.life import mark_area, mark_independent_life
-from gtp_engine.go.line import AREA, TERRITORY, Line, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Tax
 
@@ -75,13 +75,13 @@ def white_board_points(
 
 
 @kernel
-def white_score(line: Line, ply: int, rules: RuleFlags) -> float:
+def white_score(history: History, ply: int, rules: RuleFlags) -> float:
     """Return White's score minus Black's if the game ends at a ply, every stone left on it alive.
 
     A button that nobody has taken goes to the player to move.
     """
-    turn = line.turns[ply]
-    points = white_board_points(line.boards[ply], turn, rules, rules.multi_stone_suicide)
+    turn = history.turns[ply]
+    points = white_board_points(history.boards[ply], turn, rules, rules.multi_stone_suicide)
     return points + _unclaimed_button(turn) + white_komi(turn, rules)
 
 

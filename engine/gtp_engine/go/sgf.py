@@ -330,7 +330,7 @@ def format_sgf(
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [_root_node(position, black_name, white_name, result, date)]
     for ply in range(1, position.ply + 1):
-        turn = position.line.turns[ply]
+        turn = position.history.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
         move = PASS if turn["pass_for_ko"] else int(turn["move"])
         name = "B" if turn["mover"] == BLACK else "W"
@@ -368,7 +368,7 @@ def _root_node(
         stones = [p for p in position.points() if start[row_col(p, width)] == color]
         if stones:
             root[name] = [_point_name(point, width) for point in stones]
-    to_play = int(position.line.turns[0]["to_play"])
+    to_play = int(position.history.turns[0]["to_play"])
     if "AB" in root or "AW" in root or to_play != BLACK:
         root["PL"] = [b"B" if to_play == BLACK else b"W"]
     if position.handicap > 1:

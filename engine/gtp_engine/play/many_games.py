@@ -232,7 +232,7 @@ def _play(contestants: Sequence[Contestant], terms: Terms, number: int, memory_m
         if favourite is not None:
             return _record(number, black, by_color[favourite], "decided", position)
         position.play(color, move)
-    score = float(white_score(position.line, position.ply, position.rules.flags))
+    score = float(white_score(position.history, position.ply, position.rules.flags))
     winner = None if score == 0 else by_color[WHITE if score > 0 else BLACK]
     return _record(number, black, winner, "count" if position.is_over else "length", position)
 

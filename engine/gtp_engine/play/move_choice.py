@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import count_liberties
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent, row_col
-from gtp_engine.go.line import AREA, pass_ends_phase
+from gtp_engine.go.history import AREA, pass_ends_phase
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -134,7 +134,7 @@ def mannered_move(
         ownership: Expected by the search; None when the net has no such head.
     """
     best = moves[0]
-    is_last = pass_ends_phase(position.line, position.ply, position.rules.flags)
+    is_last = pass_ends_phase(position.history, position.ply, position.rules.flags)
     is_idle = best != PASS and is_settled_point(position, best, ownership)
     if not (is_last or is_idle):
         return best, "search"
@@ -284,7 +284,7 @@ def score_after_passes(
 
 def score_as_it_stands(position: Position) -> float:
     """Return the points by which the player to move leads if every stone counts as alive."""
-    score = float(white_score(position.line, position.ply, position.rules.flags))
+    score = float(white_score(position.history, position.ply, position.rules.flags))
     return score if position.to_play == WHITE else -score
 
 

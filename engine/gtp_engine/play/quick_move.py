@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import BOARD, MAX_POINTS
 from gtp_engine.go.coords import BLACK, PASS, WHITE
-from gtp_engine.go.line import AREA
+from gtp_engine.go.history import AREA
 from gtp_engine.go.playouts import tally_owners
 from gtp_engine.go.position import Position
 from gtp_engine.play.decision import Decision

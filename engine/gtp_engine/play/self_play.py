@@ -10,7 +10,7 @@ from functools import partial
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
-from gtp_engine.go.line import NO_RESULT
+from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import Owners, agreed_owners, white_score
@@ -131,7 +131,7 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
     status = judge(evaluator, position, read=False)
     margin = status.white_score
     if not counts_dead_stones(position):
-        margin = float(white_score(position.line, position.ply, position.rules.flags))
+        margin = float(white_score(position.history, position.ply, position.rules.flags))
     extra, own = _find_extra(evaluator, position, status)
     return SelfPlayGame(
         number,

@@ -22,7 +22,7 @@ from gtp_engine.play.call_room import with_room
 if TYPE_CHECKING:
     from gtp_engine.evaluators.leaves import LeafBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
-    from gtp_engine.go.line import Line
+    from gtp_engine.go.history import History
     from gtp_engine.go.rules import RuleFlags
     from gtp_engine.play.settings import Settings
 
@@ -68,7 +68,7 @@ class PlainEvaluator:
         self,
         batch: "LeafBatch",
         slot: int,
-        line: "Line",
+        history: "History",
         ply: int,
         rules: "RuleFlags",
         symmetry: int,
@@ -77,7 +77,7 @@ class PlainEvaluator:
         """List every empty point, legal or not: a few playouts from an empty board do no harm."""
         from gtp_engine.go.coords import PASS
 
-        board = line.boards[ply]
+        board = history.boards[ply]
         n = int(board["n_empty"])
         batch.moves[slot, :n] = board["empty"][:n]
         batch.moves[slot, n] = PASS
@@ -105,7 +105,7 @@ def compile_search() -> None:
     from gtp_engine.search.search import Search
 
     position = Position(WARMUP_SIZE)
-    white_score(position.line, position.ply, position.rules.flags)
+    white_score(position.history, position.ply, position.rules.flags)
     decide(Search(PlainEvaluator()), position, Limits(playouts=WARMUP_PLAYOUTS))
     criticality(position)
 
@@ -132,10 +132,10 @@ def compile_encoder(net: str | None) -> None:
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.go.position import Position
 
-    evaluator = open_net(net, "cpu", say=lambda line: None, cache_mb=0)
+    evaluator = open_net(net, "cpu", say=lambda history: None, cache_mb=0)
     position = Position(WARMUP_SIZE)
     batch = evaluator.new_batch(1, WARMUP_SIZE, WARMUP_SIZE)
-    evaluator.encode(batch, 0, position.line, position.ply, position.rules.flags, 0, 0.0)
+    evaluator.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
 
 
 def compile_ladders() -> None:

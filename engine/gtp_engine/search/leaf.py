@@ -1,12 +1,12 @@
-"""From a path in the tree to a position on a line, and from an evaluation back into the tree."""
+"""From a path in the tree to a position in a history, and from an evaluation back into the tree."""
 
 import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, NULL_MOVE, PASS
+from gtp_engine.go.history import AREA, ENDED, NO_RESULT, History, play
 from gtp_engine.go.jit import hot_kernel, int64, kernel, part_kernel, uint64
-from gtp_engine.go.line import AREA, ENDED, NO_RESULT, Line, play
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
@@ -86,13 +86,13 @@ def gather(
 
 
 @kernel
-def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
+def is_over(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether a search treats the position as the end of the game.
 
     Where dead stones may stay on the board when both pass, two passes prove nothing about them:
     the net goes on judging the position, and only a third pass is final.
     """
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     if turn["status"] == NO_RESULT:
         return True
     if turn["status"] != ENDED:
@@ -103,7 +103,7 @@ def is_over(line: Line, ply: int, rules: RuleFlags) -> bool:
 
 @hot_kernel
 def prepare(
-    line: Line,
+    history: History,
     root_ply: int,
     paths: Paths,
     slot: int,
@@ -112,13 +112,13 @@ def prepare(
     symmetries: int,
     seed: int,
 ) -> tuple[int, int]:
-    """Play a path's moves on a line from the root's ply on; draw a symmetry for the leaf.
+    """Play a path's moves on a history from the root's ply on; draw a symmetry for the leaf.
 
     Moves that the path before has played already are not played again: plies behind the root are
     valid up to the first whose move is NULL_MOVE.
 
     Args:
-        line: The worker's line, with the mark behind the root's ply at the least.
+        history: The worker's history, with the mark behind the root's ply at the least.
         root_ply: Ply of the root.
         paths: Ways from the root to leaves.
         slot: Which of them.
@@ -134,21 +134,21 @@ def prepare(
     ply = root_ply
     for i in range(root_at + 1, path["length"]):
         move = int64(path["moves"][i])
-        if line.turns[ply + 1]["move"] != move:
-            play(line, ply, move, int64(line.turns[ply]["to_play"]), rules, int64(1))
-            line.turns[ply + 2]["move"] = NULL_MOVE
+        if history.turns[ply + 1]["move"] != move:
+            play(history, ply, move, int64(history.turns[ply]["to_play"]), rules, int64(1))
+            history.turns[ply + 2]["move"] = NULL_MOVE
         ply += 1
-    if ply > root_ply and is_over(line, ply, rules):
+    if ply > root_ply and is_over(history, ply, rules):
         return ply, int64(OVER)
-    drawn = (uint64(line.boards[ply]["hash"]) ^ uint64(seed)) * uint64(_GOLDEN_RATIO)
+    drawn = (uint64(history.boards[ply]["hash"]) ^ uint64(seed)) * uint64(_GOLDEN_RATIO)
     return ply, int64((drawn >> uint64(40)) % uint64(symmetries))
 
 
-def final_score(line: Line, ply: int, rules: RuleFlags) -> float:
+def final_score(history: History, ply: int, rules: RuleFlags) -> float:
     """Return White's points minus Black's where a game has ended; 0 if it has no result."""
-    if line.turns[ply]["status"] == NO_RESULT:
+    if history.turns[ply]["status"] == NO_RESULT:
         return 0.0
-    return float(white_score(line, ply, rules))
+    return float(white_score(history, ply, rules))
 
 
 @hot_kernel

@@ -2,7 +2,7 @@
 
 One playout:
     descend     follow PUCT from the root to a new leaf           (puct.descend)
-    prepare     play the path's moves on the worker's line         (leaf.prepare)
+    prepare     play the path's moves on the worker's history       (leaf.prepare)
     evaluate    encode the position and ask the net                (evaluators)
     expand      give the leaf its moves and their priors           (tree.expand)
     backup      add the evaluation to every node of the path       (puct.backup)
@@ -154,7 +154,9 @@ class Search:
             return []
         # In the tree two passes lead on into the encore, where other moves are legal. What lies
         # there says nothing about a game that has ended instead, or goes on as before.
-        if any(turn["past_end"] for turn in position.line.turns[n_before + 1 : position.ply + 1]):
+        if any(
+            turn["past_end"] for turn in position.history.turns[n_before + 1 : position.ply + 1]
+        ):
             return []
         tree = self.tree
         trail = self._trail[:1]
@@ -541,6 +543,6 @@ def _same_game(a: Position, b: Position) -> bool:
     """Whether two positions began with the same stones under the same rules."""
     return (
         (a.width, a.height, a.rules, a.encores) == (b.width, b.height, b.rules, b.encores)
-        and a.line.turns[0]["to_play"] == b.line.turns[0]["to_play"]
-        and bool(np.array_equal(a.line.boards[0]["color"], b.line.boards[0]["color"]))
+        and a.history.turns[0]["to_play"] == b.history.turns[0]["to_play"]
+        and bool(np.array_equal(a.history.boards[0]["color"], b.history.boards[0]["color"]))
     )

@@ -12,7 +12,7 @@ import numpy as np
 from gtp_engine.evaluators.evaluator import evaluate_symmetries
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import NULL_MOVE
-from gtp_engine.go.line import Line, copy_line, new_line
+from gtp_engine.go.history import History, copy_history, new_history
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import symmetries
 from gtp_engine.search.leaf import (
@@ -44,7 +44,7 @@ class Worker:
         self._seed = seed & (2**63 - 1)
         self._paths = np.zeros(slots, PATH)
         self._root_at = 0
-        self._line: Line = new_line(0)
+        self._history: History = new_history(0)
         self._root_ply = 0
         self._size = (0, 0)
 
@@ -66,10 +66,10 @@ class Worker:
             self._batch = search.evaluator.new_batch(self.slots, *size)
             self._size = size  # only now: a refused size is refused again
         room = position.ply + MAX_DEPTH + 2
-        if len(self._line.situations) < room:
-            self._line = new_line(room + 64)
-        copy_line(self._line, position.line, position.ply + 1)
-        self._line.turns[position.ply + 1]["move"] = NULL_MOVE  # see `prepare`
+        if len(self._history.situations) < room:
+            self._history = new_history(room + 64)
+        copy_history(self._history, position.history, position.ply + 1)
+        self._history.turns[position.ply + 1]["move"] = NULL_MOVE  # see `prepare`
         self._root_ply = position.ply
         self._rules = position.rules.flags
         random = search.params.random_symmetry
@@ -110,7 +110,7 @@ class Worker:
         else:
             if len(shown) > self.slots:
                 batch = search.evaluator.new_batch(len(shown), *self._size)
-            root = self._line, self._root_ply, self._rules
+            root = self._history, self._root_ply, self._rules
             evaluate_symmetries(search.evaluator, batch, *root, shown, optimism)
         self._drop_forbidden(batch, 0, 1)
         search.adjust_root_priors(batch)
@@ -181,9 +181,9 @@ class Worker:
             Whether it is to be evaluated.
         """
         search = self._search()
-        line, paths, rules = self._line, self._paths, self._rules
+        history, paths, rules = self._history, self._paths, self._rules
         ply, symmetry = prepare(
-            line,
+            history,
             self._root_ply,
             paths,
             i,
@@ -193,12 +193,12 @@ class Worker:
             self._seed,
         )
         if symmetry == OVER:
-            score = final_score(line, ply, rules)
+            score = final_score(history, ply, rules)
             with search.lock:
                 finish_game(search.tree, paths, i, score)
                 search.wake_workers()
             return False
-        search.evaluator.encode(batch, slot, line, ply, rules, symmetry, optimism)
+        search.evaluator.encode(batch, slot, history, ply, rules, symmetry, optimism)
         return True
 
     def _drop_forbidden(self, batch: LeafBatch, first: int, n: int) -> None:

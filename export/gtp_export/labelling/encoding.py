@@ -24,7 +24,7 @@ class PositionEncoder:
     ) -> None:
         """Write the planes [C, H, W] and globals [G] of the position for the side to move."""
         katago_v7.encode(
-            position.line,
+            position.history,
             position.ply,
             position.rules.flags,
             DEFAULT_OPTIONS,

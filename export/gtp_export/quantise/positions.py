@@ -152,5 +152,5 @@ def _encoded(
         batch = evaluator.new_batch(len(part), width, height)
         for slot, position in enumerate(part):
             rules, symmetry = position.rules.flags, int(symmetries[start + slot])
-            evaluator.encode(batch, slot, position.line, position.ply, rules, symmetry, 0.0)
+            evaluator.encode(batch, slot, position.history, position.ply, rules, symmetry, 0.0)
         yield batch

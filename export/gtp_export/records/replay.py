@@ -22,9 +22,9 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, PASS
+from gtp_engine.go.history import History, begin, legal_points, play, start_board
 from gtp_engine.go.jit import int64, kernel, local_kernel
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line, begin, legal_points, play, start_board
 from gtp_engine.go.rules import RuleFlags, Rules
 from gtp_engine.go.scoring import mark_agreed
 from gtp_export.records.games import ACTION_MASK, OUT_OF_TURN, GameTable
@@ -159,19 +159,19 @@ def _mark_final(
 
 
 @kernel
-def _begin_game(table: GameTable, game: int, rows: Ints, line: Line) -> RuleFlags:
-    """Set a line to the start of a game; return its rules."""
+def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> RuleFlags:
+    """Set a history to the start of a game; return its rules."""
     row = rows[table.rules[game]]
     rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], np.float64(table.komi[game]))
-    start_board(line, int64(table.width[game]), int64(table.height[game]))
-    _place_setups(table, game, line.boards[0])
-    begin(line, int64(table.first[game]), rules, row[BUTTON])
+    start_board(history, int64(table.width[game]), int64(table.height[game]))
+    _place_setups(table, game, history.boards[0])
+    begin(history, int64(table.first[game]), rules, row[BUTTON])
     return rules
 
 
 @kernel
 def _write_answers(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     played: int,
@@ -182,10 +182,10 @@ def _write_answers(
     slot: int,
 ) -> None:
     """Write all of a slot but its planes and globals."""
-    board = line.boards[ply]
+    board = history.boards[ply]
     width = int64(board["width"])
     height = int64(board["height"])
-    n = legal_points(line, ply, rules, scratch)
+    n = legal_points(history, ply, rules, scratch)
     filled.legal[slot, :] = 0
     for i in range(n):
         filled.legal[slot, targets[scratch[i]]] = 1
@@ -193,7 +193,7 @@ def _write_answers(
     action = int64(targets[played])
     filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
     filled.action[slot] = action
-    filled.to_play[slot] = line.turns[ply]["to_play"]
+    filled.to_play[slot] = history.turns[ply]["to_play"]
     for row in range(height):
         for col in range(width):
             point = (row + 1) * (width + 1) + col + 1
@@ -201,13 +201,13 @@ def _write_answers(
 
 
 Fill = Callable[
-    [GameTable, Ints, Ints, Ints, Ints, npt.NDArray[np.int16], Line, Reader, Filled], None
+    [GameTable, Ints, Ints, Ints, Ints, npt.NDArray[np.int16], History, Reader, Filled], None
 ]
 """A kernel that fills slots from positions of games, all of one board size.
 
 Its arguments: the games; `rule_rows`; [n] which game, those of one game together; [n] after how
 many moves, rising within a game; [n] the symmetry to show; `symmetry.point_table` of the size;
-this thread's line, with room for the longest game; its memory for ladders; the result. The move
+this thread's history, with room for the longest game; its memory for ladders; the result. The move
 after the last of a game counts as a pass.
 """
 
@@ -226,38 +226,38 @@ def find_filler(encoder: str) -> Fill:
         plies: Ints,
         symmetries: Ints,
         tables: npt.NDArray[np.int16],
-        line: Line,
+        history: History,
         reader: Reader,
         filled: Filled,
     ) -> None:
         boards = np.zeros(1, BOARD)
         owners = np.zeros(MAX_POINTS, np.uint8)
         scratch = np.zeros(MAX_POINTS, np.int16)
-        rules = _begin_game(table, games[0], rows, line)
+        rules = _begin_game(table, games[0], rows, history)
         game = -1
         ply = 0
         for slot in range(len(games)):
             if games[slot] != game:
                 game = games[slot]
-                rules = _begin_game(table, game, rows, line)
+                rules = _begin_game(table, game, rows, history)
                 ply = 0
                 owners[:] = EMPTY
                 if table.settled[game]:
                     _mark_final(table, game, boards[0], owners)
             start = table.starts[game]
             while ply < plies[slot]:
-                to_play = int64(line.turns[ply]["to_play"])
+                to_play = int64(history.turns[ply]["to_play"])
                 point, color = _move_at(table, game, start + ply, to_play)
-                play(line, ply, point, color, rules, int64(0))
+                play(history, ply, point, color, rules, int64(0))
                 ply += 1
-            to_play = int64(line.turns[ply]["to_play"])
+            to_play = int64(history.turns[ply]["to_play"])
             point, color = _move_at(table, game, start + ply, to_play)
-            line.turns[ply]["to_play"] = color  # who did play is shown as the player to move
+            history.turns[ply]["to_play"] = color  # who did play is shown as the player to move
             targets = tables[symmetries[slot]]
             features = filled.features[slot]
-            encode(line, ply, rules, options, reader, targets, filled.spatial[slot], features)
-            _write_answers(line, ply, rules, point, owners, targets, scratch, filled, slot)
-            line.turns[ply]["to_play"] = to_play
+            encode(history, ply, rules, options, reader, targets, filled.spatial[slot], features)
+            _write_answers(history, ply, rules, point, owners, targets, scratch, filled, slot)
+            history.turns[ply]["to_play"] = to_play
 
     made: Fill = fill
     return made

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from gtp_engine.evaluators.contract import ENCODERS
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.game_record import SgfError
+from gtp_engine.go.history import new_history
 from gtp_engine.go.ladders import new_reader
-from gtp_engine.go.line import new_line
 from gtp_engine.go.symmetry import N_SYMMETRIES, point_table
 from gtp_export.records.games import UNKNOWN_WINNER, Games
 from gtp_export.records.replay import Filled, Ints, find_filler, new_filled, rule_rows
@@ -68,7 +68,7 @@ class PositionReader:
         self._fill = find_filler(encoder)
         self._games = games
         self._rows = rule_rows(games.rules)
-        self._line = new_line(int(np.diff(games.table.starts).max(initial=0)) + 2)
+        self._history = new_history(int(np.diff(games.table.starts).max(initial=0)) + 2)
         self._reader = new_reader()
 
     def read(self, games: Ints, plies: Ints, symmetries: Ints) -> RecordSamples:
@@ -84,7 +84,7 @@ class PositionReader:
         filled = new_filled(len(games), self._planes, self._features, width, height)
         tables = point_table(width, height)
         self._fill(
-            table, self._rows, games, plies, symmetries, tables, self._line, self._reader, filled
+            table, self._rows, games, plies, symmetries, tables, self._history, self._reader, filled
         )
         return _judge(self._games, games, plies, filled, width, height)
 

@@ -31,9 +31,9 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
+from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.jit import hot_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
-from gtp_engine.go.line import Line, legal_points
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.rules import RuleFlags
 
@@ -46,10 +46,10 @@ LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46
 
 
 @part_kernel
-def _mark_stones(line: Line, ply: int, targets: Targets, planes: Planes) -> None:
+def _mark_stones(history: History, ply: int, targets: Targets, planes: Planes) -> None:
     """Fill planes 0 to 19."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     mark_color(board, to_play, targets, planes[0])
     mark_color(board, 3 - to_play, targets, planes[1])
     mark_color(board, EMPTY, targets, planes[2])
@@ -57,7 +57,7 @@ def _mark_stones(line: Line, ply: int, targets: Targets, planes: Planes) -> None
     n_points = int64(board["n_points"])
     age = np.full(n_points, N_LEVELS - 1, np.int8)
     for ago in range(min(N_LEVELS - 1, ply) - 1, -1, -1):
-        turn = line.turns[ply - ago]
+        turn = history.turns[ply - ago]
         if turn["move"] > 0 and not turn["pass_for_ko"]:
             age[turn["move"]] = ago
     for point in range(n_points):
@@ -130,7 +130,7 @@ def _mark_move(
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -140,13 +140,13 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    color = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    color = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    _mark_stones(line, ply, targets, planes)
+    _mark_stones(history, ply, targets, planes)
     moves = np.empty(MAX_AREA, np.int16)
-    n_moves = legal_points(line, ply, rules, moves)
+    n_moves = legal_points(history, ply, rules, moves)
     scratch = np.empty(1, BOARD)
     for i in range(n_moves):
         point = int64(moves[i])

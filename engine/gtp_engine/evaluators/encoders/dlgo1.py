@@ -6,9 +6,9 @@ are the first plane minus the second, which a converted net's graph works out.
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.stones import mark_color
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 2
@@ -16,7 +16,7 @@ N_PLANES = 2
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -26,8 +26,8 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
     mark_color(board, to_play, targets, planes[0])

@@ -11,9 +11,9 @@ from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Tar
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 11
@@ -21,7 +21,7 @@ N_PLANES = 11
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -31,8 +31,8 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
     planes[:] = 0
@@ -40,4 +40,4 @@ def encode(
     mark_by_liberties(board, WHITE, 4, targets, planes, 4)
     planes[8 if to_play == BLACK else 9, :] = 1
     barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
-    mark_bans(line, ply, rules, targets, planes[10], barred)
+    mark_bans(history, ply, rules, targets, planes[10], barred)

@@ -9,9 +9,9 @@ import numpy as np
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 7
@@ -19,7 +19,7 @@ N_PLANES = 7
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -29,12 +29,12 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
     planes[:] = 0
     mark_by_liberties(board, to_play, 3, targets, planes, 0)
     mark_by_liberties(board, 3 - to_play, 3, targets, planes, 3)
     barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
-    mark_bans(line, ply, rules, targets, planes[6], barred)
+    mark_bans(history, ply, rules, targets, planes[6], barred)

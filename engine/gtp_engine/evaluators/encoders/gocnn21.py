@@ -9,9 +9,9 @@ import numpy as np
 from gtp_engine.evaluators.encoders import gocnn8
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 21
@@ -23,7 +23,7 @@ encode_stones = gocnn8.encode
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -33,15 +33,15 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
+    board = history.boards[ply]
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
-    encode_stones(line, ply, rules, options, reader, targets, planes[:RECENT], features)
+    encode_stones(history, ply, rules, options, reader, targets, planes[:RECENT], features)
     planes[RECENT:] = 0
     n_points = int64(board["n_points"])
     age = np.full(n_points, N_AGES - 1, np.int8)
     for ago in range(min(N_AGES - 1, ply) - 1, -1, -1):
-        turn = line.turns[ply - ago]
+        turn = history.turns[ply - ago]
         if turn["move"] > 0 and not turn["pass_for_ko"]:
             age[turn["move"]] = ago
             if ago < N_RECENT:

@@ -6,9 +6,9 @@
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 8
@@ -16,7 +16,7 @@ N_PLANES = 8
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -26,8 +26,8 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
     mark_by_liberties(board, to_play, 3, targets, planes, 0)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 Planes = npt.NDArray[np.uint8]
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 DEFAULT_OPTIONS = Options()
 
-Encode = Callable[[Line, int, RuleFlags, Options, Reader, Targets, Planes, Features], None]
+Encode = Callable[[History, int, RuleFlags, Options, Reader, Targets, Planes, Features], None]
 """A kernel that fills the inputs of one position.
 
 Its arguments: the game with the path to the position; the ply of the position; the rules; what

@@ -18,10 +18,8 @@ from gtp_engine.go.board import (
     same_stones,
 )
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
-from gtp_engine.go.ladders import WORDS, Reader, find_ladders
-from gtp_engine.go.line import (
-    Line,
+from gtp_engine.go.history import (
+    History,
     TurnRecord,
     is_legal,
     may_repeat,
@@ -30,6 +28,8 @@ from gtp_engine.go.line import (
     repeats,
     white_komi,
 )
+from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
+from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.rules import Ko, RuleFlags, Scoring, Tax
 
 SIMPLE = int(Ko.SIMPLE)
@@ -81,7 +81,7 @@ def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None
 
 @part_kernel
 def mark_bans(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     targets: Targets,
@@ -89,10 +89,10 @@ def mark_bans(
     recaptures: npt.NDArray[np.uint8],
 ) -> None:
     """Fill the plane of moves that ko or superko forbids, and of stones barred from recapture."""
-    turn = line.turns[ply]
-    board = line.boards[ply]
+    turn = history.turns[ply]
+    board = history.boards[ply]
     if turn["phase"] > 0:
-        _mark_encore_bans(line, ply, targets, bans)
+        _mark_encore_bans(history, ply, targets, bans)
         for point in range(board["n_points"]):
             if turn["recapture"][point]:
                 recaptures[targets[point]] = 1
@@ -108,23 +108,25 @@ def mark_bans(
             may_repeat(board, turn, point, color)
             and point != board["ko_point"]
             and is_playable(board, point, color, rules.multi_stone_suicide)
-            and repeats(line, ply, point, rules)
+            and repeats(history, ply, point, rules)
         ):
             bans[targets[point]] = 1
 
 
 @part_kernel
-def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]) -> None:
+def _mark_encore_bans(
+    history: History, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]
+) -> None:
     """Mark the ko captures that this player made before in this encore on these stones."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
-        made = line.turns[earlier]
+        made = history.turns[earlier]
         if (
             made["ko_capture"]
             and made["mover"] == turn["to_play"]
-            and line.boards[earlier - 1]["hash"] == board["hash"]
-            and same_stones(line.boards[earlier - 1], board)
+            and history.boards[earlier - 1]["hash"] == board["hash"]
+            and same_stones(history.boards[earlier - 1], board)
         ):
             bans[targets[made["move"]]] = 1
 
@@ -133,28 +135,28 @@ def _mark_encore_bans(line: Line, ply: int, targets: Targets, bans: npt.NDArray[
 
 
 @inner_kernel
-def hides_pass(line: Line, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
+def hides_pass(history: History, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
     """Whether the net should not see that a pass would end the game.
 
     So it is at a root that plays on conservatively, where dead stones may be left on the board
     and a pass is friendly, and, with passing hacks, where the end would be no win.
     """
-    if not pass_ends_game(line, ply, rules):
+    if not pass_ends_game(history, ply, rules):
         return False
     if options.conservative_pass or (options.passing_hacks and no_win):
         return True
-    return suppresses_end(line, ply, rules)
+    return suppresses_end(history, ply, rules)
 
 
 @part_kernel
-def suppresses_end(line: Line, ply: int, rules: RuleFlags) -> bool:
+def suppresses_end(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether two passes may leave dead stones, so that the second one settles nothing."""
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     return bool(
         rules.friendly_pass_ok
         and rules.scoring == AREA
         and turn["passes"] == 1
-        and not passed_here_before(line, ply, int64(turn["to_play"]), rules)
+        and not passed_here_before(history, ply, int64(turn["to_play"]), rules)
     )
 
 
@@ -165,20 +167,20 @@ def is_over(turn: TurnRecord) -> bool:
 
 
 @part_kernel
-def count_lawful(line: Line, ply: int, limit: int, rules: RuleFlags) -> int:
+def count_lawful(history: History, ply: int, limit: int, rules: RuleFlags) -> int:
     """Return how many latest moves, up to a limit, were made in turn and within the rules."""
     for n in range(limit):
-        made = line.turns[ply - n]
+        made = history.turns[ply - n]
         before = ply - n - 1
-        in_turn = made["mover"] == line.turns[before]["to_play"]
-        if not in_turn or not is_legal(line, before, int64(made["move"]), rules):
+        in_turn = made["mover"] == history.turns[before]["to_play"]
+        if not in_turn or not is_legal(history, before, int64(made["move"]), rules):
             return n
     return limit
 
 
 @inner_kernel
 def mark_history(
-    line: Line,
+    history: History,
     ply: int,
     limit: int,
     targets: Targets,
@@ -193,9 +195,9 @@ def mark_history(
     Returns:
         How many moves are shown.
     """
-    expected = 3 - int64(line.turns[ply]["to_play"])
+    expected = 3 - int64(history.turns[ply]["to_play"])
     for i in range(limit):
-        turn = line.turns[ply - i]
+        turn = history.turns[ply - i]
         if turn["mover"] != expected:
             return i
         move = int64(turn["move"])
@@ -209,7 +211,7 @@ def mark_history(
 
 @inner_kernel
 def mark_early_history(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -223,9 +225,9 @@ def mark_early_history(
     Returns:
         Whether the net is not to see that a pass ends the phase, and how many moves are shown.
     """
-    hides = is_over(line.turns[ply]) or hides_pass(line, ply, rules, options, 0)
+    hides = is_over(history.turns[ply]) or hides_pass(history, ply, rules, options, 0)
     limit = 0 if hides else min(N_HISTORY, options.max_history)
-    return hides, mark_history(line, ply, limit, targets, planes, first_plane, features)
+    return hides, mark_history(history, ply, limit, targets, planes, first_plane, features)
 
 
 # Ladders -----------------------------------------------------------------------------------------
@@ -261,16 +263,16 @@ def mark_ladders(
 
 @part_kernel
 def mark_past_ladders(
-    line: Line, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
+    history: History, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
 ) -> None:
     """Fill planes 15 and 16: ladders one and two turns ago.
 
     Args:
         shown: How many latest moves are shown; without them the newer board is repeated.
     """
-    slot = find_ladders(reader, line.boards[ply - min(shown, 1)])
+    slot = find_ladders(reader, history.boards[ply - min(shown, 1)])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[15])
-    slot = find_ladders(reader, line.boards[ply - min(shown, 2)])
+    slot = find_ladders(reader, history.boards[ply - min(shown, 2)])
     _mark_bits(reader.memory[slot]["chains"], targets, planes[16])
 
 

@@ -36,10 +36,10 @@ from gtp_engine.evaluators.encoders.katago_features import (
     write_early_features,
 )
 from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.history import History, pass_ends_phase
 from gtp_engine.go.jit import hot_kernel, inner_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
-from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 22
@@ -47,7 +47,7 @@ N_PLANES = 22
 
 @inner_kernel
 def fill(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -60,7 +60,7 @@ def fill(
     """Fill the inputs of one position.
 
     Args:
-        line: The game and the path to the position.
+        history: The game and the path to the position.
         ply: The position.
         rules: The rules.
         options: What else the net is told.
@@ -71,8 +71,8 @@ def fill(
         spatial: [22, H, W] result.
         features: [14] result.
     """
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     to_play = int64(turn["to_play"])
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
@@ -81,10 +81,10 @@ def fill(
 
     mark_stones(board, to_play, targets, planes)
     mark_liberties(board, targets, planes)
-    mark_bans(line, ply, rules, targets, planes[6], planes[7])
-    hides, shown = mark_early_history(line, ply, rules, options, targets, planes, 9, features)
+    mark_bans(history, ply, rules, targets, planes[6], planes[7])
+    hides, shown = mark_early_history(history, ply, rules, options, targets, planes, 9, features)
     mark_ladders(board, to_play, reader, targets, planes)
-    mark_past_ladders(line, ply, shown, reader, targets, planes)
+    mark_past_ladders(history, ply, shown, reader, targets, planes)
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
     mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)
@@ -92,14 +92,14 @@ def fill(
     mark_encore_start(board, turn, planes[20], planes[21], targets)
 
     komi = write_early_features(board, turn, rules, options, features)
-    features[12] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
+    features[12] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
     if rules.scoring == AREA or turn["phase"] >= 2:
         features[13] = komi_wave(points, komi)
 
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -110,4 +110,4 @@ def encode(
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
     whole_area = 1 if rules.scoring == AREA else 0
-    fill(line, ply, rules, options, reader, targets, whole_area, spatial, features)
+    fill(history, ply, rules, options, reader, targets, whole_area, spatial, features)

@@ -6,15 +6,15 @@ territory whatever the rules.
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_v3 import fill
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -24,4 +24,4 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    fill(line, ply, rules, options, reader, targets, 0, spatial, features)
+    fill(history, ply, rules, options, reader, targets, 0, spatial, features)

@@ -18,9 +18,9 @@ from gtp_engine.evaluators.encoders.katago_features import (
     mark_stones,
     write_early_features,
 )
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 13
@@ -28,7 +28,7 @@ N_PLANES = 13
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -38,14 +38,14 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[1:] = 0
     features[:] = 0.0
 
     mark_stones(board, int64(turn["to_play"]), targets, planes)
-    mark_bans(line, ply, rules, targets, planes[3], planes[4])
-    mark_early_history(line, ply, rules, options, targets, planes, 6, features)
+    mark_bans(history, ply, rules, targets, planes[3], planes[4])
+    mark_early_history(history, ply, rules, options, targets, planes, 6, features)
     mark_encore_start(board, turn, planes[11], planes[12], targets)
     write_early_features(board, turn, rules, options, features)

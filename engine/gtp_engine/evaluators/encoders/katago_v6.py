@@ -8,15 +8,15 @@ beyond the board's area.
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
 from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -26,12 +26,12 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(line, ply, rules, options, reader, targets, 1, spatial, features)
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    hides = fill_planes(history, ply, rules, options, reader, targets, 1, spatial, features)
+    board = history.boards[ply]
+    turn = history.turns[ply]
     points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
     features[5] = komi / 20.0
-    write_rules_and_phase(line, ply, rules, hides, features)
+    write_rules_and_phase(history, ply, rules, hides, features)
     if rules.scoring == AREA or turn["phase"] >= 2:
         features[15] = komi_wave(points, komi)

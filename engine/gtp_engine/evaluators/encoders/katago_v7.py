@@ -46,9 +46,9 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE
+from gtp_engine.go.history import History, pass_ends_phase
 from gtp_engine.go.jit import hot_kernel, inner_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line, pass_ends_phase
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import find_area
 
@@ -60,14 +60,14 @@ KOMI_MARGIN = 20.0
 
 @part_kernel
 def _mark_area(
-    line: Line, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
+    history: History, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
 ) -> bool:
     """Fill planes 18 and 19; return whether the game, ending here, would be no win.
 
     Under territory scoring only the second encore shows areas.
     """
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     if rules.scoring == TERRITORY and turn["phase"] < 2:
         return False
     area = np.empty(MAX_POINTS, np.uint8)
@@ -81,7 +81,7 @@ def _mark_area(
 
 @part_kernel
 def fill_planes(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -94,7 +94,7 @@ def fill_planes(
     """Fill all planes, and globals 0 to 4; the other globals are zero.
 
     Args:
-        line: The game and the path to the position.
+        history: The game and the path to the position.
         ply: The position.
         rules: The rules.
         options: What else the net is told.
@@ -107,8 +107,8 @@ def fill_planes(
     Returns:
         Whether the net is not to see that a pass ends the game.
     """
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     to_play = int64(turn["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[1:] = 0
@@ -116,40 +116,40 @@ def fill_planes(
 
     mark_stones(board, to_play, targets, planes)
     mark_liberties(board, targets, planes)
-    mark_bans(line, ply, rules, targets, planes[6], planes[7])
+    mark_bans(history, ply, rules, targets, planes[6], planes[7])
     # Kernels are compiled in the order of their calls: this one here, while another process
     # compiles areas, which then are there.
     mark_ladders(board, to_play, reader, targets, planes)
-    no_win = _mark_area(line, ply, rules, options, targets, planes)
+    no_win = _mark_area(history, ply, rules, options, targets, planes)
 
-    hides = hides_pass(line, ply, rules, options, no_win)
+    hides = hides_pass(history, ply, rules, options, no_win)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
     limit = min(limit, options.max_history, int64(turn["recent"]))
     if only_lawful:
-        limit = count_lawful(line, ply, limit, rules)
-    shown = mark_history(line, ply, limit, targets, planes, 9, features)
-    mark_past_ladders(line, ply, shown, reader, targets, planes)
+        limit = count_lawful(history, ply, limit, rules)
+    shown = mark_history(history, ply, limit, targets, planes, 9, features)
+    mark_past_ladders(history, ply, shown, reader, targets, planes)
     mark_encore_start(board, turn, planes[20], planes[21], targets)
     return bool(hides)
 
 
 @inner_kernel
 def write_rules_and_phase(
-    line: Line, ply: int, rules: RuleFlags, hides: int, features: Features
+    history: History, ply: int, rules: RuleFlags, hides: int, features: Features
 ) -> None:
     """Fill globals 6 to 14; see above."""
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     write_ko_and_scoring(rules, features)
     features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
     features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
     features[12] = 1.0 if turn["phase"] > 0 else 0.0
     features[13] = 1.0 if turn["phase"] > 1 else 0.0
-    features[14] = 1.0 if not hides and pass_ends_phase(line, ply, rules) else 0.0
+    features[14] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
 
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -159,13 +159,13 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(line, ply, rules, options, reader, targets, 0, spatial, features)
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    hides = fill_planes(history, ply, rules, options, reader, targets, 0, spatial, features)
+    board = history.boards[ply]
+    turn = history.turns[ply]
     points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
     features[5] = komi / 20.0
-    write_rules_and_phase(line, ply, rules, hides, features)
+    write_rules_and_phase(history, ply, rules, hides, features)
     if options.playout_doubling != 0.0:
         features[15] = 1.0
         features[16] = 0.5 * options.playout_doubling

@@ -10,9 +10,9 @@ knows neither komi nor rules.
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
-from gtp_engine.go.line import Line
 from gtp_engine.go.rules import RuleFlags
 
 N_PLANES = 18
@@ -20,7 +20,7 @@ N_PLANES = 18
 
 @hot_kernel
 def encode(
-    line: Line,
+    history: History,
     ply: int,
     rules: RuleFlags,
     options: Options,
@@ -30,10 +30,10 @@ def encode(
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    board = line.boards[ply]
-    to_play = int64(line.turns[ply]["to_play"])
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    mark_past_stones(line, ply, to_play, targets, planes, 0, 1)
-    mark_past_stones(line, ply, 3 - to_play, targets, planes, 8, 1)
+    mark_past_stones(history, ply, to_play, targets, planes, 0, 1)
+    mark_past_stones(history, ply, 3 - to_play, targets, planes, 8, 1)
     planes[16 if to_play == BLACK else 17, :] = 1

@@ -2,8 +2,8 @@
 
 from gtp_engine.evaluators.encoders.inputs import Planes, Targets
 from gtp_engine.go.board import BoardRecord
+from gtp_engine.go.history import History
 from gtp_engine.go.jit import inline_kernel, inner_kernel
-from gtp_engine.go.line import Line
 
 
 @inline_kernel
@@ -16,14 +16,14 @@ def mark_color(board: BoardRecord, color: int, targets: Targets, plane: Planes) 
 
 @inner_kernel
 def mark_past_stones(
-    line: Line, ply: int, color: int, targets: Targets, planes: Planes, first: int, step: int
+    history: History, ply: int, color: int, targets: Targets, planes: Planes, first: int, step: int
 ) -> None:
     """Fill eight planes with a colour's stones now and one to seven plies ago.
 
     A pass is a ply like any other. Planes from before the game began stay zero.
 
     Args:
-        line: The game and the path to the position.
+        history: The game and the path to the position.
         ply: The position.
         color: Whose stones.
         targets: [points] the symmetry to show.
@@ -32,4 +32,4 @@ def mark_past_stones(
         step: From there to the plane of a ply earlier.
     """
     for ago in range(min(8, ply + 1)):
-        mark_color(line.boards[ply - ago], color, targets, planes[first + step * ago])
+        mark_color(history.boards[ply - ago], color, targets, planes[first + step * ago])

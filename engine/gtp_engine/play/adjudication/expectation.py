@@ -45,6 +45,6 @@ def expected_ownership(evaluator: Evaluator, position: Position) -> Ownership | 
     total = np.zeros((position.height, position.width), np.float32)
     for color, sign in ((BLACK, 1.0), (WHITE, -1.0)):
         bare = without_history(position, color)
-        evaluate_symmetries(evaluator, batch, bare.line, bare.ply, flags, shown, 0.0)
+        evaluate_symmetries(evaluator, batch, bare.history, bare.ply, flags, shown, 0.0)
         total += np.float32(sign) * batch.ownership[0].reshape(total.shape)
     return total / np.float32(2.0)

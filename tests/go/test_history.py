@@ -6,7 +6,7 @@ import pytest
 from tests.go.diagrams import diagram_of, plain, position_of
 
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
-from gtp_engine.go.line import (
+from gtp_engine.go.history import (
     ENDED,
     NO_RESULT,
     PLAYING,
@@ -62,7 +62,7 @@ def make_moves(position: Position, names: str | Iterable[str], *, strict: bool =
 
 def ends(position: Position) -> tuple[bool, bool]:
     """Return whether a pass now would end the phase, and the game."""
-    state = position.line, position.ply, position.rules.flags
+    state = position.history, position.ply, position.rules.flags
     return bool(pass_ends_phase(*state)), bool(pass_ends_game(*state))
 
 

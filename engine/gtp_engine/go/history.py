@@ -1,7 +1,7 @@
-"""A line of play: one board and one turn record a ply, and the rules that need a history.
+"""The plies of a game: one board and one turn record a ply, and the rules that need a history.
 
-A `Line` is three parallel arrays that share the ply as index. Ply 0 is the set-up position; the
-kernel `play` reads ply and writes ply + 1. A search descends on a line of its own by writing
+A `History` is three parallel arrays that share the ply as index. Ply 0 is the set-up position; the
+kernel `play` reads ply and writes ply + 1. A search descends on a history of its own by writing
 further plies behind the game's, and goes back by forgetting them: nothing is ever undone.
 
 Here live superko, passes, the button, the points that territory scoring takes back per move, and
@@ -93,7 +93,7 @@ TURN = np.dtype(
 _PLAYER_HASH = np.array([0, ZOBRIST[0, 0], ZOBRIST[0, 1]], np.uint64)
 
 
-class Line(NamedTuple):
+class History(NamedTuple):
     """Parallel arrays by ply."""
 
     boards: npt.NDArray[Any]
@@ -104,14 +104,16 @@ class Line(NamedTuple):
     """[capacity] the turns' situation hashes, side by side for a fast scan."""
 
 
-def new_line(capacity: int) -> Line:
-    """Return an empty line with room for this many plies."""
-    return Line(np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64))
+def new_history(capacity: int) -> History:
+    """Return an empty history with room for this many plies."""
+    return History(
+        np.zeros(capacity, BOARD), np.zeros(capacity, TURN), np.zeros(capacity, np.uint64)
+    )
 
 
 @inner_kernel
-def copy_ply(target: Line, target_ply: int, source: Line, source_ply: int) -> None:
-    """Copy one ply of a line into another line."""
+def copy_ply(target: History, target_ply: int, source: History, source_ply: int) -> None:
+    """Copy one ply of a history into another."""
     # Whole records: one block copy is ten times as fast as copying the used part of each field.
     target.boards[target_ply] = source.boards[source_ply]
     target.turns[target_ply] = source.turns[source_ply]
@@ -119,8 +121,8 @@ def copy_ply(target: Line, target_ply: int, source: Line, source_ply: int) -> No
 
 
 @kernel
-def copy_line(target: Line, source: Line, n_plies: int) -> None:
-    """Copy the first plies of a line into another line."""
+def copy_history(target: History, source: History, n_plies: int) -> None:
+    """Copy the first plies of a history into another."""
     for ply in range(n_plies):
         copy_ply(target, ply, source, ply)
 
@@ -136,10 +138,10 @@ def situation_hash(
 
 
 @kernel
-def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
+def begin(history: History, to_play: int, rules: RuleFlags, has_button: int) -> None:
     """Make ply 0 the start of a game on the stones that its board holds."""
-    board = line.boards[0]
-    turn = line.turns[0]
+    board = history.boards[0]
+    turn = history.turns[0]
     n_points = board["n_points"]
     n_black = 0
     n_white = 0
@@ -177,7 +179,7 @@ def begin(line: Line, to_play: int, rules: RuleFlags, has_button: int) -> None:
     turn["repetition_start"] = 0
     turn["phase_start"] = 0
     turn["situation"] = situation_hash(board, to_play, uint64(0), int64(0), rules.ko)
-    line.situations[0] = turn["situation"]
+    history.situations[0] = turn["situation"]
 
 
 @kernel
@@ -238,12 +240,12 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
 
 @part_kernel
 def _is_same_situation(
-    line: Line, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
+    history: History, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
 ) -> bool:
     """Whether an earlier ply of phase 0 holds these stones, with this player to move if asked."""
-    if rules.ko != POSITIONAL and line.turns[ply]["to_play"] != to_play:
+    if rules.ko != POSITIONAL and history.turns[ply]["to_play"] != to_play:
         return False
-    return same_stones(line.boards[ply], board)
+    return same_stones(history.boards[ply], board)
 
 
 @inline_kernel
@@ -256,10 +258,10 @@ def may_repeat(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> 
 
 
 @kernel
-def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+def repeats(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move of the side to move would repeat an earlier situation."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     color = int64(turn["to_play"])
     if not may_repeat(board, turn, point, color):
         return False
@@ -269,56 +271,56 @@ def repeats(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
     played = False
     scratch = np.empty(1, BOARD)
     for earlier in range(ply, int64(turn["repetition_start"]) - 1, -1):
-        if line.situations[earlier] == after:
+        if history.situations[earlier] == after:
             if not played:
                 scratch[0] = board
                 place_stone(scratch[0], point, color)
                 played = True
-            if _is_same_situation(line, earlier, scratch[0], 3 - color, rules):
+            if _is_same_situation(history, earlier, scratch[0], 3 - color, rules):
                 return True
     return False
 
 
 @part_kernel
-def _repeats_ko_capture(line: Line, ply: int, point: int) -> bool:
+def _repeats_ko_capture(history: History, ply: int, point: int) -> bool:
     """Whether the side to move made this very ko capture before in this encore, on this board."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
-        made = line.turns[earlier]
+        made = history.turns[earlier]
         if (
             made["ko_capture"]
             and made["move"] == point
             and made["mover"] == turn["to_play"]
-            and line.boards[earlier - 1]["hash"] == board["hash"]
-            and same_stones(line.boards[earlier - 1], board)
+            and history.boards[earlier - 1]["hash"] == board["hash"]
+            and same_stones(history.boards[earlier - 1], board)
         ):
             return True
     return False
 
 
 @part_kernel
-def is_banned(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+def is_banned(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
 
     The simple-ko ban is the board's `ko_point`, against the opponent of the last mover, and not
     looked at here.
     """
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     if turn["phase"] > 0:
-        return _repeats_ko_capture(line, ply, point)
+        return _repeats_ko_capture(history, ply, point)
     if rules.ko == SIMPLE:
         return False
-    return repeats(line, ply, point, rules)
+    return repeats(history, ply, point, rules)
 
 
 @kernel
-def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
+def is_legal(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether the side to move may play here (a point on the board or PASS)."""
     if point == PASS:
         return True
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     color = int64(turn["to_play"])
     if turn["phase"] > 0:
         if recapture_mark(board, turn, point, color) != 0:
@@ -327,14 +329,14 @@ def is_legal(line: Line, ply: int, point: int, rules: RuleFlags) -> bool:
         return False
     if not is_playable(board, point, color, rules.multi_stone_suicide):
         return False
-    return not is_banned(line, ply, point, rules)
+    return not is_banned(history, ply, point, rules)
 
 
 @kernel
-def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
+def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
     """Write every legal move of the side to move but the pass into found; return how many."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     n = 0
     if turn["phase"] == 0:
         # What `is_legal` says, with its checks in line: this runs for every leaf of a search.
@@ -348,14 +350,14 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
                 and (
                     rules.ko == SIMPLE
                     or not may_repeat(board, turn, point, color)
-                    or not repeats(line, ply, point, rules)
+                    or not repeats(history, ply, point, rules)
                 )
             ):
                 found[n] = point
                 n += 1
         return n
     for point in range(int64(board["n_points"])):  # an encore's pass for ko may name a stone
-        if board["color"][point] != WALL and is_legal(line, ply, point, rules):
+        if board["color"][point] != WALL and is_legal(history, ply, point, rules):
             found[n] = point
             n += 1
     return n
@@ -365,61 +367,61 @@ def legal_points(line: Line, ply: int, rules: RuleFlags, found: npt.NDArray[np.i
 
 
 @inner_kernel
-def passed_here_before(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
+def passed_here_before(history: History, ply: int, color: int, rules: RuleFlags) -> bool:
     """Whether this player passed in this situation before, where that ends the phase.
 
     So it does in the encores and under simple ko, where passes lift repetition bans.
     """
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     if turn["phase"] == 0 and rules.ko != SIMPLE:
         return False
-    board = line.boards[ply]
+    board = history.boards[ply]
     phase = int64(turn["phase"])
     here = situation_hash(board, color, turn["recapture_hash"], phase, rules.ko)
     for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
-        made = line.turns[earlier]
-        before = line.turns[earlier - 1]
+        made = history.turns[earlier]
+        before = history.turns[earlier - 1]
         if made["move"] != PASS or made["mover"] != color or before["has_button"]:
             continue
         then = situation_hash(
-            line.boards[earlier - 1],
+            history.boards[earlier - 1],
             color,
             before["recapture_hash"],
             int64(before["phase"]),
             rules.ko,
         )
-        if then == here and same_stones(line.boards[earlier - 1], board):
+        if then == here and same_stones(history.boards[earlier - 1], board):
             return True
     return False
 
 
 @kernel
-def pass_ends_phase(line: Line, ply: int, rules: RuleFlags) -> bool:
+def pass_ends_phase(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether a pass of the side to move would end the game or its phase."""
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     if turn["passes"] >= 1:
         return True
-    return passed_here_before(line, ply, int64(turn["to_play"]), rules)
+    return passed_here_before(history, ply, int64(turn["to_play"]), rules)
 
 
 @part_kernel
-def pass_ends_game(line: Line, ply: int, rules: RuleFlags) -> bool:
+def pass_ends_game(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether a pass of the side to move would end the game for good."""
-    if rules.scoring == TERRITORY and line.turns[ply]["phase"] < 2:
+    if rules.scoring == TERRITORY and history.turns[ply]["phase"] < 2:
         return False
-    return pass_ends_phase(line, ply, rules)
+    return pass_ends_phase(history, ply, rules)
 
 
 @part_kernel
-def _count_occurrences(line: Line, ply: int) -> int:
-    """Return how often the situation at ply stands on the line since repetitions count."""
+def _count_occurrences(history: History, ply: int) -> int:
+    """Return how often the situation at ply stands in the history since repetitions count."""
     n = 0
-    turn = line.turns[ply]
+    turn = history.turns[ply]
     for earlier in range(int64(turn["repetition_start"]), ply + 1):
         if (
-            line.situations[earlier] == turn["situation"]
-            and line.turns[earlier]["to_play"] == turn["to_play"]
-            and same_stones(line.boards[earlier], line.boards[ply])
+            history.situations[earlier] == turn["situation"]
+            and history.turns[earlier]["to_play"] == turn["to_play"]
+            and same_stones(history.boards[earlier], history.boards[ply])
         ):
             n += 1
     return n
@@ -434,9 +436,9 @@ def _mark_hash(point: int) -> int:
 
 
 @part_kernel
-def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
+def _apply_pass(history: History, ply: int, color: int, rules: RuleFlags) -> bool:
     """Update ply + 1 for a pass; return whether it ends the phase by repeating an earlier pass."""
-    turn = line.turns[ply + 1]
+    turn = history.turns[ply + 1]
     if turn["has_button"]:
         turn["has_button"] = 0
         turn["white_bonus"] += 0.5 if color == WHITE else -0.5
@@ -446,14 +448,14 @@ def _apply_pass(line: Line, ply: int, color: int, rules: RuleFlags) -> bool:
     if turn["phase"] > 0 or rules.ko == SIMPLE:
         turn["repetition_start"] = ply + 1
     turn["passes"] += 1
-    return passed_here_before(line, ply, color, rules)
+    return passed_here_before(history, ply, color, rules)
 
 
 @part_kernel
-def _apply_stone(line: Line, ply: int, point: int, color: int, rules: RuleFlags) -> None:
+def _apply_stone(history: History, ply: int, point: int, color: int, rules: RuleFlags) -> None:
     """Update ply + 1 for a move that is not a pass."""
-    board = line.boards[ply + 1]
-    turn = line.turns[ply + 1]
+    board = history.boards[ply + 1]
+    turn = history.turns[ply + 1]
     turn["passes"] = 0
     mark = recapture_mark(board, turn, point, color)
     if mark != 0:
@@ -492,10 +494,10 @@ def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) ->
 
 
 @part_kernel
-def _enter_encore(line: Line, ply: int) -> None:
+def _enter_encore(history: History, ply: int) -> None:
     """Turn the end of a phase of a territory game at ply into the next phase's beginning."""
-    board = line.boards[ply]
-    turn = line.turns[ply]
+    board = history.boards[ply]
+    turn = history.turns[ply]
     turn["phase"] += 1
     turn["recent"] = 0
     turn["passes"] = 0
@@ -509,7 +511,9 @@ def _enter_encore(line: Line, ply: int) -> None:
 
 
 @kernel
-def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores: int) -> None:
+def play(
+    history: History, ply: int, point: int, color: int, rules: RuleFlags, encores: int
+) -> None:
     """Play a move at ply and write ply + 1.
 
     The move must be PASS, a pass for ko, or playable on the board; bans by ko and superko, turn
@@ -520,10 +524,10 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
             the game, to be counted by agreement.
     """
     # 1. Start from the present ply. Play going on after an end cuts the history in use.
-    was_over = line.turns[ply]["status"] != PLAYING or line.turns[ply]["past_end"]
-    copy_ply(line, ply + 1, line, ply)
-    board = line.boards[ply + 1]
-    turn = line.turns[ply + 1]
+    was_over = history.turns[ply]["status"] != PLAYING or history.turns[ply]["past_end"]
+    copy_ply(history, ply + 1, history, ply)
+    board = history.boards[ply + 1]
+    turn = history.turns[ply + 1]
     if was_over and turn["recent"] > 1:
         turn["recent"] = 1
     turn["status"] = PLAYING
@@ -534,10 +538,10 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
     # 2. The move.
     repeated_pass = False
     if point == PASS:
-        repeated_pass = _apply_pass(line, ply, color, rules)
+        repeated_pass = _apply_pass(history, ply, color, rules)
         board["ko_point"] = 0
     else:
-        _apply_stone(line, ply, point, color, rules)
+        _apply_stone(history, ply, point, color, rules)
     turn["move"] = point
     turn["mover"] = color
     turn["to_play"] = 3 - color
@@ -548,7 +552,7 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
         if rules.scoring == AREA or turn["phase"] >= 2:
             turn["status"] = ENDED
         elif encores:
-            _enter_encore(line, ply + 1)
+            _enter_encore(history, ply + 1)
         else:
             turn["past_end"] = 1
             turn["recent"] = min(int64(turn["recent"]), 1)
@@ -557,16 +561,16 @@ def play(line: Line, ply: int, point: int, color: int, rules: RuleFlags, encores
     turn["situation"] = situation_hash(
         board, 3 - color, turn["recapture_hash"], int64(turn["phase"]), rules.ko
     )
-    line.situations[ply + 1] = turn["situation"]
+    history.situations[ply + 1] = turn["situation"]
     if (
         point != PASS
         and (turn["phase"] > 0 or rules.ko == SIMPLE)
-        and _count_occurrences(line, ply + 1) >= 3
+        and _count_occurrences(history, ply + 1) >= 3
     ):
         turn["status"] = NO_RESULT
 
 
 @kernel
-def start_board(line: Line, width: int, height: int) -> None:
+def start_board(history: History, width: int, height: int) -> None:
     """Make the board of ply 0 an empty one of this size."""
-    clear_board(line.boards[0], width, height)
+    clear_board(history.boards[0], width, height)
