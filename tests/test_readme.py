@@ -47,7 +47,7 @@ def test_importing_the_package_loads_nothing_more() -> None:
 
 
 def test_every_option_named_exists() -> None:
-    from gtp_engine.commands.arguments import Parser
+    from gtp_engine.arguments import Parser
     from gtp_engine.commands.options import add_options
 
     parser = Parser(prog="gtp-engine gtp")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from gtp_engine.commands.arguments import INTERRUPTED_STATUS
+from gtp_engine.arguments import INTERRUPTED_STATUS
 from gtp_engine.commands.table import run
 
 

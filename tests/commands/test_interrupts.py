@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gtp_engine.arena.parallel_map import parallel_map
 from gtp_engine.commands import perft
 from gtp_engine.commands.table import run
-from gtp_engine.play.side_by_side import run_side_by_side
 
 PATIENCE = 60.0
 
@@ -103,6 +103,6 @@ def test_games_under_way_are_not_waited_for() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_side_by_side([lambda: None, last], 2, interrupt)
+        parallel_map([lambda: None, last], 2, interrupt)
     assert not ended
     goes_on.set()

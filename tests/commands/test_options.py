@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.commands.arguments import Parser, UsageError, parse_count, parse_size
+from gtp_engine.arguments import Parser, UsageError, parse_count, parse_size
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.human_profile import HumanProfile

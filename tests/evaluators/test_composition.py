@@ -8,6 +8,7 @@ import pytest
 from tests.evaluators.small_nets import TINY, write_chooser, write_owner, write_with_heads
 from tests.go.diagrams import position_of
 
+from gtp_engine.arena.many_games import Contestant, Terms, play_games
 from gtp_engine.evaluators import nets
 from gtp_engine.evaluators.composition import ComposedNet, open_parts
 from gtp_engine.evaluators.contract import NetFileError
@@ -19,7 +20,6 @@ from gtp_engine.evaluators.outcome import NO_PASS_PRIOR, SETTLED_SHARE
 from gtp_engine.go.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.many_games import Contestant, Terms, play_games
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 

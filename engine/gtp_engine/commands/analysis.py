@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_size
+from gtp_engine.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.frontends.analysis.overrides import (

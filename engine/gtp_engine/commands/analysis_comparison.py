@@ -4,7 +4,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from gtp_engine.commands.arguments import UsageError
+from gtp_engine.arguments import UsageError
 from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError
+from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, check_file, parse_count, parse_size
+from gtp_engine.arguments import UsageError, check_file, parse_count, parse_size
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.play.settings import DEVICES
 

@@ -12,7 +12,7 @@ from gtp_engine.commands.benchmark_speeds import (
     SEARCH,
     Row,
 )
-from gtp_engine.commands.net_table import align
+from gtp_engine.text_table import align
 
 HEADINGS = (
     ("", "", "", "", "", "per", "per CPU-", "evals", "cache", "mean", "colli-", "lock", ""),

@@ -4,9 +4,9 @@ import argparse
 import os
 import sys
 
-from gtp_engine.commands.arguments import UsageError, parse_count, parse_seed, parse_size
+from gtp_engine.arena.statistics import describe_strength
+from gtp_engine.arguments import UsageError, parse_count, parse_seed, parse_size
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.commands.statistics import describe_strength
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each pair; return the exit status."""
+    from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.play.many_games import Contestant, Terms, play_games, points
     from gtp_engine.search.limits import Limits
 
     if args.step >= highest_level():

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import (
+from gtp_engine.arena.statistics import wilson
+from gtp_engine.arguments import (
     INTERRUPTED_STATUS,
     UsageError,
     check_file,
@@ -19,16 +20,15 @@ from gtp_engine.commands.arguments import (
     parse_size,
 )
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import DEVICES, customary_komi
 
 if TYPE_CHECKING:
+    from gtp_engine.arena.endgame_review import Verdict
+    from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
-    from gtp_engine.play.hindsight import Verdict
-    from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
 """Values of `--resign-threshold` that are compared."""
@@ -73,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
 
     They stand before a judge is asked: what happens to it does not take them away.
     """
+    from gtp_engine.arena.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.play.move_choice import own_moves_cost
-    from gtp_engine.play.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.search.limits import Limits
 
     rules = _read_rules(args)
@@ -137,7 +137,7 @@ def _ask(
     at_once: int,
 ) -> "tuple[list[Verdict], list[int]]":
     """Return what a judge says of moves and passes, and which games were lost by a pass."""
-    from gtp_engine.play.hindsight import doubts, judge_ends, lost_by_passing
+    from gtp_engine.arena.endgame_review import doubts, judge_ends, lost_by_passing
 
     over = [game for game in games if game.is_over]
     in_doubt = sum(len(doubts(game, terms)) for game in games)

@@ -5,13 +5,14 @@ import json
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import (
+from gtp_engine.arena.statistics import Sprt
+from gtp_engine.arguments import (
     INTERRUPTED_STATUS,
     UsageError,
     check_file,
@@ -20,15 +21,13 @@ from gtp_engine.commands.arguments import (
     parse_seconds,
     parse_seed,
     parse_size,
-    read_sprt,
 )
 from gtp_engine.commands.progress import counting_bar
-from gtp_engine.commands.statistics import Sprt
 
 if TYPE_CHECKING:
-    from gtp_engine.commands.match_report import Report
-    from gtp_engine.commands.referee import Game, Terms
-    from gtp_engine.frontends.gtp.client import GtpClient
+    from gtp_engine.arena.gtp_client import GtpClient
+    from gtp_engine.arena.match_report import Report
+    from gtp_engine.arena.referee import Game, Terms
     from gtp_engine.play.clock.time_system import TimeSystem
 
 _EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
@@ -116,8 +115,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: An option or a command line makes no sense.
     """
-    from gtp_engine.commands.match_report import Report
-    from gtp_engine.frontends.gtp.client import EngineFailure, split_command
+    from gtp_engine.arena.gtp_client import EngineFailure, split_command
+    from gtp_engine.arena.match_report import Report
 
     sprt = read_sprt(args.sprt)
     terms = _read_terms(args)
@@ -151,10 +150,22 @@ def run(args: argparse.Namespace) -> int:
     return 0 if match.failure is None and records.are_whole else 1
 
 
+def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
+    """Return the test that `--sprt ELO0 ELO1` asks for, if it does.
+
+    Raises:
+        UsageError: The bounds ask nothing.
+    """
+    try:
+        return None if bounds is None else Sprt(*bounds)
+    except ValueError as error:
+        raise UsageError(f"--sprt: {error}") from None
+
+
 def _read_terms(args: argparse.Namespace) -> "Terms":
     from dataclasses import replace
 
-    from gtp_engine.commands.referee import Terms
+    from gtp_engine.arena.referee import Terms
     from gtp_engine.go.rules import Rules
     from gtp_engine.play.settings import customary_komi
 
@@ -246,7 +257,7 @@ def _names(engines: "list[GtpClient]") -> list[str]:
     Raises:
         EngineFailure: One of them cannot be talked to; the message says which.
     """
-    from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal
+    from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal
 
     names = []
     for engine, letter in zip(engines, "AB", strict=True):
@@ -278,7 +289,7 @@ class Table:
         Raises:
             EngineDied: One of them cannot be started.
         """
-        from gtp_engine.frontends.gtp.client import GtpClient
+        from gtp_engine.arena.gtp_client import GtpClient
 
         while len(self._engines) < len(self._commands):
             command = self._commands[len(self._engines)]
@@ -390,8 +401,8 @@ class Match:
             return turnstile.next_number - 1
 
     def _play_one(self, table: Table, number: int) -> "Game":
-        from gtp_engine.commands.match_report import FAILURES
-        from gtp_engine.commands.referee import Game, Referee
+        from gtp_engine.arena.match_report import FAILURES
+        from gtp_engine.arena.referee import Game, Referee
 
         game = Game(number, black=(number - 1) % 2)
         opening_seed = f"{self._seed}/{(number - 1) // 2}"

@@ -7,7 +7,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.commands.arguments import (
+from gtp_engine.arguments import (
     parse_count,
     parse_komi,
     parse_seconds,

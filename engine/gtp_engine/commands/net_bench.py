@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.commands.net import say
-from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.search.signature import random_position
+from gtp_engine.text_table import align
 
 CPU_BATCHES = (1, 4)
 GPU_BATCHES = (1, 16, 64, 256)

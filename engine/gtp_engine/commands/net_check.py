@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.net import say
-from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.composition import Net, members_of, open_exactly
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
+from gtp_engine.text_table import align
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.accuracy import Accuracy

@@ -5,8 +5,8 @@ import json
 import sys
 from pathlib import Path
 
-from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.nets import DEFAULT_NET, PART_HEADS, known_nets, user_folder
+from gtp_engine.text_table import align
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,12 +5,13 @@ import json
 import os
 from collections.abc import Sequence
 
-from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError, read_sprt
+from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
+from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
+from gtp_engine.commands.match import read_sprt
 from gtp_engine.commands.net import say
-from gtp_engine.commands.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.play.many_games import Contestant, PlayedGame, Terms, play_games, points
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 

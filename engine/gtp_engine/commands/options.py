@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.commands.arguments import (
+from gtp_engine.arguments import (
     UsageError,
     parse_count,
     parse_komi,

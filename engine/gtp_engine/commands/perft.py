@@ -2,7 +2,7 @@
 
 import argparse
 
-from gtp_engine.commands.arguments import parse_size
+from gtp_engine.arguments import parse_size
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
 

@@ -5,7 +5,7 @@ import io
 import sys
 from pathlib import Path
 
-from gtp_engine.commands.arguments import UsageError, parse_count
+from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.go.coords import BLACK, WHITE

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import INTERRUPTED_STATUS, UsageError, parse_seconds
-from gtp_engine.commands.statistics import wilson
+from gtp_engine.arena.statistics import wilson
+from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_seconds
 
 if TYPE_CHECKING:
-    from gtp_engine.frontends.gtp.client import GtpClient
+    from gtp_engine.arena.gtp_client import GtpClient
 
 _EXAMPLES = """examples:
   gtp-engine regress tests/*.tst
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: A file cannot be used, or the engine's command line makes no sense.
     """
-    from gtp_engine.frontends.gtp.client import EngineFailure, GtpClient, split_command
+    from gtp_engine.arena.gtp_client import EngineFailure, GtpClient, split_command
 
     scripts = [(file, list(read_script(file))) for file in args.files]
     wanted = None if args.commands is None else frozenset(map(str.strip, args.commands.split(",")))
@@ -249,7 +249,7 @@ class Asker:
                 self._ask(step)
 
     def _prepare(self, step: Step) -> None:
-        from gtp_engine.frontends.gtp.client import EngineRefusal
+        from gtp_engine.arena.gtp_client import EngineRefusal
 
         command = step.command
         loading = _LOADING.fullmatch(command)
@@ -265,7 +265,7 @@ class Asker:
             self._is_prepared = False
 
     def _ask(self, step: Step) -> None:
-        from gtp_engine.frontends.gtp.client import EngineRefusal
+        from gtp_engine.arena.gtp_client import EngineRefusal
 
         try:
             reply = self._engine.ask(step.command)

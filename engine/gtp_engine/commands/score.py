@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import UsageError, parse_count
+from gtp_engine.arena.statistics import wilson
+from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.commands.statistics import wilson
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.play.settings import DEVICES
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from gtp_engine import __version__
-from gtp_engine.commands.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
+from gtp_engine.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
 
 
 class CommandEntry(NamedTuple):

@@ -8,7 +8,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from gtp_engine.commands.arguments import Parser
+from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.contract import NetFileError
 
 SUBCOMMANDS = {

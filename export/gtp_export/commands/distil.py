@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.commands.arguments import parse_count
+from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_export.cards.command_line import command_line
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.arguments import parse_count
+from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.contract import NetFileError
 
 if TYPE_CHECKING:

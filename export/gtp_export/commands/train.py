@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.commands.arguments import parse_count
+from gtp_engine.arguments import parse_count
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,8 @@ import math
 from collections.abc import Container
 from dataclasses import dataclass, fields, replace
 
-from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare
+from gtp_engine.text_table import align
 from gtp_export.quantise.positions import PositionSet
 
 

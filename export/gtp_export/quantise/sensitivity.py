@@ -4,9 +4,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from gtp_engine.commands.net_table import align
 from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.text_table import align
 from gtp_export.convert.graph import write_model
 from gtp_export.quantise.accuracy import Bounds
 from gtp_export.quantise.int8 import Int8Settings

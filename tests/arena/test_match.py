@@ -13,12 +13,7 @@ from typing import Any
 
 import pytest
 
-from gtp_engine.commands.match import Match, Table
-from gtp_engine.commands.match_report import Report
-from gtp_engine.commands.referee import Game, Terms
-from gtp_engine.commands.statistics import Sprt
-from gtp_engine.commands.table import run
-from gtp_engine.frontends.gtp.client import (
+from gtp_engine.arena.gtp_client import (
     EngineBabbles,
     EngineDied,
     EngineHangs,
@@ -26,6 +21,11 @@ from gtp_engine.frontends.gtp.client import (
     GtpClient,
     split_command,
 )
+from gtp_engine.arena.match_report import Report
+from gtp_engine.arena.referee import Game, Terms
+from gtp_engine.arena.statistics import Sprt
+from gtp_engine.commands.match import Match, Table
+from gtp_engine.commands.table import run
 from gtp_engine.go import sgf_files
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf

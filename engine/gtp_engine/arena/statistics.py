@@ -94,6 +94,15 @@ class Sprt:
     beta: float = 0.05
     """Chance of accepting elo0 though elo1 is true."""
 
+    def __post_init__(self) -> None:
+        """Refuse bounds that ask nothing.
+
+        Raises:
+            ValueError: The first is not less than the second, or one is beyond all measure.
+        """
+        if not -2000 < self.elo0 < self.elo1 < 2000:
+            raise ValueError("ELO0 must be less than ELO1")
+
     @property
     def lower(self) -> float:
         """The log-likelihood ratio at which elo0 is accepted."""

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.play.test_self_play import game as played
+from tests.arena.test_self_play import game as played
 
+from gtp_engine.arena.endgame_review import Verdict
 from gtp_engine.commands.manners import _judged, _passing
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.play.hindsight import Verdict
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
@@ -71,7 +71,7 @@ def test_what_was_played_outlives_ctrl_c(
             on_game(replace(played([]), number=number))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gtp_engine.play.self_play.play_self_games", play_two)
+    monkeypatch.setattr("gtp_engine.arena.self_play.play_self_games", play_two)
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--judge", TINY, "--keep", str(kept)]
     assert run(["manners", *words]) == 130
@@ -88,7 +88,7 @@ def test_what_was_played_outlives_the_judge(
     def fail(*args: object) -> None:
         raise NetFileError("the judge is out of memory")
 
-    monkeypatch.setattr("gtp_engine.play.hindsight.judge_ends", fail)
+    monkeypatch.setattr("gtp_engine.arena.endgame_review.judge_ends", fail)
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--judge", TINY, "--size", "4", "--games", "1", "--playouts", "4"]
     with pytest.raises(SystemExit):

@@ -7,7 +7,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-def run_side_by_side(
+def parallel_map(
     jobs: Sequence[Callable[[], Result]], at_once: int, on_result: Callable[[Result], None]
 ) -> list[Result]:
     """Do all jobs and return their results in the jobs' order.

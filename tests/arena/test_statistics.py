@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from gtp_engine.commands.statistics import (
+from gtp_engine.arena.statistics import (
     Sprt,
     describe_strength,
     elo,

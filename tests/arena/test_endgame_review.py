@@ -3,22 +3,22 @@
 from dataclasses import replace
 
 import pytest
+from tests.arena.test_self_play import game
 from tests.go.diagrams import position_of
-from tests.play.test_self_play import game
 
-from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
-from gtp_engine.go.position import Move
-from gtp_engine.go.rules import Rules
-from gtp_engine.play.hindsight import (
+from gtp_engine.arena.endgame_review import (
     MARGIN,
     Verdict,
     doubts,
     judge_ends,
     lost_by_passing,
 )
-from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Move
+from gtp_engine.go.rules import Rules
 from gtp_engine.search.limits import Limits
 
 # Black's group on the left has three points in a row: two eyes if Black plays on the middle one,

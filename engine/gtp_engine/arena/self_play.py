@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from gtp_engine.arena.parallel_map import parallel_map
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
@@ -19,7 +20,6 @@ from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
 from gtp_engine.play.move_choice import counts_dead_stones, decide
-from gtp_engine.play.side_by_side import run_side_by_side
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -109,7 +109,7 @@ def play_self_games(
         NetFileError: The net failed.
     """
     jobs = [partial(_play, evaluator, terms, number) for number in range(games)]
-    return run_side_by_side(jobs, at_once, on_game)
+    return parallel_map(jobs, at_once, on_game)
 
 
 def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:

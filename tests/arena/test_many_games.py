@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from gtp_engine.arena import many_games
+from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.rules import Rules
-from gtp_engine.play import many_games
 from gtp_engine.play.levels import Level
-from gtp_engine.play.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from gtp_engine.arena.parallel_map import parallel_map
+from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.play.move_choice import own_moves_cost
 from gtp_engine.play.pass_check import lead_over_pass
-from gtp_engine.play.self_play import SelfPlayGame, SelfPlayTerms
-from gtp_engine.play.side_by_side import run_side_by_side
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 
@@ -76,7 +76,7 @@ def judge_ends(
         for game in games
         for ply, point in doubts(game, terms)
     ]
-    return run_side_by_side(jobs, at_once, lambda verdict: on_verdict())
+    return parallel_map(jobs, at_once, lambda verdict: on_verdict())
 
 
 def lost_by_passing(
@@ -101,7 +101,7 @@ def lost_by_passing(
         NetFileError: The net failed.
     """
     jobs = [partial(_could_win, evaluator, terms, game, visits) for game in games]
-    could_win = run_side_by_side(jobs, at_once, lambda found: on_game())
+    could_win = parallel_map(jobs, at_once, lambda found: on_game())
     return [game.number for game, found in zip(games, could_win, strict=True) if found]
 
 

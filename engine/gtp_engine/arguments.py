@@ -3,11 +3,8 @@
 import argparse
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
-
-from gtp_engine.commands.statistics import Sprt
 
 USAGE_STATUS = 2
 """Exit status after a mistake in the arguments."""
@@ -134,19 +131,6 @@ def parse_komi(text: str) -> float:
     if not abs(komi) <= MAX_KOMI:
         raise BadValueError(f"{text[:20]!r} is not a number from {-MAX_KOMI:g} to {MAX_KOMI:g}")
     return komi
-
-
-def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
-    """Return the test that `--sprt ELO0 ELO1` asks for, if it does.
-
-    Raises:
-        UsageError: The first bound is not less than the second, or one is beyond all measure.
-    """
-    if bounds is None:
-        return None
-    if not -2000 < bounds[0] < bounds[1] < 2000:
-        raise UsageError("--sprt: ELO0 must be less than ELO1")
-    return Sprt(*bounds)
 
 
 def check_file(path: Path, option: str) -> None:

@@ -8,18 +8,18 @@ from tests.go.diagrams import position_of
 from tests.go.test_line import TRIPLE_KO, TRIPLE_KO_CYCLE, make_moves
 from tests.search.scripted import FlatEvaluator
 
-from gtp_engine.evaluators.leaves import LeafBatch
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
-from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import Ko, Rules
-from gtp_engine.play import self_play
-from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
-from gtp_engine.play.self_play import (
+from gtp_engine.arena import self_play
+from gtp_engine.arena.self_play import (
     SelfPlayGame,
     SelfPlayTerms,
     _find_extra,
     play_self_games,
 )
+from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.go.position import Move, Position
+from gtp_engine.go.rules import Ko, Rules
+from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 from gtp_engine.search.limits import Limits
 
 TROMP_TAYLOR = replace(Rules.parse("tromp-taylor"), komi=0.5)

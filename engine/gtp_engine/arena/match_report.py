@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from gtp_engine.commands.referee import Game, Terms, color_name
-from gtp_engine.commands.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.arena.referee import Game, Terms, color_name
+from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.go.coords import BLACK
 
 FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "flag", "bad reply")

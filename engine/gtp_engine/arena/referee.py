@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from gtp_engine.commands.arguments import parse_number
-from gtp_engine.frontends.gtp.client import EngineFailure, EngineRefusal, GtpClient
+from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
+from gtp_engine.arguments import parse_number
 from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError, Position
