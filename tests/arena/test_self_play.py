@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.go.diagrams import position_of
-from tests.go.test_line import TRIPLE_KO, TRIPLE_KO_CYCLE, make_moves
+from tests.go.test_history import TRIPLE_KO, TRIPLE_KO_CYCLE, make_moves
 from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.arena import self_play
