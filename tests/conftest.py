@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.go.jit import HotKernel
+from gtp_engine.kernels import HotKernel
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
 

@@ -13,7 +13,7 @@ import pytest
 PROBE = """
 import json, random, sys
 from dataclasses import replace
-from gtp_engine.go import jit
+from gtp_engine import kernels
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.perft import perft
 from gtp_engine.go.playouts import run_random_games
@@ -33,7 +33,7 @@ def play(width, height, rules, encores, moves, seed):
                       int(position.turn["status"]), int(position.turn["phase"])])
     return [trace, float(agreed_score(position))]
 
-was_warm = jit.cache_is_warm()
+was_warm = kernels.cache_is_warm()
 rules = [replace(Rules(), ko=ko, multi_stone_suicide=suicide) for ko in Ko for suicide in (0, 1)]
 result = {
     "games": [play(3, 4, each, False, 40, i) for i, each in enumerate(rules)],
@@ -41,8 +41,8 @@ result = {
     "perft": [list(perft(2, 2, Rules.parse(name), 7)) for name in ("tromp-taylor", "aga")],
     "random": run_random_games(5, 4, 6, 3),
 }
-json.dump({"result": result, "jit": bool(jit.JIT_ENABLED), "warm": was_warm,
-           "folder": jit.CACHE_FOLDER and str(jit.CACHE_FOLDER)}, sys.stdout)
+json.dump({"result": result, "jit": bool(kernels.JIT_ENABLED), "warm": was_warm,
+           "folder": kernels.CACHE_FOLDER and str(kernels.CACHE_FOLDER)}, sys.stdout)
 """
 
 
@@ -94,12 +94,17 @@ def test_no_kernel_is_compiled_for_a_second_width_of_integers(
     compiled: tuple[dict[str, Any], Path],
 ) -> None:
     kernels = [path.name.split("-")[0] for path in compiled[1].rglob("*.nbc")]
-    wanted = ["line.is_legal", "line.repeats", "line.recapture_mark", "line.situation_hash"]
+    wanted = [
+        "history.is_legal",
+        "history.repeats",
+        "history.recapture_mark",
+        "history.situation_hash",
+    ]
     wanted += ["board.is_playable", "board.count_liberties"]
     assert {name: kernels.count(name) for name in wanted} == dict.fromkeys(wanted, 1)
 
 
-IMPORT_ONLY = "import json, sys; from gtp_engine.go import jit; print(jit.CACHE_FOLDER)"
+IMPORT_ONLY = "import json, sys; from gtp_engine import kernels; print(kernels.CACHE_FOLDER)"
 
 
 def cache_folder(**environment: str) -> str:

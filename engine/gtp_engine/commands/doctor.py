@@ -140,23 +140,23 @@ def _software() -> Section:
 
 
 def _folders() -> Section:
+    from gtp_engine import kernels
     from gtp_engine.evaluators.measurements import measurements_folder
     from gtp_engine.evaluators.nets import shipped_folder, user_folder
-    from gtp_engine.go import jit
 
     section = Section("folders")
-    if jit.CACHE_FOLDER is None:
+    if kernels.CACHE_FOLDER is None:
         section.add(
             "kernels",
             "cannot be kept: they are compiled at each start",
             "make the user's cache folder writable, or name one in NUMBA_CACHE_DIR",
         )
     else:
-        is_warm = jit.cache_is_warm()
+        is_warm = kernels.cache_is_warm()
         state = "compiled" if is_warm else "not compiled yet"
         section.add(
             "kernels",
-            f"{jit.CACHE_FOLDER}: {state}",
+            f"{kernels.CACHE_FOLDER}: {state}",
             "" if is_warm else "`gtp-engine --precompile` compiles them now",
         )
     try:

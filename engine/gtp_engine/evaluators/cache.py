@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
-from gtp_engine.go.jit import hot_kernel, int64, uint64
+from gtp_engine.kernels import hot_kernel, int64, uint64
 
 ENTRY = np.dtype(
     [

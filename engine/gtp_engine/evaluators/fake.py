@@ -10,8 +10,8 @@ import numpy as np
 from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
 from gtp_engine.evaluators.situation_keys import mix
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64, uint64
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, uint64
 
 _PRIOR_BITS = 20
 

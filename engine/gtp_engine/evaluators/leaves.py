@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from gtp_engine.go.coords import PASS, WHITE
 from gtp_engine.go.history import History, legal_points, white_komi
-from gtp_engine.go.jit import part_kernel
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import kernel
 
 SLOT = np.dtype(
     [
@@ -129,7 +129,7 @@ def average_slots(batch: LeafBatch, n: int) -> None:
         results[0] = results[:n].mean(axis=0)
 
 
-@part_kernel
+@kernel
 def list_moves(batch: LeafBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(history, ply, rules, batch.moves[slot])

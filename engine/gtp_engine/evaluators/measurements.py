@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gtp_engine.go.user_cache import user_cache_folder
+from gtp_engine.user_cache import user_cache_folder
 
 Fact = Mapping[str, float | int | bool | str]
 

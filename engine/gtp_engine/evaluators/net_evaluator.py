@@ -33,11 +33,11 @@ from gtp_engine.evaluators.queue import EvaluationQueue
 from gtp_engine.evaluators.situation_keys import write_key
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import action_table, distinct_points, point_table, symmetries
+from gtp_engine.kernels import hot_kernel
 
 _LOG = logging.getLogger("gtp_engine")
 

@@ -38,7 +38,7 @@ from gtp_engine.evaluators.onnx_runtime import (
     run_plain,
     tensorrt_providers,
 )
-from gtp_engine.go.user_cache import user_cache_folder
+from gtp_engine.user_cache import user_cache_folder
 
 FloatArray = npt.NDArray[np.float32]
 

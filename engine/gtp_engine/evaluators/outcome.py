@@ -29,8 +29,8 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import SIMPLE, TERRITORY
-from gtp_engine.go.jit import hot_kernel, int64, part_kernel
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, kernel
 
 NEVER, BY_RULES, ALWAYS = 0, 1, 2
 
@@ -126,13 +126,13 @@ def misshapen_output(outputs: OutputArrays, layout: OutputLayout, area: int) -> 
     return None
 
 
-@part_kernel
+@kernel
 def knows_no_result(rules: RuleFlags) -> bool:
     """Whether a game under these rules can end without a result."""
     return bool(rules.ko == SIMPLE or rules.scoring == TERRITORY)
 
 
-@part_kernel
+@kernel
 def finish_slot(
     outputs: OutputArrays,
     row: int,
@@ -210,7 +210,7 @@ def finish_slots(
     return True
 
 
-@part_kernel
+@kernel
 def _finish_policy(
     outputs: OutputArrays,
     row: int,
@@ -243,7 +243,7 @@ def _finish_policy(
         batch.priors[slot, i] /= total
 
 
-@part_kernel
+@kernel
 def _finish_value(
     outputs: OutputArrays, row: int, layout: OutputLayout, batch: LeafBatch, slot: int
 ) -> float:
@@ -271,7 +271,7 @@ def _finish_value(
     return np.float64(none / total) if layout.no_result == BY_RULES else 0.0
 
 
-@part_kernel
+@kernel
 def _finish_score(
     outputs: OutputArrays,
     row: int,
@@ -299,7 +299,7 @@ def _finish_score(
 # Heads that there are not -------------------------------------------------------------------------
 
 
-@part_kernel
+@kernel
 def _prefer_open_points(
     outputs: OutputArrays,
     row: int,
@@ -328,7 +328,7 @@ def _prefer_open_points(
         batch.priors[slot, i] /= total
 
 
-@part_kernel
+@kernel
 def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: int) -> None:
     """Write lead and standard deviation for a net without a score, each point by itself."""
     batch.slots[slot]["lead"] = 0.0
@@ -345,7 +345,7 @@ def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: in
     batch.slots[slot]["stdev"] = np.sqrt(variance)
 
 
-@part_kernel
+@kernel
 def _win_by_score(batch: LeafBatch, slot: int) -> None:
     """Write the value for a net without one: win minus loss if the score is normally spread."""
     lead = np.float64(batch.slots[slot]["lead"])

@@ -8,7 +8,7 @@ prior: an illegal move.
 
 import numpy as np
 
-from gtp_engine.go.jit import inline_kernel, int64
+from gtp_engine.kernels import inline_kernel, int64
 
 
 @inline_kernel

@@ -19,8 +19,8 @@ from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.go.history import History, TurnRecord, passed_here_before, white_komi
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 FEW_STONES = 20
 """Up to this many stones, mirrored positions share a key: further on they hardly ever meet."""
@@ -46,7 +46,7 @@ def mix(x: int) -> int:
     return z ^ (z >> uint64(31))
 
 
-@inner_kernel
+@kernel
 def _sum_board(
     batch: LeafBatch,
     slot: int,
@@ -88,7 +88,7 @@ def _sum_board(
     return low, high
 
 
-@part_kernel
+@kernel
 def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: int) -> int:
     """Return a hash of all that is not on the board."""
     turn = history.turns[ply]
@@ -114,7 +114,7 @@ def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: i
     return state
 
 
-@part_kernel
+@kernel
 def write_key(
     batch: LeafBatch,
     slot: int,

@@ -20,15 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.coords import BLACK, EMPTY, MAX_SIZE, WALL, WHITE
-from gtp_engine.go.jit import (
-    inline_kernel,
-    inner_kernel,
-    int64,
-    kernel,
-    part_kernel,
-    shared_inline_kernel,
-    uint64,
-)
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1
 MAX_AREA = MAX_SIZE * MAX_SIZE
@@ -109,7 +101,7 @@ def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     return above & _POINT_BITS, left & _POINT_BITS, right & _POINT_BITS, below & _POINT_BITS
 
 
-@part_kernel
+@kernel
 def _take_from_empty(board: BoardRecord, point: int) -> None:
     last = board["n_empty"] - 1
     board["n_empty"] = last
@@ -119,7 +111,7 @@ def _take_from_empty(board: BoardRecord, point: int) -> None:
     board["empty_at"][moved] = at
 
 
-@part_kernel
+@kernel
 def _add_to_empty(board: BoardRecord, point: int) -> None:
     n = board["n_empty"]
     board["empty"][n] = point
@@ -127,7 +119,7 @@ def _add_to_empty(board: BoardRecord, point: int) -> None:
     board["n_empty"] = n + 1
 
 
-@part_kernel
+@kernel
 def join_chains(board: BoardRecord, keep: int, lose: int) -> None:
     """Make one chain of two, by relabelling the stones of the one to lose its head."""
     board["size"][keep] += board["size"][lose]
@@ -143,7 +135,7 @@ def join_chains(board: BoardRecord, keep: int, lose: int) -> None:
     board["next"][lose] = after
 
 
-@part_kernel
+@kernel
 def _merge_chains(board: BoardRecord, head_a: int, head_b: int) -> int:
     """Join two chains by relabelling the smaller one; return the head they now share."""
     keep, lose = head_a, head_b
@@ -175,7 +167,7 @@ def _remove_chain(board: BoardRecord, head: int) -> int:
     return removed
 
 
-@shared_inline_kernel
+@inline_kernel
 def place_stone(board: BoardRecord, point: int, color: int) -> int:
     """Put a stone on an empty point, capture what has no liberty left, and set the ko ban.
 
@@ -289,7 +281,7 @@ def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
     return True
 
 
-@part_kernel
+@kernel
 def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
     """Whether one of the four neighbours is a stone of this colour."""
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
@@ -298,7 +290,7 @@ def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
     return False
 
 
-@shared_inline_kernel
+@inline_kernel
 def is_playable(board: BoardRecord, point: int, color: int, multi_stone_suicide: int) -> bool:
     """Whether a stone may be put on a point, all ko rules aside. Suicide of one stone never may."""
     if board["color"][point] != EMPTY:
@@ -318,7 +310,7 @@ def count_liberties(board: BoardRecord, point: int, limit: int) -> int:
     return collect_liberties(board, point, limit, found)
 
 
-@inner_kernel
+@kernel
 def collect_liberties(
     board: BoardRecord, point: int, limit: int, found: npt.NDArray[np.int16]
 ) -> int:
@@ -344,7 +336,7 @@ def collect_liberties(
             return n
 
 
-@part_kernel
+@kernel
 def hash_after(board: BoardRecord, point: int, color: int) -> int:
     """Return the hash of the stones after a playable move, without playing it."""
     enemy = 3 - color
@@ -370,7 +362,7 @@ def hash_after(board: BoardRecord, point: int, color: int) -> int:
     return after
 
 
-@inner_kernel
+@kernel
 def chain_hash(board: BoardRecord, head: int) -> int:
     """Return the combined hash of a chain's stones."""
     color = board["color"][head]
@@ -383,7 +375,7 @@ def chain_hash(board: BoardRecord, head: int) -> int:
             return combined
 
 
-@inner_kernel
+@kernel
 def same_stones(a: BoardRecord, b: BoardRecord) -> bool:
     """Whether two boards of the same size hold the same stones."""
     for point in range(a["n_points"]):  # noqa: SIM110  (kernels compile no generators)

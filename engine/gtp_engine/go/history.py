@@ -35,16 +35,8 @@ from gtp_engine.go.board import (
     same_stones,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
-from gtp_engine.go.jit import (
-    inline_kernel,
-    inner_kernel,
-    int64,
-    kernel,
-    part_kernel,
-    shared_inline_kernel,
-    uint64,
-)
 from gtp_engine.go.rules import HandicapBonus, Ko, RuleFlags, Scoring
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 # Kernels see plain integers.
 SIMPLE = int(Ko.SIMPLE)
@@ -111,7 +103,7 @@ def new_history(capacity: int) -> History:
     )
 
 
-@inner_kernel
+@kernel
 def copy_ply(target: History, target_ply: int, source: History, source_ply: int) -> None:
     """Copy one ply of a history into another."""
     # Whole records: one block copy is ten times as fast as copying the used part of each field.
@@ -127,7 +119,7 @@ def copy_history(target: History, source: History, n_plies: int) -> None:
         copy_ply(target, ply, source, ply)
 
 
-@shared_inline_kernel
+@inline_kernel
 def situation_hash(
     board: BoardRecord, to_play: int, recapture_hash: int, phase: int, ko: int
 ) -> int:
@@ -191,7 +183,7 @@ def handicap_bonus(turn: TurnRecord, rules: RuleFlags) -> int:
     return n if rules.handicap_bonus == BONUS_N else n - 1
 
 
-@inner_kernel
+@kernel
 def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
     """Return all points that White has besides what the board shows."""
     return np.float64(turn["white_bonus"]) + handicap_bonus(turn, rules) + rules.komi
@@ -200,7 +192,7 @@ def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
 # Legality ------------------------------------------------------------------------------------
 
 
-@part_kernel
+@kernel
 def _ko_capture_point(board: BoardRecord, point: int, color: int) -> int:
     """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
     if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
@@ -238,7 +230,7 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
     return 0
 
 
-@part_kernel
+@kernel
 def _is_same_situation(
     history: History, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
 ) -> bool:
@@ -281,7 +273,7 @@ def repeats(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     return False
 
 
-@part_kernel
+@kernel
 def _repeats_ko_capture(history: History, ply: int, point: int) -> bool:
     """Whether the side to move made this very ko capture before in this encore, on this board."""
     board = history.boards[ply]
@@ -299,7 +291,7 @@ def _repeats_ko_capture(history: History, ply: int, point: int) -> bool:
     return False
 
 
-@part_kernel
+@kernel
 def is_banned(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
 
@@ -366,7 +358,7 @@ def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArra
 # Passes and the end ----------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel
 def passed_here_before(history: History, ply: int, color: int, rules: RuleFlags) -> bool:
     """Whether this player passed in this situation before, where that ends the phase.
 
@@ -404,7 +396,7 @@ def pass_ends_phase(history: History, ply: int, rules: RuleFlags) -> bool:
     return passed_here_before(history, ply, int64(turn["to_play"]), rules)
 
 
-@part_kernel
+@kernel
 def pass_ends_game(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether a pass of the side to move would end the game for good."""
     if rules.scoring == TERRITORY and history.turns[ply]["phase"] < 2:
@@ -412,7 +404,7 @@ def pass_ends_game(history: History, ply: int, rules: RuleFlags) -> bool:
     return pass_ends_phase(history, ply, rules)
 
 
-@part_kernel
+@kernel
 def _count_occurrences(history: History, ply: int) -> int:
     """Return how often the situation at ply stands in the history since repetitions count."""
     n = 0
@@ -435,7 +427,7 @@ def _mark_hash(point: int) -> int:
     return ZOBRIST[0, point]
 
 
-@part_kernel
+@kernel
 def _apply_pass(history: History, ply: int, color: int, rules: RuleFlags) -> bool:
     """Update ply + 1 for a pass; return whether it ends the phase by repeating an earlier pass."""
     turn = history.turns[ply + 1]
@@ -451,7 +443,7 @@ def _apply_pass(history: History, ply: int, color: int, rules: RuleFlags) -> boo
     return passed_here_before(history, ply, color, rules)
 
 
-@part_kernel
+@kernel
 def _apply_stone(history: History, ply: int, point: int, color: int, rules: RuleFlags) -> None:
     """Update ply + 1 for a move that is not a pass."""
     board = history.boards[ply + 1]
@@ -478,7 +470,7 @@ def _apply_stone(history: History, ply: int, point: int, color: int, rules: Rule
         turn["handicap"] = n if turn["initial_black"] >= 0 and n > 1 else 0
 
 
-@part_kernel
+@kernel
 def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) -> None:
     """Mark a stone that just captured in a ko, and drop the marks of stones that are gone."""
     if board["ko_point"] != 0:
@@ -493,7 +485,7 @@ def _update_recapture_marks(board: BoardRecord, turn: TurnRecord, point: int) ->
             turn["recapture_hash"] ^= _mark_hash(marked)
 
 
-@part_kernel
+@kernel
 def _enter_encore(history: History, ply: int) -> None:
     """Turn the end of a phase of a territory game at ply into the next phase's beginning."""
     board = history.boards[ply]

@@ -25,8 +25,8 @@ from gtp_engine.go.board import (
     neighbors,
 )
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, kernel, part_kernel, uint64
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, may_try, take_back, try_move
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 NODE_BUDGET = 25_000
 """Moves tried in one reading before the chain is taken to escape."""
@@ -113,7 +113,7 @@ def _lone_liberty(board: BoardRecord, chain: int) -> int:
     return first if n == 1 else 0
 
 
-@inner_kernel
+@kernel
 def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> int:
     """Return the liberties of a chain, counted up to a limit of at most 16."""
     head = int64(board["head"][chain])
@@ -158,7 +158,7 @@ def _add_move(work: Work, begin: int, n: int, move: int) -> int:
     return 1
 
 
-@inner_kernel
+@kernel
 def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
     """List the moves that capture an enemy chain in atari around a chain; return how many."""
     enemy = 3 - int64(board["color"][chain])
@@ -179,7 +179,7 @@ def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> in
             return n
 
 
-@part_kernel
+@kernel
 def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> tuple[int, int]:
     """Return a lower and an upper bound of the liberties of a stone played here."""
     empty = 0
@@ -201,7 +201,7 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
     return captures + max(empty, best_joined), empty + captured_stones + joined
 
 
-@inner_kernel
+@kernel
 def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     """Whether a move among enemy stones alone would capture exactly one of them."""
     target = 0
@@ -216,7 +216,7 @@ def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     return target != 0
 
 
-@inner_kernel
+@kernel
 def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Return the liberties of a stone played here, counted up to three."""
     try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
@@ -225,7 +225,7 @@ def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> 
     return n
 
 
-@part_kernel
+@kernel
 def _is_double_ko_death(
     board: BoardRecord, chain: int, first: int, second: int, work: Work, begin: int
 ) -> bool:
@@ -240,7 +240,7 @@ def _is_double_ko_death(
     )
 
 
-@inner_kernel
+@kernel
 def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Rate how much a stone here would gain by joining; for the order of moves only."""
     weight = 0
@@ -255,7 +255,7 @@ def _connection_weight(board: BoardRecord, point: int, color: int, work: Work) -
 # Reading -----------------------------------------------------------------------------------------
 
 
-@part_kernel
+@kernel
 def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
     """List the fleeing side's moves; return a verdict, and how many there are."""
     lone = _lone_liberty(board, chain)
@@ -272,7 +272,7 @@ def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tup
     return _UNDECIDED, n
 
 
-@part_kernel
+@kernel
 def _list_chases(board: BoardRecord, chain: int, work: Work, begin: int) -> tuple[int, int]:
     """List the chasing side's moves; return a verdict, and how many there are."""
     n, first, second = _two_liberties(board, chain)
@@ -304,7 +304,7 @@ def _are_adjacent(board: BoardRecord, point: int, other: int) -> bool:
     return bool(distance == 1 or distance == board["stride"])
 
 
-@part_kernel
+@kernel
 def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     """Return the next move of a list that may be tried, from the one at hand on; 0 for none."""
     begin = int64(work[row + _BEGIN])
@@ -317,7 +317,7 @@ def _next_move(board: BoardRecord, color: int, work: Work, row: int) -> int:
     return 0
 
 
-@inner_kernel
+@kernel
 def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
     """Read out whether a chain in atari is lost, its own side moving first.
 
@@ -376,13 +376,13 @@ def _cannot_flee(board: BoardRecord, chain: int, work: Work) -> bool:
             return False
 
 
-@part_kernel
+@kernel
 def _take_all_back(board: BoardRecord, work: Work, depth: int) -> None:
     for tried in range(depth - 1, -1, -1):
         take_back(board, work, _UNDO_AT + UNDO_ROW * tried)
 
 
-@part_kernel
+@kernel
 def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether extending at `last`, after the chaser filled the other liberty, surely escapes.
 
@@ -402,7 +402,7 @@ def _flees_at_once(board: BoardRecord, chain: int, filled: int, last: int, work:
     return False
 
 
-@inner_kernel
+@kernel
 def _captures_by(board: BoardRecord, chain: int, filled: int, last: int, work: Work) -> bool:
     """Whether filling one of a chain's two liberties captures it in a ladder."""
     chaser = 3 - int64(board["color"][chain])
@@ -423,13 +423,13 @@ def _set_bit(words: npt.NDArray[np.uint64], point: int) -> None:
     words[point >> 6] |= uint64(1) << uint64(point & 63)
 
 
-@part_kernel
+@kernel
 def has_bit(words: npt.NDArray[np.uint64], point: int) -> bool:
     """Whether a point is in a bit set."""
     return bool((words[point >> 6] >> uint64(point & 63)) & uint64(1))
 
 
-@part_kernel
+@kernel
 def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> None:
     stone = head
     while True:
@@ -439,7 +439,7 @@ def _set_chain(board: BoardRecord, head: int, words: npt.NDArray[np.uint64]) -> 
             return
 
 
-@part_kernel
+@kernel
 def _read_board(board: BoardRecord, work: Work, found: Any) -> None:
     """Read all ladders of a board into a LADDERS record; the board is left as it was."""
     found["chains"][:] = uint64(0)
@@ -484,7 +484,7 @@ def find_ladders(reader: Reader, board: BoardRecord) -> int:
     return slot
 
 
-@inner_kernel
+@kernel
 def can_be_captured(reader: Reader, board: BoardRecord, point: int) -> bool:
     """Whether the other side, to move, takes the chain at a stone at once or in a ladder."""
     reader.board[0] = board

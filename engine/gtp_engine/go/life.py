@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import MAX_POINTS, BoardRecord, count_liberties, neighbors
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.jit import inline_kernel, int64, kernel, part_kernel
+from gtp_engine.kernels import inline_kernel, int64, kernel
 
 Points = npt.NDArray[np.int16]
 Flags = npt.NDArray[np.uint8]
@@ -36,7 +36,7 @@ class Empties(NamedTuple):
     """[2, components] how many."""
 
 
-@part_kernel
+@kernel
 def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
     for near in neighbors(board, point):
         if board["color"][near] == color and board["head"][near] == head:
@@ -44,7 +44,7 @@ def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> boo
     return False
 
 
-@part_kernel
+@kernel
 def _begin_vital(board: BoardRecord, point: int, color: int, row: int, empties: Empties) -> None:
     """Begin the vital chains of a component with those around its first point."""
     n = 0
@@ -83,7 +83,7 @@ def _find(root: Points, index: int) -> int:
     return index
 
 
-@part_kernel
+@kernel
 def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> int:
     """Number the components of the empty points, and find the colours beside each.
 
@@ -150,7 +150,7 @@ def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> in
     return n_components
 
 
-@part_kernel
+@kernel
 def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     """Return how many components the empty points form, and all about them."""
     component = np.empty(int64(board["n_points"]), np.int16)
@@ -170,7 +170,7 @@ def _find_empties(board: BoardRecord) -> tuple[int, Empties]:
     return n, empties
 
 
-@part_kernel
+@kernel
 def _may_live(color: int, n: int, empties: Empties, n_points: int) -> bool:
     """Whether some chain of a player touches all points of two components, as life needs."""
     first_row = (color - 1) * n
@@ -205,7 +205,7 @@ class Regions(NamedTuple):
     """[components] by root: whether it touches a chain that is not pass-alive."""
 
 
-@part_kernel
+@kernel
 def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> Regions:
     """Find a player's regions and the chains that touch all empty points of each."""
     n_points = int64(board["n_points"])
@@ -242,7 +242,7 @@ def _join_regions(board: BoardRecord, color: int, n: int, empties: Empties) -> R
     return regions
 
 
-@part_kernel
+@kernel
 def _keep_shared(own: int, row: int, empties: Empties, regions: Regions) -> None:
     """Drop a region's vital chains that are not vital to one more of its components."""
     kept = 0
@@ -264,7 +264,7 @@ def _region_of(board: BoardRecord, point: int, empties: Empties, regions: Region
     return int64(regions.root[index])
 
 
-@part_kernel
+@kernel
 def _keep_touching_stones(
     board: BoardRecord, color: int, empties: Empties, regions: Regions
 ) -> None:
@@ -276,7 +276,7 @@ def _keep_touching_stones(
                 _keep_touching(board, point, color, own, regions.vital, regions.n_vital)
 
 
-@part_kernel
+@kernel
 def _strike_chain(
     board: BoardRecord,
     color: int,
@@ -300,7 +300,7 @@ def _strike_chain(
             return
 
 
-@part_kernel
+@kernel
 def _strike_out(
     board: BoardRecord, color: int, n: int, empties: Empties, regions: Regions, counts: Points
 ) -> None:
@@ -331,7 +331,7 @@ def _strike_out(
                 struck = True
 
 
-@part_kernel
+@kernel
 def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
         if board["color"][near] == color:
@@ -339,7 +339,7 @@ def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
     return False
 
 
-@part_kernel
+@kernel
 def _mark_alive(
     board: BoardRecord,
     color: int,
@@ -374,7 +374,7 @@ def _mark_alive(
                 area[point] = color
 
 
-@part_kernel
+@kernel
 def _mark_player(
     board: BoardRecord,
     color: int,
@@ -435,7 +435,7 @@ def mark_area(
             area[point] = touched if touched != BLACK | WHITE else EMPTY
 
 
-@part_kernel
+@kernel
 def _is_seki_witness(board: BoardRecord, point: int, area: Flags) -> bool:
     """Whether this point of somebody's area shows that it stands in seki, or is not settled.
 
@@ -464,7 +464,7 @@ def _fill(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
                 n += 1
 
 
-@part_kernel
+@kernel
 def mark_independent_life(
     board: BoardRecord,
     keep_territories: int,

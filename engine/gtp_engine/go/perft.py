@@ -2,8 +2,8 @@
 
 Passes count as moves, and nothing is counted below two consecutive passes; those two passes are
 the only end, so that a long cycle under simple ko goes on being counted. Moves are found by
-`history.legal_points` and made by `history.play`, the very kernels that a game and a search use; only
-the last move of a sequence is counted without being made.
+`history.legal_points` and made by `history.play`, the very kernels that a game and a search use;
+only the last move of a sequence is counted without being made.
 """
 
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ import numpy.typing as npt
 from gtp_engine.go import history as lines
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import int64, kernel, part_kernel
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Rules
+from gtp_engine.kernels import int64, kernel
 
 _MOVES_A_CALL = 1_000_000
 """Moves made before a kernel comes back to Python, so that Ctrl-C is heard within a second."""
 
 
-@part_kernel
+@kernel
 def _moves(
     history: History, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
 ) -> int:

@@ -18,14 +18,7 @@ from gtp_engine.go.board import (
     place_stone,
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WALL
-from gtp_engine.go.jit import (
-    inline_kernel,
-    inner_kernel,
-    int64,
-    kernel,
-    shared_inline_kernel,
-    uint64,
-)
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 
 @inline_kernel
@@ -45,7 +38,7 @@ def random_below(state: int, bound: int) -> int:
     return int64((high * uint64(bound)) >> uint64(32))
 
 
-@shared_inline_kernel
+@inline_kernel
 def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     """Whether an empty point is a single-point eye of this colour.
 
@@ -95,7 +88,7 @@ def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, int]:
     return int64(0), state
 
 
-@inner_kernel
+@kernel
 def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[int, int]:
     """Play the board to its end with random moves, in place.
 
@@ -120,7 +113,7 @@ def play_random_game(board: BoardRecord, to_play: int, state: int) -> tuple[int,
     return x, moves
 
 
-@inner_kernel
+@kernel
 def area_difference(board: BoardRecord) -> int:
     """Return Black's stones and single-point eyes minus White's, at the end of a random game."""
     difference = 0

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
-from gtp_engine.go.jit import inner_kernel, int64, kernel, part_kernel
 from gtp_engine.go.life import mark_area, mark_independent_life
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Tax
+from gtp_engine.kernels import int64, kernel
 
 TAX_NONE = int(Tax.NONE)
 TAX_ALL = int(Tax.ALL)
@@ -25,7 +25,7 @@ TAX_ALL = int(Tax.ALL)
 Owners = npt.NDArray[np.uint8]
 
 
-@inner_kernel
+@kernel
 def find_area(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int, area: Owners
 ) -> int:
@@ -59,7 +59,7 @@ def find_area(
     return int64(2 * groups) if rules.tax == TAX_ALL else int64(0)
 
 
-@part_kernel
+@kernel
 def white_board_points(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int
 ) -> int:
@@ -95,7 +95,7 @@ def _unclaimed_button(turn: TurnRecord) -> float:
 # Counting by agreement ---------------------------------------------------------------------------
 
 
-@part_kernel
+@kernel
 def _fill_region(colors: Owners, start: int, stride: int, visited: Owners, owners: Owners) -> None:
     """Give the empty region at a point to the only colour around it, if there is just one."""
     region = np.empty(len(colors), np.int16)

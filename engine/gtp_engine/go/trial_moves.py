@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gtp_engine.go.board import BoardRecord, is_suicide, join_chains, neighbors
 from gtp_engine.go.coords import EMPTY, WALL
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel
+from gtp_engine.kernels import inline_kernel, int64, kernel
 
 Work = npt.NDArray[np.int16]
 """Working memory, with a row for each move to be taken back."""
@@ -25,7 +25,7 @@ UNDO_ROW = 20
 """Length of a row."""
 
 
-@part_kernel
+@kernel
 def _lift_chain(board: BoardRecord, head: int, captor: int) -> None:
     """Take a chain off; its own records stay as they were, for `_put_back`."""
     stone = head
@@ -52,7 +52,7 @@ def _put_back(board: BoardRecord, head: int, captor: int) -> None:
             return
 
 
-@part_kernel
+@kernel
 def _part(board: BoardRecord, keep: int, lose: int) -> None:
     """Undo `join_chains`."""
     after = board["next"][keep]
@@ -68,7 +68,7 @@ def _part(board: BoardRecord, keep: int, lose: int) -> None:
             return
 
 
-@inner_kernel
+@kernel
 def try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -> None:
     """Play a move that is not suicide, noting in the undo row there how to take it back."""
     # 1. The stone, a chain of its own that takes away its neighbours' pseudo-liberties.
@@ -128,7 +128,7 @@ def try_move(board: BoardRecord, point: int, color: int, work: Work, row: int) -
         board["ko_point"] = taken
 
 
-@inner_kernel
+@kernel
 def take_back(board: BoardRecord, work: Work, row: int) -> None:
     """Undo the latest `try_move`, from its row."""
     point = int64(work[row + _POINT])

@@ -202,14 +202,14 @@ class Loader:
         return self._open_files()
 
     def _load_kernels(self) -> None:
-        from gtp_engine.go import jit
+        from gtp_engine import kernels
 
         self.progress = "loading the kernels"
-        self._compiles = jit.JIT_ENABLED and not jit.cache_is_warm()
+        self._compiles = kernels.JIT_ENABLED and not kernels.cache_is_warm()
         if self._compiles:
-            kept = "once" if jit.CACHE_FOLDER else "at each start (no writable cache folder)"
+            kept = "once" if kernels.CACHE_FOLDER else "at each start (no writable cache folder)"
             self.progress = f"compiling the kernels ({kept}, about 20 seconds)"
-            if jit.CACHE_FOLDER is not None and self.evaluator is None:
+            if kernels.CACHE_FOLDER is not None and self.evaluator is None:
                 self._is_first_start = True
                 self._start_compilers()
         import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
@@ -228,7 +228,7 @@ class Loader:
             self.search = self._new_search(self.evaluator)
             self.step_seconds = self._measure(self.evaluator)
             if self._is_first_start:
-                from gtp_engine.go.jit import mark_cache_warm
+                from gtp_engine.kernels import mark_cache_warm
 
                 mark_cache_warm()
             self._tune(self.evaluator)

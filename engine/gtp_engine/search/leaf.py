@@ -6,9 +6,9 @@ import numpy.typing as npt
 from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, NULL_MOVE, PASS
 from gtp_engine.go.history import AREA, ENDED, NO_RESULT, History, play
-from gtp_engine.go.jit import hot_kernel, int64, kernel, part_kernel, uint64
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import white_score
+from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.puct import AGAIN, COLLISION, FULL, backup, descend
 from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, Tree, expand
@@ -203,7 +203,7 @@ def finish_leaves(tree: Tree, batch: LeafBatch, first: int, paths: Paths, n: int
         backup(tree, path, value, lead, np.float64(numbers["stdev"]))
 
 
-@part_kernel
+@kernel
 def _keep_ownership(tree: Tree, node: int, ownership: npt.NDArray[np.float32]) -> None:
     """Write a node's ownership in whole numbers, halves going to the even one."""
     row = tree.ownership[node]

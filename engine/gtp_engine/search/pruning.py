@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.jit import inline_kernel, int64, kernel, part_kernel
+from gtp_engine.kernels import inline_kernel, int64, kernel
 from gtp_engine.search.tree import (
     CHILD,
     FREE,
@@ -134,7 +134,7 @@ def visits_to_stay(tree: Tree, share: float) -> int:
     return int64(np.partition(visits, last)[last]) + 1
 
 
-@part_kernel
+@kernel
 def _take_out(tree: Tree, record: NodeRecord, edge: ChildRecord) -> None:
     """Forget what a child has added to a node's visits and sums."""
     child = tree.nodes[edge["node"]]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gtp_engine.go.coords import WHITE
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, shared_inline_kernel
+from gtp_engine.kernels import inline_kernel, int64, kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import (
     NEW,
@@ -49,7 +49,7 @@ LEAF, AGAIN, COLLISION, FULL = 0, 1, 2, 3
 game), at a node that another descent is just evaluating, or where a new node found no room."""
 
 
-@part_kernel
+@kernel
 def exploration(visits: float, numbers: PuctNumbers) -> float:
     """Return the exploration constant at a node with this many visits.
 
@@ -66,7 +66,7 @@ def _squash(x: float) -> float:
     return x / (1.0 + abs(x))
 
 
-@shared_inline_kernel
+@inline_kernel
 def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
     """Return what an expected lead is worth besides winning, to the player whose lead it is.
 
@@ -86,7 +86,7 @@ def _center_of(record: NodeRecord, score: ScoreUtility) -> float:
     return score.center_white if record["to_play"] == WHITE else -score.center_white
 
 
-@part_kernel
+@kernel
 def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
     n = np.float64(record["visits"])
@@ -94,7 +94,7 @@ def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
-@part_kernel
+@kernel
 def child_utility(
     edge: ChildRecord, center: float, numbers: PuctNumbers, score: ScoreUtility
 ) -> float:
@@ -116,7 +116,7 @@ def child_utility(
     return (utility * visits - lost) / (visits + lost)
 
 
-@part_kernel
+@kernel
 def select_child(
     tree: Tree, node: int, is_root: bool, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -150,7 +150,7 @@ def select_child(
     return best
 
 
-@part_kernel
+@kernel
 def descend(
     tree: Tree, path: PathRecord, root_at: int, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -192,7 +192,7 @@ def descend(
     return LEAF if is_new else AGAIN
 
 
-@shared_inline_kernel
+@inline_kernel
 def mark(tree: Tree, path: PathRecord) -> None:
     """Mark a path as in flight."""
     for i in range(int64(path["length"])):
@@ -215,7 +215,7 @@ def _edge_at(tree: Tree, path: PathRecord, i: int) -> ChildRecord:
     return tree.children[first + slot]
 
 
-@inner_kernel
+@kernel
 def backup(tree: Tree, path: PathRecord, value: float, lead: float, stdev: float) -> None:
     """Add one evaluation to every node of a path and take the path out of flight.
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
 from gtp_engine.go.coords import PASS, action_to_point, point_to_action
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, kernel, part_kernel
+from gtp_engine.kernels import inline_kernel, int64, kernel
 
 NEW, EXPANDED, TERMINAL, FREE = 0, 1, 2, 3
 """States of a node: in flight, with moves, the end of a game, and room for another."""
@@ -168,7 +168,7 @@ def largest_block(area: int) -> int:
     return 1 << area.bit_length()
 
 
-@part_kernel
+@kernel
 def has_room(tree: Tree) -> bool:
     """Whether one more child fits in, wherever it may be."""
     block = int64(1)
@@ -224,7 +224,7 @@ def add_node(tree: Tree, to_play: int) -> int:
     return node
 
 
-@part_kernel
+@kernel
 def _take_block(tree: Tree, block_class: int) -> int:
     """Return the start of a free block of 2 ** block_class children."""
     start = tree.counts[FREE_BLOCKS + block_class]
@@ -236,7 +236,7 @@ def _take_block(tree: Tree, block_class: int) -> int:
     return start
 
 
-@part_kernel
+@kernel
 def _enlarge_block(tree: Tree, record: NodeRecord) -> None:
     """Move a node's children to a block of twice the size."""
     block_class = int64(record["block_class"])
@@ -251,7 +251,7 @@ def _enlarge_block(tree: Tree, record: NodeRecord) -> None:
     record["block_class"] = block_class + 1
 
 
-@inner_kernel
+@kernel
 def find_untried(tree: Tree, node: int) -> None:
     """Look for a node's best untried move; among equals, the first action."""
     row = tree.priors[node]
@@ -269,7 +269,7 @@ def find_untried(tree: Tree, node: int) -> None:
             return
 
 
-@part_kernel
+@kernel
 def add_child(tree: Tree, node: int) -> int:
     """Make a node's best untried move a child; return the new node."""
     record = tree.nodes[node]
@@ -292,7 +292,7 @@ def add_child(tree: Tree, node: int) -> int:
     return child
 
 
-@part_kernel
+@kernel
 def expand(
     tree: Tree, node: int, moves: npt.NDArray[np.int16], priors: npt.NDArray[np.float32], n: int
 ) -> None:

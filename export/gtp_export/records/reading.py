@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.jit import int64, kernel
 from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_nodes
 from gtp_engine.go.sgf_files import read_games
+from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
 from gtp_export.records.replay import count_playable

@@ -23,10 +23,10 @@ from gtp_engine.go.board import (
 )
 from gtp_engine.go.coords import BLACK, EMPTY, PASS
 from gtp_engine.go.history import History, begin, legal_points, play, start_board
-from gtp_engine.go.jit import int64, kernel, local_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags, Rules
 from gtp_engine.go.scoring import mark_agreed
+from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import ACTION_MASK, OUT_OF_TURN, GameTable
 
 BUTTON = 6
@@ -218,7 +218,6 @@ def find_filler(encoder: str) -> Fill:
     encode = find_encoder(encoder)
     options: Options = DEFAULT_OPTIONS
 
-    @local_kernel
     def fill(
         table: GameTable,
         rows: Ints,
@@ -259,5 +258,5 @@ def find_filler(encoder: str) -> Fill:
             _write_answers(history, ply, rules, point, owners, targets, scratch, filled, slot)
             history.turns[ply]["to_play"] = to_play
 
-    made: Fill = fill
+    made: Fill = kernel(fill, keep=False)
     return made

@@ -32,10 +32,10 @@ from gtp_engine.go.board import (
 )
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.history import History, legal_points
-from gtp_engine.go.jit import hot_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
 from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, kernel
 
 N_PLANES = 48
 N_LEVELS = 8
@@ -45,7 +45,7 @@ AGE, LIBERTIES, CAPTURES, SELF_ATARI, LIBERTIES_AFTER = 4, 12, 20, 28, 36
 LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46
 
 
-@part_kernel
+@kernel
 def _mark_stones(history: History, ply: int, targets: Targets, planes: Planes) -> None:
     """Fill planes 0 to 19."""
     board = history.boards[ply]
@@ -68,7 +68,7 @@ def _mark_stones(history: History, ply: int, targets: Targets, planes: Planes) -
             mark_chain(board, point, targets, planes[LIBERTIES + n - 1])
 
 
-@part_kernel
+@kernel
 def _rescues(
     before: BoardRecord, after: BoardRecord, point: int, color: int, reader: Reader
 ) -> bool:
@@ -101,7 +101,7 @@ def _rescues(
     return False
 
 
-@part_kernel
+@kernel
 def _mark_move(
     board: BoardRecord,
     scratch: npt.NDArray[np.void],

@@ -10,9 +10,9 @@ from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Tar
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64
 
 N_PLANES = 7
 

@@ -10,9 +10,9 @@ from gtp_engine.evaluators.encoders import gocnn8
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64
 
 N_PLANES = 21
 RECENT, N_RECENT = 8, 5

@@ -43,5 +43,6 @@ Encode = Callable[[History, int, RuleFlags, Options, Reader, Targets, Planes, Fe
 Its arguments: the game with the path to the position; the ply of the position; the rules; what
 else the net is told; this thread's memory for reading ladders; the symmetry to show, as a row of
 `symmetry.point_table`; the [C, H, W] planes to write; the [G] globals to write. Python hands it
-C-contiguous arrays of just these dimensions, for it does not look at them (see `jit.hot_kernel`).
+C-contiguous arrays of just these dimensions, for it does not look at them (see
+`kernels.hot_kernel`).
 """

@@ -28,9 +28,9 @@ from gtp_engine.go.history import (
     repeats,
     white_komi,
 )
-from gtp_engine.go.jit import inline_kernel, inner_kernel, int64, part_kernel, uint64
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
 from gtp_engine.go.rules import Ko, RuleFlags, Scoring, Tax
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 SIMPLE = int(Ko.SIMPLE)
 POSITIONAL = int(Ko.POSITIONAL)
@@ -56,7 +56,7 @@ def mark_chain(
             return
 
 
-@inner_kernel
+@kernel
 def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Planes) -> None:
     """Fill planes 0 to 2: the board, own stones, the opponent's."""
     planes[0, :] = 1
@@ -68,7 +68,7 @@ def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Plan
             planes[2, targets[point]] = 1
 
 
-@inner_kernel
+@kernel
 def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None:
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
@@ -79,7 +79,7 @@ def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None
                 mark_chain(board, point, targets, planes[2 + n])
 
 
-@part_kernel
+@kernel
 def mark_bans(
     history: History,
     ply: int,
@@ -113,7 +113,7 @@ def mark_bans(
             bans[targets[point]] = 1
 
 
-@part_kernel
+@kernel
 def _mark_encore_bans(
     history: History, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]
 ) -> None:
@@ -134,7 +134,7 @@ def _mark_encore_bans(
 # History -----------------------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel
 def hides_pass(history: History, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
     """Whether the net should not see that a pass would end the game.
 
@@ -148,7 +148,7 @@ def hides_pass(history: History, ply: int, rules: RuleFlags, options: Options, n
     return suppresses_end(history, ply, rules)
 
 
-@part_kernel
+@kernel
 def suppresses_end(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether two passes may leave dead stones, so that the second one settles nothing."""
     turn = history.turns[ply]
@@ -166,7 +166,7 @@ def is_over(turn: TurnRecord) -> bool:
     return turn["status"] != 0 or turn["past_end"] != 0
 
 
-@part_kernel
+@kernel
 def count_lawful(history: History, ply: int, limit: int, rules: RuleFlags) -> int:
     """Return how many latest moves, up to a limit, were made in turn and within the rules."""
     for n in range(limit):
@@ -178,7 +178,7 @@ def count_lawful(history: History, ply: int, limit: int, rules: RuleFlags) -> in
     return limit
 
 
-@inner_kernel
+@kernel
 def mark_history(
     history: History,
     ply: int,
@@ -209,7 +209,7 @@ def mark_history(
     return limit
 
 
-@inner_kernel
+@kernel
 def mark_early_history(
     history: History,
     ply: int,
@@ -233,7 +233,7 @@ def mark_early_history(
 # Ladders -----------------------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel
 def _mark_bits(
     words: npt.NDArray[np.uint64], targets: Targets, plane: npt.NDArray[np.uint8]
 ) -> None:
@@ -251,7 +251,7 @@ def _mark_bits(
             point += 1
 
 
-@part_kernel
+@kernel
 def mark_ladders(
     board: BoardRecord, to_play: int, reader: Reader, targets: Targets, planes: Planes
 ) -> None:
@@ -261,7 +261,7 @@ def mark_ladders(
     _mark_bits(reader.memory[slot]["working"][3 - to_play], targets, planes[17])
 
 
-@part_kernel
+@kernel
 def mark_past_ladders(
     history: History, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
 ) -> None:
@@ -279,7 +279,7 @@ def mark_past_ladders(
 # Areas -------------------------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel
 def mark_owners(
     board: BoardRecord,
     to_play: int,
@@ -299,7 +299,7 @@ def mark_owners(
     return difference
 
 
-@inner_kernel
+@kernel
 def mark_encore_start(
     board: BoardRecord,
     turn: TurnRecord,
@@ -321,7 +321,7 @@ def mark_encore_start(
 # Globals -----------------------------------------------------------------------------------------
 
 
-@inner_kernel
+@kernel
 def own_komi(turn: TurnRecord, rules: RuleFlags, draw_wins: float) -> float:
     """Return all points beyond the board for the player to move.
 
@@ -342,7 +342,7 @@ def clip(value: float, bound: float) -> float:
     return min(max(value, -bound), bound)
 
 
-@inner_kernel
+@kernel
 def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
     """Fill globals 6 to 9: the ko rule (two), suicide, territory scoring."""
     if rules.ko == POSITIONAL:
@@ -355,7 +355,7 @@ def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
     features[9] = 1.0 if rules.scoring == TERRITORY else 0.0
 
 
-@inner_kernel
+@kernel
 def komi_wave(area: int, komi: float) -> float:
     """Return how far a komi is from one that allows a draw: a triangle wave, -0.5 to 0.5.
 
@@ -371,7 +371,7 @@ def komi_wave(area: int, komi: float) -> float:
     return above - 2.0
 
 
-@inner_kernel
+@kernel
 def write_early_features(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
 ) -> float:

@@ -37,15 +37,15 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.history import History, pass_ends_phase
-from gtp_engine.go.jit import hot_kernel, inner_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, kernel
 
 N_PLANES = 22
 
 
-@inner_kernel
+@kernel
 def fill(
     history: History,
     ply: int,

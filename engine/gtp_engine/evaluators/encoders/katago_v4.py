@@ -7,9 +7,9 @@ territory whatever the rules.
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
 from gtp_engine.evaluators.encoders.katago_v3 import fill
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel
 
 
 @hot_kernel

@@ -19,9 +19,9 @@ from gtp_engine.evaluators.encoders.katago_features import (
     write_early_features,
 )
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64
 
 N_PLANES = 13
 

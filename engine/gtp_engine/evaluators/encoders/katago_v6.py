@@ -9,9 +9,9 @@ from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Tar
 from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
 from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64
 
 
 @hot_kernel

@@ -47,10 +47,10 @@ from gtp_engine.evaluators.encoders.katago_features import (
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE
 from gtp_engine.go.history import History, pass_ends_phase
-from gtp_engine.go.jit import hot_kernel, inner_kernel, int64, part_kernel
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import find_area
+from gtp_engine.kernels import hot_kernel, int64, kernel
 
 N_PLANES = 22
 N_FEATURES = 19
@@ -58,7 +58,7 @@ KOMI_MARGIN = 20.0
 """How far beyond the board's area komi is told apart."""
 
 
-@part_kernel
+@kernel
 def _mark_area(
     history: History, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
 ) -> bool:
@@ -79,7 +79,7 @@ def _mark_area(
     return points + own_komi(turn, rules, options.draw_wins) <= 0.0
 
 
-@part_kernel
+@kernel
 def fill_planes(
     history: History,
     ply: int,
@@ -133,7 +133,7 @@ def fill_planes(
     return bool(hides)
 
 
-@inner_kernel
+@kernel
 def write_rules_and_phase(
     history: History, ply: int, rules: RuleFlags, hides: int, features: Features
 ) -> None:

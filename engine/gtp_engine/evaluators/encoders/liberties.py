@@ -3,10 +3,10 @@
 from gtp_engine.evaluators.encoders.inputs import Planes, Targets
 from gtp_engine.evaluators.encoders.katago_features import mark_chain
 from gtp_engine.go.board import BoardRecord, count_liberties, is_head
-from gtp_engine.go.jit import inner_kernel
+from gtp_engine.kernels import kernel
 
 
-@inner_kernel
+@kernel
 def mark_by_liberties(
     board: BoardRecord, color: int, levels: int, targets: Targets, planes: Planes, first: int
 ) -> None:

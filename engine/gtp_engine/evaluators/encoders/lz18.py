@@ -11,9 +11,9 @@ from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Tar
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import hot_kernel, int64
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64
 
 N_PLANES = 18
 

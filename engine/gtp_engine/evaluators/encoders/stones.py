@@ -3,7 +3,7 @@
 from gtp_engine.evaluators.encoders.inputs import Planes, Targets
 from gtp_engine.go.board import BoardRecord
 from gtp_engine.go.history import History
-from gtp_engine.go.jit import inline_kernel, inner_kernel
+from gtp_engine.kernels import inline_kernel, kernel
 
 
 @inline_kernel
@@ -14,7 +14,7 @@ def mark_color(board: BoardRecord, color: int, targets: Targets, plane: Planes) 
             plane[targets[point]] = 1
 
 
-@inner_kernel
+@kernel
 def mark_past_stones(
     history: History, ply: int, color: int, targets: Targets, planes: Planes, first: int, step: int
 ) -> None:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from gtp_engine.go.user_cache import user_cache_folder
+from gtp_engine.user_cache import user_cache_folder
 
 Result = TypeVar("Result")
 
@@ -33,7 +33,7 @@ def _source_hash() -> str:
     for name in ("numba", "numpy"):
         digest.update(version(name).encode())
     digest.update(platform.python_version().encode())
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parent
     digest.update(str(root).encode())  # Numba's index knows a source by its path too
     paths = [path for folder in KERNEL_FOLDERS for path in (root / folder).rglob("*.py")]
     for path in sorted(paths):
@@ -84,10 +84,6 @@ JIT_ENABLED = not numba.config.DISABLE_JIT
 """False under NUMBA_DISABLE_JIT=1, when kernels run as plain Python."""
 
 
-# Nobody hands kernels to C: without that entry a kernel compiles some 5 % sooner.
-_OPTIONS = {"cache": CACHE_FOLDER is not None, "no_cfunc_wrapper": True}
-
-
 WARM_MARK = "complete"
 """Name of the file in the cache folder that says that a start once went all the way."""
 
@@ -124,16 +120,29 @@ uint64 = cast("Callable[[Any], int]", np.uint64)
 """The same for unsigned 64-bit integers."""
 
 
-def kernel(function: Callable[..., Result]) -> Callable[..., Result]:
+def kernel(function: Callable[..., Result], *, keep: bool = True) -> Callable[..., Result]:
     """Compile a function for use from Python and from other kernels, without the GIL.
 
     To type checkers a kernel takes anything: its integers may be Python's or numpy's, which are
     one to the compiler but not to them.
+
+    Args:
+        function: Numbers, numpy arrays and records, tuples of them; no Python objects.
+        keep: Whether compiled code may come from the cache folder and go there. A function made at
+            run time around another kernel must not: the cache tells functions apart by their place
+            in a file.
     """
+    return _compile(function, cache=keep and CACHE_FOLDER is not None)
+
+
+def _compile(
+    function: Callable[..., Result], cache: bool = CACHE_FOLDER is not None, **how: Any
+) -> Callable[..., Result]:
     if not JIT_ENABLED:
         return _interpreted(function)
-    compiled: Callable[..., Result] = numba.njit(nogil=True, **_OPTIONS)(function)
-    return compiled
+    # Nobody hands kernels to C: without that entry a kernel compiles some 5 % sooner.
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, cache=cache, **how)(function)
+    return cast("Callable[..., Result]", compiled)
 
 
 def hot_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -182,66 +191,6 @@ def _types_by(annotations: dict[str, Any], values: tuple[Any, ...]) -> tuple[Any
     return tuple(found)
 
 
-def inner_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a function that the program calls from other kernels alone.
-
-    Without the entry from Python, which unpacks every array of a tree or a line, it compiles
-    sooner. Tests may call it all the same.
-    """
-    return _compile_inner(function)
-
-
-def part_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a function as a part of the kernel that calls it, in the one place where it does.
-
-    Numba optimises every kernel together with all it calls, over again at each level of calls;
-    a part is no level of its own. What several kernels call is a part of each, which costs nothing
-    where a game needs only one of them, as with encoders. What holds for an inner kernel holds for
-    a part too.
-    """
-    return _compile_inner(function, inline="always")
-
-
 def inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a small function that is always inlined into the kernels that call it.
-
-    What holds for an inner kernel holds for it too.
-    """
-    return _compile_inner(function, forceinline=True)
-
-
-def shared_inline_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a small function that kernels inline, and that the program calls from Python too."""
-    if not JIT_ENABLED:
-        return _interpreted(function)
-    compiled: Callable[..., Result] = numba.njit(nogil=True, forceinline=True, **_OPTIONS)(function)
-    return compiled
-
-
-class _InnerKernel(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
-    """A compiled function without an entry from Python."""
-
-    def __call__(self, *args: Any) -> Any:
-        """Compile it with the entry too, and run that."""
-        if not hasattr(self, "_with_entry"):
-            self._with_entry = numba.njit(self.py_func)
-        return self._with_entry(*args)
-
-
-def _compile_inner(function: Callable[..., Result], **how: Any) -> Callable[..., Result]:
-    if not JIT_ENABLED:
-        return _interpreted(function)
-    compiled = numba.njit(nogil=True, no_cpython_wrapper=True, **_OPTIONS, **how)(function)
-    compiled.__class__ = _InnerKernel  # called as it is, it would run whatever is at address 0
-    return cast("Callable[..., Result]", compiled)
-
-
-def local_kernel(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Compile a function made at run time around a kernel it was handed.
-
-    Each process compiles it anew: the cache tells functions apart by their place in a file.
-    """
-    if not JIT_ENABLED:
-        return _interpreted(function)
-    compiled: Callable[..., Result] = numba.njit(nogil=True)(function)
-    return compiled
+    """Compile a small function that is always inlined into the kernels that call it."""
+    return _compile(function, forceinline=True)
