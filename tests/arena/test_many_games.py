@@ -11,8 +11,8 @@ import pytest
 from gtp_engine.arena import many_games
 from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.levels import Level
@@ -28,11 +28,11 @@ class Certain(FakeEvaluator):
     def __init__(self, winner: int) -> None:
         self.winner = winner
 
-    def encode(self, batch: LeafBatch, slot: int, line, ply, *rest) -> None:  # type: ignore[no-untyped-def]
+    def encode(self, batch: EvalBatch, slot: int, line, ply, *rest) -> None:  # type: ignore[no-untyped-def]
         super().encode(batch, slot, line, ply, *rest)
         batch.symmetry[slot] = line.turns[ply]["to_play"]
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         super().evaluate(batch, n)
         for slot in range(n):
             moves = int(batch.n_moves[slot])
@@ -47,7 +47,7 @@ class Failing(FakeEvaluator):
     def __init__(self) -> None:
         self.left = 40
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         self.left -= 1
         if self.left < 0:
             raise NetFileError("the net failed to run")
@@ -109,7 +109,7 @@ class Counting(FakeEvaluator):
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         self.asked.append(n)
         super().evaluate(batch, n)
 

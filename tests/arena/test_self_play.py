@@ -15,7 +15,7 @@ from gtp_engine.arena.self_play import (
     _find_extra,
     play_self_games,
 )
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules
@@ -58,7 +58,7 @@ class Believer(FlatEvaluator):
 
     has_ownership = True
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the ownership; the positions asked about come as Black's and White's turns."""
         super().evaluate(batch, n, use_cache=use_cache)
         half = np.where(np.arange(25) % 5 < 3, 0.9, -0.9)

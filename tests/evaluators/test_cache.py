@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.leaves import LeafBatch, new_leaf_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.symmetry import action_table, point_table
 
@@ -14,9 +14,9 @@ TABLES = point_table(WIDTH, HEIGHT), action_table(WIDTH, HEIGHT)
 MOVES = [7, 12, PASS]
 
 
-def evaluated(low: int = 5, high: int = 9, has_ownership: bool = True) -> LeafBatch:
+def evaluated(low: int = 5, high: int = 9, has_ownership: bool = True) -> EvalBatch:
     """Return a batch of two slots with the same key and moves, whose first has results."""
-    batch = new_leaf_batch(2, WIDTH, HEIGHT, 0, 0, has_ownership)
+    batch = new_eval_batch(2, WIDTH, HEIGHT, 0, 0, has_ownership)
     batch.keys[:] = low, high
     batch.n_moves[:] = 3
     batch.moves[:, :3] = MOVES
@@ -26,11 +26,11 @@ def evaluated(low: int = 5, high: int = 9, has_ownership: bool = True) -> LeafBa
     return batch
 
 
-def remember(cache: EvaluationCache, batch: LeafBatch, *slots: int) -> None:
+def remember(cache: EvaluationCache, batch: EvalBatch, *slots: int) -> None:
     store(cache, batch, np.array(slots, np.int64), *TABLES)
 
 
-def missing(cache: EvaluationCache, batch: LeafBatch) -> list[int]:
+def missing(cache: EvaluationCache, batch: EvalBatch) -> list[int]:
     """Look all slots up and return those that are not there."""
     slots = np.zeros(len(batch.keys), np.int64)
     return slots[: look_up(cache, batch, len(slots), *TABLES, slots)].tolist()

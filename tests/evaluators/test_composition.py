@@ -12,7 +12,7 @@ from gtp_engine.arena.many_games import Contestant, Terms, play_games
 from gtp_engine.evaluators import nets
 from gtp_engine.evaluators.composition import ComposedNet, open_parts
 from gtp_engine.evaluators.contract import NetFileError
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.nets import find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -35,7 +35,7 @@ def opened(wanted: str) -> NetEvaluator:
     return open_net(wanted, "cpu", say=pytest.fail, threads=1)
 
 
-def evaluated(net: NetEvaluator, position: Position, symmetry: int = 0) -> LeafBatch:
+def evaluated(net: NetEvaluator, position: Position, symmetry: int = 0) -> EvalBatch:
     batch = net.new_batch(1, position.width, position.height)
     flags = position.rules.flags
     net.encode(batch, 0, position.history, position.ply, flags, symmetry, 0.0)
@@ -47,7 +47,7 @@ def position(to_play: int = BLACK, diagram: str = DIAGRAM) -> Position:
     return position_of(diagram, Rules.parse("chinese", komi=KOMI), to_play=to_play)
 
 
-def prior_at(batch: LeafBatch, vertex: str) -> float:
+def prior_at(batch: EvalBatch, vertex: str) -> float:
     wanted = parse_vertex(vertex, 4, 3)
     moves = batch.moves[0, : batch.n_moves[0]].tolist()
     return float(batch.priors[0, moves.index(wanted)])

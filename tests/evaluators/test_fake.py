@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 
 
-def evaluated(position: Position) -> LeafBatch:
+def evaluated(position: Position) -> EvalBatch:
     evaluator: Evaluator = FakeEvaluator()
     batch = evaluator.new_batch(1, position.width, position.height)
     evaluator.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)

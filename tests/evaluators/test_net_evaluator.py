@@ -12,8 +12,8 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import prior_by_action
@@ -57,7 +57,7 @@ def evaluated(
     *,
     optimism: float = 0.0,
     use_cache: bool = False,
-) -> LeafBatch:
+) -> EvalBatch:
     batch = evaluator.new_batch(1, position.width, position.height)
     flags = position.rules.flags
     evaluator.encode(batch, 0, position.history, position.ply, flags, symmetry, optimism)
@@ -65,7 +65,7 @@ def evaluated(
     return batch
 
 
-def policy_of(batch: LeafBatch, position: Position) -> npt.NDArray[np.float32]:
+def policy_of(batch: EvalBatch, position: Position) -> npt.NDArray[np.float32]:
     """Return the policy as [H, W], NaN where a move is illegal."""
     actions = point_table(position.width, position.height)[0]
     policy = prior_by_action(batch, 0, actions, position.area)
@@ -85,7 +85,7 @@ def turned(position: Position, symmetry: int) -> Position:
     return other
 
 
-def assert_same_results(a: LeafBatch, b: LeafBatch) -> None:
+def assert_same_results(a: EvalBatch, b: EvalBatch) -> None:
     for name in ("value", "lead", "stdev", "no_result"):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-5, err_msg=name)
 

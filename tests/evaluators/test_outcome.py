@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.evaluators.outcome import (
     finish_slot,
@@ -65,10 +65,10 @@ def finished(
     symmetry: int = 0,
     optimism: float = 0.0,
     no_result_counts: bool = False,
-) -> LeafBatch:
+) -> EvalBatch:
     """Return a batch whose slot 1 was filled from row 0."""
     game = position()
-    batch = new_leaf_batch(2, WIDTH, HEIGHT, 22, 19, raw.ownership is not None)
+    batch = new_eval_batch(2, WIDTH, HEIGHT, 22, 19, raw.ownership is not None)
     list_moves(batch, 1, game.history, game.ply, game.rules.flags)
     batch.optimism[1] = optimism
     batch.no_result_counts[1] = no_result_counts
@@ -92,7 +92,7 @@ def expected_policy(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     return policy
 
 
-def policy_of(batch: LeafBatch) -> npt.NDArray[np.float32]:
+def policy_of(batch: EvalBatch) -> npt.NDArray[np.float32]:
     return prior_by_action(batch, 1, point_table(WIDTH, HEIGHT)[0], AREA)
 
 

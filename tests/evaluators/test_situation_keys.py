@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.go.diagrams import position_of
 
-from gtp_engine.evaluators.leaves import list_moves, new_leaf_batch
+from gtp_engine.evaluators.eval_batch import list_moves, new_eval_batch
 from gtp_engine.evaluators.situation_keys import FEW_STONES, write_key
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
@@ -20,7 +20,7 @@ RULES = Rules.parse("chinese")
 def key_of(position: Position, optimism: float = 0.0, salt: int = 0) -> tuple[tuple[int, int], int]:
     """Return a position's key, and the symmetry under which it is remembered."""
     width, height = position.width, position.height
-    batch = new_leaf_batch(1, width, height, 0, 0, False)
+    batch = new_eval_batch(1, width, height, 0, 0, False)
     flags = position.rules.flags
     list_moves(batch, 0, position.history, position.ply, flags)
     batch.optimism[0] = optimism

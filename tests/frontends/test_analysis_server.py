@@ -8,8 +8,8 @@ import pytest
 from tests.frontends.analysis_client import TIMEOUT, AnalysisClient, Json, query
 
 from gtp_engine import __version__
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.frontends.analysis.analyst import Analyst
 from gtp_engine.frontends.analysis.lines import read_lines
@@ -28,7 +28,7 @@ class HeldEvaluator(FakeEvaluator):
         self.began = threading.Event()
         self.goes_on = threading.Event()
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         if batch.ownership.shape[1] == 25:
             self.began.set()
             assert self.goes_on.wait(TIMEOUT)

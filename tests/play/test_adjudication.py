@@ -8,7 +8,7 @@ import pytest
 from tests.go.diagrams import position_of, rows_of
 from tests.search.scripted import FlatEvaluator, Verdict
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
@@ -282,7 +282,7 @@ class Biased(FlatEvaluator):
 
     has_ownership = True
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in an ownership of 0.9 for whoever is to move."""
         super().evaluate(batch, n, use_cache=use_cache)
         batch.ownership[:n] = 0.9

@@ -8,7 +8,7 @@ import pytest
 from tests.go.diagrams import position_of, rows_of
 from tests.search.scripted import FlatEvaluator
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
@@ -294,12 +294,12 @@ class Judge(FlatEvaluator):
         self._ownership = ownership.ravel()
         self._signs: dict[tuple[int, int], int] = {}
 
-    def encode(self, batch: LeafBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
+    def encode(self, batch: EvalBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
         """Remember who is to move."""
         super().encode(batch, slot, history, ply, *rest)
         self._signs[id(batch.spatial), slot] = 1 if history.turns[ply]["to_play"] == BLACK else -1
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the ownership, for the player to move."""
         super().evaluate(batch, n, use_cache=use_cache)
         for slot in range(n):

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.position import Position
 from gtp_engine.play.position_pool import PositionPool, PositionRequest, share_out
 from gtp_engine.search.analysis import Analysis
@@ -55,7 +55,7 @@ def test_a_thread_evaluates_its_positions_together() -> None:
     sizes: list[int] = []
 
     class Counting(FakeEvaluator):
-        def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+        def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
             sizes.append(n)
             super().evaluate(batch, n, use_cache=use_cache)
 

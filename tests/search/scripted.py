@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import PASS, row_col
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
@@ -23,7 +23,7 @@ class FlatEvaluator(FakeEvaluator):
         self.favourite = favourite
         self.value = value
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the same for every slot."""
         for slot in range(n):
             count = int(batch.n_moves[slot])
@@ -47,7 +47,7 @@ class FailingEvaluator(FakeEvaluator):
         self.fails = fails
         self.calls = 0
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Evaluate or fail."""
         self.calls += 1
         if self.fails(self.calls):
@@ -63,7 +63,7 @@ class SlowEvaluator(FakeEvaluator):
         self._pause = threading.Event()
         self._seconds = seconds
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Wait, then evaluate."""
         self._pause.wait(self._seconds)
         super().evaluate(batch, n, use_cache=use_cache)
@@ -79,7 +79,7 @@ class MirrorEvaluator(FakeEvaluator):
         self._size = (width, height)
         self._stones: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
 
-    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch without ownership."""
         return (
             super()
@@ -89,7 +89,7 @@ class MirrorEvaluator(FakeEvaluator):
 
     def encode(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -108,7 +108,7 @@ class MirrorEvaluator(FakeEvaluator):
             if (color := int(board["color"][(row + 1) * (width + 1) + col + 1])) in (1, 2)
         ]
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Weigh every move and the position by sums that do not depend on an order."""
         width, height = self._size
         middle = ((height - 1) / 2, (width - 1) / 2, 0.4)
@@ -150,12 +150,12 @@ class Verdict(FlatEvaluator):
         self.winner = winner
         self._to_play: dict[tuple[int, int], int] = {}
 
-    def encode(self, batch: LeafBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
+    def encode(self, batch: EvalBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
         """Remember who is to move."""
         super().encode(batch, slot, history, ply, *rest)
         self._to_play[id(batch.spatial), slot] = int(history.turns[ply]["to_play"])
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in 0.95 for the winner, without any opinion on points."""
         super().evaluate(batch, n, use_cache=use_cache)
         for slot in range(n):

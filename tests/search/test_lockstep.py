@@ -6,8 +6,8 @@ import pytest
 from tests.search.trees import assert_sound
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -29,7 +29,7 @@ class CountingEvaluator(FakeEvaluator):
         self.failing_komi = failing_komi
         self.is_armed = False
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Count, then evaluate or fail."""
         self.batches.append((batch.spatial.shape[2:], n))
         if self.is_armed and self.failing_komi in abs(batch.komi[:n]).tolist():

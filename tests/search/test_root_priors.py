@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.search.trees import assert_sound
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
@@ -33,7 +33,7 @@ class Lopsided(FakeEvaluator):
 
     def encode(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -46,7 +46,7 @@ class Lopsided(FakeEvaluator):
         batch.symmetry[slot] = symmetry
         batch.optimism[slot] = optimism
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         self.shown.append(batch.symmetry[:n].tolist())
         self.cached.append(use_cache)
         for slot in range(n):

@@ -20,8 +20,8 @@ from tests.search.trees import (
 )
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch, new_leaf_batch
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.go.history import NO_RESULT
@@ -452,7 +452,7 @@ def test_avoid_and_allow_hold_for_one_player_and_some_plies() -> None:
 
 
 def test_drop_moves_by_hand() -> None:
-    batch: LeafBatch = new_leaf_batch(1, 5, 5, 0, 0, False)
+    batch: EvalBatch = new_eval_batch(1, 5, 5, 0, 0, False)
     batch.moves[0, :4] = 20, 21, 22, PASS
     batch.priors[0, :4] = 0.5, 0.25, 0.125, 0.125
     batch.n_moves[0] = 4
@@ -533,7 +533,7 @@ def test_an_error_surfaces_once_and_the_search_can_be_used_again(failing_call: i
 
 def test_a_size_that_the_net_refuses_is_refused_again() -> None:
     class OnlyFive(FakeEvaluator):
-        def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+        def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
             if (width, height) != (5, 5):
                 raise NetFileError(f"the net does not play on {width}x{height}")
             return super().new_batch(slots, width, height)
@@ -573,7 +573,7 @@ def test_a_game_that_has_ended_shares_no_tree_with_the_encore() -> None:
 def test_a_temperature_sharpens_or_flattens_the_root(temperature: float) -> None:
     """No move has much of the policy, so that high powers of it are too small for a number."""
     search = Search(FakeEvaluator(), SearchParams(root_policy_temperature=temperature))
-    batch = new_leaf_batch(1, 9, 9, 0, 0, False)
+    batch = new_eval_batch(1, 9, 9, 0, 0, False)
     batch.n_moves[0] = 82
     priors = np.ones(82)
     priors[7], priors[8] = 3.0, 2.0

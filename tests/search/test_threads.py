@@ -8,8 +8,8 @@ from tests.search.scripted import FailingEvaluator, SlowEvaluator
 from tests.search.trees import assert_sound
 
 from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module
@@ -85,7 +85,7 @@ class InFlight(FakeEvaluator):
         self.search: Search | None = None
         self.seen: list[tuple[int, int]] = []
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         if self.search is not None:
             with self.search.lock:
                 record = self.search.tree.nodes[self.search.root]

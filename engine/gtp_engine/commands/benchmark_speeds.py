@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.go.playouts import run_random_games
 from gtp_engine.go.position import Position
+from gtp_engine.go.rollouts import run_random_games
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -233,7 +233,7 @@ def _counts(net: NetEvaluator | None) -> tuple[int, int, int]:
 class _EncodingNet(NetEvaluator):
     """Encodes positions for a net, ladders and all, and does not ask it."""
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         FakeEvaluator().evaluate(batch, n)
 
 

@@ -11,7 +11,7 @@ from gtp_engine.commands.net import say
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.search.signature import random_position
 from gtp_engine.text_table import align
@@ -107,7 +107,7 @@ def _measure(
     ]
 
 
-def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> LeafBatch:
+def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> EvalBatch:
     """Return a batch of one position in the first third of a random game, under its symmetries."""
     position = random_position(width, height, "chinese-ogs", width * height // 5, seed=1)
     leaves = net.new_batch(batch, width, height)
@@ -117,7 +117,7 @@ def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> LeafBatch
     return leaves
 
 
-def _round(net: NetEvaluator, leaves: LeafBatch, seconds: float) -> tuple[float, float]:
+def _round(net: NetEvaluator, leaves: EvalBatch, seconds: float) -> tuple[float, float]:
     """Return evaluations a second of the clock and of the processor."""
     net.net.run(leaves.spatial, leaves.features)
     count = 0

@@ -16,7 +16,7 @@ from gtp_engine.text_table import align
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.accuracy import Accuracy
-    from gtp_engine.evaluators.leaves import LeafBatch
+    from gtp_engine.evaluators.eval_batch import EvalBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 COMPARED_SIZES = (9, 13, 19)
@@ -118,7 +118,7 @@ def _check_same_kind(path: Path, info: NetInfo, original: NetInfo) -> None:
         raise NetFileError(f"{path}: has other outputs than {original.name}")
 
 
-def _positions(net: "NetEvaluator", count: int) -> "Iterator[LeafBatch]":
+def _positions(net: "NetEvaluator", count: int) -> "Iterator[EvalBatch]":
     """Yield positions of games drawn from a net's policy, one a batch, the sizes in turn."""
     from gtp_engine.evaluators.policy_play import draw_opening
     from gtp_engine.go.position import Position

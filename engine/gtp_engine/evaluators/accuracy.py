@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 TINY = 1e-12
@@ -48,12 +48,12 @@ class Accuracy:
     """Difference a point of the board, of a range from -1 to 1."""
 
 
-def opinions(net: NetEvaluator, batches: Sequence[LeafBatch]) -> list[Opinion]:
+def opinions(net: NetEvaluator, batches: Sequence[EvalBatch]) -> list[Opinion]:
     """Return what a net says about every batch of positions."""
     return [_opinion(net, batch) for batch in batches]
 
 
-def _opinion(net: NetEvaluator, batch: LeafBatch) -> Opinion:
+def _opinion(net: NetEvaluator, batch: EvalBatch) -> Opinion:
     net.evaluate(batch, len(batch.features), use_cache=False)
     legal = np.arange(batch.priors.shape[1])[None, :] < batch.n_moves[:, None]
     return Opinion(

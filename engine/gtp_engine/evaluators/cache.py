@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
 from gtp_engine.kernels import hot_kernel, int64, uint64
 
@@ -70,7 +70,7 @@ def clear_cache(cache: EvaluationCache) -> None:
 @hot_kernel
 def look_up(
     cache: EvaluationCache,
-    batch: LeafBatch,
+    batch: EvalBatch,
     n: int,
     targets: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
@@ -118,7 +118,7 @@ def look_up(
 @hot_kernel
 def store(
     cache: EvaluationCache,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slots: npt.NDArray[np.int64],
     targets: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from gtp_engine.evaluators.leaves import LeafBatch, average_slots
+from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 
@@ -23,7 +23,7 @@ class Evaluator(Protocol):
     def has_optimism(self) -> bool:
         """Whether it has an optimistic policy besides, so that `optimism` makes a difference."""
 
-    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size.
 
         Raises:
@@ -32,7 +32,7 @@ class Evaluator(Protocol):
 
     def encode(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -55,7 +55,7 @@ class Evaluator(Protocol):
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots; may block while others' batches run.
 
         Raises:
@@ -65,7 +65,7 @@ class Evaluator(Protocol):
 
 def evaluate_symmetries(
     evaluator: Evaluator,
-    batch: LeafBatch,
+    batch: EvalBatch,
     history: History,
     ply: int,
     rules: RuleFlags,

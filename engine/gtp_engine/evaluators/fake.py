@@ -7,7 +7,7 @@ nodes everywhere.
 
 import numpy as np
 
-from gtp_engine.evaluators.leaves import LeafBatch, list_moves, new_leaf_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
 from gtp_engine.evaluators.situation_keys import mix
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
@@ -17,7 +17,7 @@ _PRIOR_BITS = 20
 
 
 @hot_kernel
-def _encode(batch: LeafBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
+def _encode(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     list_moves(batch, slot, history, ply, rules)
     turn = history.turns[ply]
     seed = mix(history.boards[ply]["hash"])
@@ -26,7 +26,7 @@ def _encode(batch: LeafBatch, slot: int, history: History, ply: int, rules: Rule
 
 
 @hot_kernel
-def _evaluate(batch: LeafBatch, n: int) -> None:
+def _evaluate(batch: EvalBatch, n: int) -> None:
     for slot in range(n):
         state = batch.slots[slot]["keys"][0]
         n_moves = int64(batch.slots[slot]["n_moves"])
@@ -59,13 +59,13 @@ class FakeEvaluator:
     has_ownership = True
     has_optimism = False
 
-    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size."""
-        return new_leaf_batch(slots, width, height, 0, 0, True)
+        return new_eval_batch(slots, width, height, 0, 0, True)
 
     def encode(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -80,6 +80,6 @@ class FakeEvaluator:
         """Return workers and leaves a worker: one of each where the user left them open."""
         return threads or 1, batch or 1
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots."""
         _evaluate(batch, n)

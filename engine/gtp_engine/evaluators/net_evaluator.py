@@ -16,8 +16,8 @@ from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_
 from gtp_engine.evaluators.contract import ENCODERS, NetFileError
 from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.encoders.inputs import Features, Options
+from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
-from gtp_engine.evaluators.leaves import LeafBatch, average_slots, list_moves, new_leaf_batch
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import LANES_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.outcome import (
@@ -107,7 +107,7 @@ def _check_inputs(net: OnnxNet) -> None:
 
 @hot_kernel
 def _begin_slot(
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     history: History,
     ply: int,
@@ -199,7 +199,7 @@ class NetEvaluator:
             return threads or self.lanes, batch or self.gpu_batch
         return threads or os.cpu_count() or 1, batch or CPU_BATCH
 
-    def new_batch(self, slots: int, width: int, height: int) -> LeafBatch:
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size.
 
         Raises:
@@ -209,13 +209,13 @@ class NetEvaluator:
         if not info.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
         features = info.global_features + info.meta_features
-        return new_leaf_batch(
+        return new_eval_batch(
             slots, width, height, info.spatial_planes, features, self.has_ownership
         )
 
     def encode(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -228,7 +228,7 @@ class NetEvaluator:
 
     def _fill(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         slot: int,
         history: History,
         ply: int,
@@ -252,7 +252,7 @@ class NetEvaluator:
         reader = self._reader()
         self._encode(history, ply, rules, options, reader, targets[symmetry], planes, numbers)
 
-    def evaluate(self, batch: LeafBatch, n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
 
         Raises:
@@ -278,7 +278,7 @@ class NetEvaluator:
         with self._guard:
             store(cache, batch, missing, *tables)
 
-    def _finish(self, batch: LeafBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
+    def _finish(self, batch: EvalBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
         wrong = misshapen_output(outputs, self._layout, width * height)

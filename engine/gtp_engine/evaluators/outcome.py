@@ -25,7 +25,7 @@ from gtp_engine.evaluators.contract import (
     VALUE_WIN_LOSS_NORESULT,
     NetInfo,
 )
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import SIMPLE, TERRITORY
@@ -137,7 +137,7 @@ def finish_slot(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     points: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
@@ -182,7 +182,7 @@ def finish_slot(
 def finish_slots(
     outputs: OutputArrays,
     layout: OutputLayout,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slots: npt.NDArray[np.int64],
     points: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
@@ -215,7 +215,7 @@ def _finish_policy(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     points: npt.NDArray[np.int16],
 ) -> None:
@@ -245,7 +245,7 @@ def _finish_policy(
 
 @kernel
 def _finish_value(
-    outputs: OutputArrays, row: int, layout: OutputLayout, batch: LeafBatch, slot: int
+    outputs: OutputArrays, row: int, layout: OutputLayout, batch: EvalBatch, slot: int
 ) -> float:
     """Write value and no result; return the share of no result that the score is reduced by."""
     batch.slots[slot]["value"] = 0.0
@@ -276,7 +276,7 @@ def _finish_score(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     no_result: float,
 ) -> None:
@@ -303,7 +303,7 @@ def _finish_score(
 def _prefer_open_points(
     outputs: OutputArrays,
     row: int,
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     points: npt.NDArray[np.int16],
 ) -> None:
@@ -329,7 +329,7 @@ def _prefer_open_points(
 
 
 @kernel
-def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: int) -> None:
+def _count_ownership(outputs: OutputArrays, row: int, batch: EvalBatch, slot: int) -> None:
     """Write lead and standard deviation for a net without a score, each point by itself."""
     batch.slots[slot]["lead"] = 0.0
     batch.slots[slot]["stdev"] = 0.0
@@ -346,7 +346,7 @@ def _count_ownership(outputs: OutputArrays, row: int, batch: LeafBatch, slot: in
 
 
 @kernel
-def _win_by_score(batch: LeafBatch, slot: int) -> None:
+def _win_by_score(batch: EvalBatch, slot: int) -> None:
     """Write the value for a net without one: win minus loss if the score is normally spread."""
     lead = np.float64(batch.slots[slot]["lead"])
     stdev = np.float64(batch.slots[slot]["stdev"])
@@ -356,7 +356,7 @@ def _win_by_score(batch: LeafBatch, slot: int) -> None:
 
 
 def prior_by_action(
-    batch: LeafBatch, slot: int, actions: npt.NDArray[np.int16], area: int
+    batch: EvalBatch, slot: int, actions: npt.NDArray[np.int16], area: int
 ) -> npt.NDArray[np.float32]:
     """Return a slot's policy as [A + 1], NaN where a move is illegal.
 

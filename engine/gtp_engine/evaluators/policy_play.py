@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -24,7 +24,7 @@ def policy_by_action(
     return prior_by_action(batch, 0, actions, position.area)
 
 
-def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> LeafBatch:
+def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> EvalBatch:
     batch = evaluator.new_batch(1, position.width, position.height)
     rules = position.rules.flags
     evaluator.encode(batch, 0, position.history, position.ply, rules, 0, optimism)

@@ -15,7 +15,7 @@ or); among 10^9 situations the odds of one false match are below 10^-20.
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.go.history import History, TurnRecord, passed_here_before, white_komi
@@ -48,7 +48,7 @@ def mix(x: int) -> int:
 
 @kernel
 def _sum_board(
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     board: BoardRecord,
     turn: TurnRecord,
@@ -116,7 +116,7 @@ def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: i
 
 @kernel
 def write_key(
-    batch: LeafBatch,
+    batch: EvalBatch,
     slot: int,
     history: History,
     ply: int,

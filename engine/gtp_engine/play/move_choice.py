@@ -16,8 +16,8 @@ import numpy.typing as npt
 from gtp_engine.go.board import count_liberties
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent, row_col
 from gtp_engine.go.history import AREA, pass_ends_phase
-from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
+from gtp_engine.go.rollouts import is_own_eye
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.adjudication.chains import around, pass_alive

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from gtp_engine.go.board import BOARD, MAX_POINTS
 from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.history import AREA
-from gtp_engine.go.playouts import tally_owners
 from gtp_engine.go.position import Position
+from gtp_engine.go.rollouts import tally_owners
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.move_choice import (
     counts_dead_stones,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.play.call_room import with_room
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.leaves import LeafBatch
+    from gtp_engine.evaluators.eval_batch import EvalBatch
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.go.history import History
     from gtp_engine.go.rules import RuleFlags
@@ -58,15 +58,15 @@ class PlainEvaluator:
     has_ownership = True
     has_optimism = False
 
-    def new_batch(self, slots: int, width: int, height: int) -> "LeafBatch":
+    def new_batch(self, slots: int, width: int, height: int) -> "EvalBatch":
         """Return a batch for boards of this size."""
-        from gtp_engine.evaluators.leaves import new_leaf_batch
+        from gtp_engine.evaluators.eval_batch import new_eval_batch
 
-        return new_leaf_batch(slots, width, height, 0, 0, self.has_ownership)
+        return new_eval_batch(slots, width, height, 0, 0, self.has_ownership)
 
     def encode(
         self,
-        batch: "LeafBatch",
+        batch: "EvalBatch",
         slot: int,
         history: "History",
         ply: int,
@@ -87,7 +87,7 @@ class PlainEvaluator:
         """Return one worker and one leaf at a time."""
         return 1, 1
 
-    def evaluate(self, batch: "LeafBatch", n: int, *, use_cache: bool = True) -> None:
+    def evaluate(self, batch: "EvalBatch", n: int, *, use_cache: bool = True) -> None:
         """Prefer the pass so much that games end within a few playouts."""
         for slot in range(n):
             last = batch.n_moves[slot] - 1

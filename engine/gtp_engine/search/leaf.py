@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.coords import BLACK, NULL_MOVE, PASS
 from gtp_engine.go.history import AREA, ENDED, NO_RESULT, History, play
 from gtp_engine.go.rules import RuleFlags
@@ -178,7 +178,7 @@ def finish_game(tree: Tree, paths: Paths, slot: int, score: float) -> None:
 
 
 @hot_kernel
-def finish_leaves(tree: Tree, batch: LeafBatch, first: int, paths: Paths, n: int) -> None:
+def finish_leaves(tree: Tree, batch: EvalBatch, first: int, paths: Paths, n: int) -> None:
     """Give the last nodes of the first n paths their moves and evaluations; back these up.
 
     Args:
@@ -212,7 +212,7 @@ def _keep_ownership(tree: Tree, node: int, ownership: npt.NDArray[np.float32]) -
 
 
 @hot_kernel
-def drop_moves(batch: LeafBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
+def drop_moves(batch: EvalBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
     """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
 
     Args:

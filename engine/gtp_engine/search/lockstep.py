@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.search.search import Search
 
 
@@ -27,7 +27,7 @@ class Lockstep:
     def __init__(self, evaluator: Evaluator) -> None:
         """Serve searches that use this evaluator."""
         self._evaluator = evaluator
-        self._batches: dict[tuple[int, int], LeafBatch] = {}
+        self._batches: dict[tuple[int, int], EvalBatch] = {}
         """By width and height."""
 
     def step(self, searches: Sequence[Search]) -> dict[Search, Exception]:
@@ -45,7 +45,7 @@ class Lockstep:
             self._step_alike(members, batch, use_cache, failures)
         return failures
 
-    def _batch(self, size: tuple[int, int], slots: int) -> LeafBatch:
+    def _batch(self, size: tuple[int, int], slots: int) -> EvalBatch:
         """Return a batch for boards of a size with at least so many slots."""
         batch = self._batches.get(size)
         if batch is None or len(batch.slots) < slots:
@@ -55,7 +55,7 @@ class Lockstep:
     def _step_alike(
         self,
         searches: list[Search],
-        batch: LeafBatch,
+        batch: EvalBatch,
         use_cache: bool,
         failures: dict[Search, Exception],
     ) -> None:
@@ -83,7 +83,7 @@ class Lockstep:
 
     def _evaluate(
         self,
-        batch: LeafBatch,
+        batch: EvalBatch,
         shares: list[_Share],
         use_cache: bool,
         failures: dict[Search, Exception],
@@ -94,7 +94,7 @@ class Lockstep:
             self._evaluator.evaluate(batch, filled, use_cache=use_cache)
         except Exception:
             for search, first, n in shares:
-                part = LeafBatch._make(array[first : first + n] for array in batch)
+                part = EvalBatch._make(array[first : first + n] for array in batch)
                 try:
                     if n:
                         self._evaluator.evaluate(part, n, use_cache=use_cache)

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import WHITE, opponent
 from gtp_engine.go.position import Position
@@ -459,7 +459,7 @@ class Search:
             or (is_less_optimistic and self.evaluator.has_optimism)
         )
 
-    def adjust_root_priors(self, batch: LeafBatch) -> None:
+    def adjust_root_priors(self, batch: EvalBatch) -> None:
         """Apply the root's policy temperature and noise to slot 0."""
         params = self.params
         n = int(batch.n_moves[0])

@@ -11,8 +11,8 @@ import numpy as np
 
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.coords import PASS
-from gtp_engine.go.playouts import is_own_eye
 from gtp_engine.go.position import Position
+from gtp_engine.go.rollouts import is_own_eye
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search

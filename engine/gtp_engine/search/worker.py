@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import evaluate_symmetries
-from gtp_engine.evaluators.leaves import LeafBatch
 from gtp_engine.go.coords import NULL_MOVE
 from gtp_engine.go.history import History, copy_history, new_history
 from gtp_engine.go.position import Position
@@ -97,7 +97,7 @@ class Worker:
         with search.lock:
             renew_priors(search.tree, search.root, batch.moves[0], batch.priors[0], n_moves)
 
-    def _judge_root(self) -> LeafBatch:
+    def _judge_root(self) -> EvalBatch:
         """Return a batch whose first slot has what is to be known of the root."""
         search = self._search()
         params = search.params
@@ -130,7 +130,7 @@ class Worker:
             search.evaluator.evaluate(self._batch, n, use_cache=search.params.use_cache)
             self.close_leaves(self._batch, 0, n)
 
-    def open_leaves(self, batch: LeafBatch, first: int) -> int:
+    def open_leaves(self, batch: EvalBatch, first: int) -> int:
         """Begin a step: descend to new leaves and encode them.
 
         Args:
@@ -151,7 +151,7 @@ class Worker:
                 opened += 1
         return opened
 
-    def close_leaves(self, batch: LeafBatch, first: int, n: int) -> None:
+    def close_leaves(self, batch: EvalBatch, first: int, n: int) -> None:
         """End a step: put the evaluations of the slots filled into the tree."""
         search = self._search()
         self._drop_forbidden(batch, first, n)
@@ -174,7 +174,7 @@ class Worker:
             search.wait_for_others()
         return int(leaves)
 
-    def _encode(self, i: int, batch: LeafBatch, slot: int, optimism: float) -> bool:
+    def _encode(self, i: int, batch: EvalBatch, slot: int, optimism: float) -> bool:
         """Play a path's moves and encode its leaf, or back it up at once if the game is over.
 
         Returns:
@@ -201,7 +201,7 @@ class Worker:
         search.evaluator.encode(batch, slot, history, ply, rules, symmetry, optimism)
         return True
 
-    def _drop_forbidden(self, batch: LeafBatch, first: int, n: int) -> None:
+    def _drop_forbidden(self, batch: EvalBatch, first: int, n: int) -> None:
         """Drop what is not to be tried from evaluated slots."""
         search = self._search()
         if not search.is_restricted:

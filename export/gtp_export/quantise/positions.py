@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.leaves import LeafBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.position import Position
@@ -34,7 +34,7 @@ KEPT_PER_GAME = {9: 14, 13: 26, 19: 50}
 class PositionSet:
     """Encoded positions, in batches of one board size each."""
 
-    batches: tuple[LeafBatch, ...]
+    batches: tuple[EvalBatch, ...]
 
     def __len__(self) -> int:
         """How many positions there are."""
@@ -71,7 +71,7 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> PositionSe
     Raises:
         NetFileError: The net failed.
     """
-    batches: list[LeafBatch] = []
+    batches: list[EvalBatch] = []
     for size, share in sizes_for(evaluator.net.info):
         wanted = max(1, round(count * share))
         generator = np.random.Generator(np.random.PCG64([seed, size]))
@@ -81,7 +81,7 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> PositionSe
 
 def _play_size(
     evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
-) -> list[LeafBatch]:
+) -> list[EvalBatch]:
     per_game = KEPT_PER_GAME.get(size, max(2, size * size // 6))
     n_games = -(-wanted // per_game)
     plans = [_plan(generator, evaluator.net.info, size) for _ in range(n_games)]
@@ -141,7 +141,7 @@ def _judge(
 
 def _encoded(
     evaluator: NetEvaluator, positions: Sequence[Position], symmetries: NDArray[np.int64]
-) -> Iterator[LeafBatch]:
+) -> Iterator[EvalBatch]:
     """Yield the positions, which share one size, in batches; each under its symmetry."""
     if not positions:
         return

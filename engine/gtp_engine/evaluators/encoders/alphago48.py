@@ -33,7 +33,7 @@ from gtp_engine.go.board import (
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
-from gtp_engine.go.playouts import is_own_eye
+from gtp_engine.go.rollouts import is_own_eye
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 

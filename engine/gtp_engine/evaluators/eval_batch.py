@@ -30,7 +30,7 @@ SLOT = np.dtype(
 Floats = npt.NDArray[np.float32]
 
 
-class LeafBatch(NamedTuple):
+class EvalBatch(NamedTuple):
     """Arrays over B slots, for boards of one size with A points.
 
     Results speak for the player to move in the slot's position. Kernels read the numbers of a
@@ -107,12 +107,12 @@ class LeafBatch(NamedTuple):
         return self.slots["stdev"]
 
 
-def new_leaf_batch(
+def new_eval_batch(
     slots: int, width: int, height: int, planes: int, features: int, has_ownership: bool
-) -> LeafBatch:
+) -> EvalBatch:
     """Return a batch with room for this many positions."""
     area = width * height
-    return LeafBatch(
+    return EvalBatch(
         spatial=np.zeros((slots, planes, height, width), np.uint8),
         features=np.zeros((slots, features), np.float32),
         slots=np.zeros(slots, SLOT),
@@ -122,7 +122,7 @@ def new_leaf_batch(
     )
 
 
-def average_slots(batch: LeafBatch, n: int) -> None:
+def average_slots(batch: EvalBatch, n: int) -> None:
     """Give the first slot the mean of the results of the first n, all of one position."""
     numbers = batch.value, batch.no_result, batch.lead, batch.stdev
     for results in (batch.priors, batch.ownership, *numbers):
@@ -130,7 +130,7 @@ def average_slots(batch: LeafBatch, n: int) -> None:
 
 
 @kernel
-def list_moves(batch: LeafBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
+def list_moves(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(history, ply, rules, batch.moves[slot])
     batch.moves[slot, n] = PASS

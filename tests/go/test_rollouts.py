@@ -8,7 +8,8 @@ from tests.go.naive_board import NaiveGame
 
 from gtp_engine.go.board import BOARD, clear_board
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE, parse_vertex
-from gtp_engine.go.playouts import (
+from gtp_engine.go.position import Position
+from gtp_engine.go.rollouts import (
     area_difference,
     is_own_eye,
     next_random,
@@ -16,7 +17,6 @@ from gtp_engine.go.playouts import (
     random_below,
     run_random_games,
 )
-from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 
 
