@@ -9,7 +9,7 @@ import pytest
 from tests.arena.test_self_play import game as played
 
 from gtp_engine.arena.endgame_review import Verdict
-from gtp_engine.commands.manners import _judged, _passing
+from gtp_engine.arena.manners import describe_judgement, describe_passing
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators.contract import NetFileError
 
@@ -116,10 +116,13 @@ def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:
         Verdict(2, 9, 25, was_made=False, gain=-1.0),
         Verdict(3, 9, 26, was_made=True, gain=-1.0),
     ]
-    suspected = _passing([*three, broken_off])[2]
+    suspected = describe_passing([*three, broken_off])[2]
     assert "own point once all was decided: 0 games" in suspected and "3 such moves" in suspected
-    moves, passes, games = _judged([*three, broken_off], found, [2], own_moves_cost=True)
-    assert _judged([*three, broken_off], found, [2], own_moves_cost=False) == [passes, games]
+    moves, passes, games = describe_judgement([*three, broken_off], found, [2], own_moves_cost=True)
+    assert describe_judgement([*three, broken_off], found, [2], own_moves_cost=False) == [
+        passes,
+        games,
+    ]
     assert "own points: 3, 2 of them needless; none needless: 2 games, 66.7%" in moves
     assert passes.endswith("wanted: 3, 2 of them lost points, 4.2 in all")
     assert "where it passed last: 1, 33.3%" in games

@@ -21,10 +21,10 @@ from gtp_engine.arena.gtp_client import (
     GtpClient,
     split_command,
 )
+from gtp_engine.arena.match import Match, Table
 from gtp_engine.arena.match_report import Report
 from gtp_engine.arena.referee import Game, Terms
 from gtp_engine.arena.statistics import Sprt
-from gtp_engine.commands.match import Match, Table
 from gtp_engine.commands.table import run
 from gtp_engine.go import sgf_files
 from gtp_engine.go.rules import Rules

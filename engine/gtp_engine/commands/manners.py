@@ -1,15 +1,12 @@
 """`gtp-engine manners`: how the engine behaves at the end of games against itself."""
 
 import argparse
-import json
 import os
-import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import (
     INTERRUPTED_STATUS,
     UsageError,
@@ -22,16 +19,12 @@ from gtp_engine.arguments import (
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.go.rules import InvalidRulesError, Rules
-from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import DEVICES, customary_komi
 
 if TYPE_CHECKING:
     from gtp_engine.arena.endgame_review import Verdict
     from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
-THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
-"""Values of `--resign-threshold` that are compared."""
 
 GAMES_AT_ONCE = 16
 """By default, for each processor."""
@@ -73,6 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
     They stand before a judge is asked: what happens to it does not take them away.
     """
+    from gtp_engine.arena.manners import (
+        describe_judgement,
+        describe_passing,
+        describe_resigning,
+    )
     from gtp_engine.arena.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.play.move_choice import own_moves_cost
@@ -106,13 +104,13 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move"
         )
-        _print([*_passing(games), *_resigning(games, ResignRule().earliest_ply(width * height))])
+        _print([*describe_passing(games), *describe_resigning(games, width * height)])
         _keep(args.keep, games, ())
         if judge is not None and not status:
             verdicts, passed_away = _ask(judge, terms, games, args.judge_visits, at_once)
             costs = own_moves_cost(rules)
             print(f"judged by {judge.name}, {args.judge_visits} visits:")
-            _print(_judged(games, verdicts, passed_away, own_moves_cost=costs))
+            _print(describe_judgement(games, verdicts, passed_away, own_moves_cost=costs))
             _keep(args.keep, games, verdicts)
     except NetFileError as error:
         raise UsageError(str(error)) from None
@@ -154,97 +152,12 @@ def _keep(
     path: Path | None, games: "Sequence[SelfPlayGame]", verdicts: "Sequence[Verdict]"
 ) -> None:
     """Write the games, one a line, if that was asked for."""
+    from gtp_engine.arena.manners import game_document
+
     if path is not None:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
-        path.write_text("".join(f"{_describe(game, gains)}\n" for game in games))
+        path.write_text("".join(f"{game_document(game, gains)}\n" for game in games))
 
 
 def _say(line: str) -> None:
     print(f"gtp-engine manners: {line}", file=sys.stderr, flush=True)
-
-
-def _passing(games: "Sequence[SelfPlayGame]") -> list[str]:
-    """Return what is to be said about the ends of games."""
-    over = [game for game in games if game.is_over]
-    forgot = sum(game.forgot_dead_stones for game in over)
-    clean = sum(not game.own_moves for game in over)
-    extra = [game.extra_moves for game in over] or [0]
-    return [
-        f"ended by two passes: {len(over)}",
-        f"lost because stones that seem dead stayed on the board: {forgot}",
-        f"no move onto an own point once all was decided: {clean} games, "
-        f"{_share(clean, len(over))}; {sum(len(game.own_moves) for game in over)} such moves, "
-        "some of them may have been necessary",
-        f"moves after all was decided: median {statistics.median(extra):g}, "
-        f"mean {statistics.mean(extra):.2f}, most {max(extra)}",
-    ]
-
-
-def _judged(
-    games: "Sequence[SelfPlayGame]",
-    verdicts: "Sequence[Verdict]",
-    passed_away: Sequence[int],
-    *,
-    own_moves_cost: bool,
-) -> list[str]:
-    """Return what a judge says about moves onto own points, passes, and games lost by them.
-
-    Moves onto own points are left out where they cost nothing.
-    """
-    over = {game.number for game in games if game.is_over}
-    made = [one for one in verdicts if one.was_made and one.game in over]
-    needless = [one for one in made if one.is_needless]
-    clean = len(over) - len({one.game for one in needless})
-    passes = [one for one in verdicts if not one.was_made and one.game in over]
-    wrong = [one.gain for one in passes if one.is_wrong_pass]
-    moves = (
-        f"  moves onto own points: {len(made)}, {len(needless)} of them needless; "
-        f"none needless: {clean} games, {_share(clean, len(over))}"
-    )
-    return [
-        *([moves] if own_moves_cost else []),
-        f"  passes in place of a move that the search wanted: {len(passes)}, "
-        f"{len(wrong)} of them lost points, {sum(wrong):.1f} in all",
-        f"  games that were won for the loser where it passed last: {len(passed_away)}, "
-        + _share(len(passed_away), len(over)),
-    ]
-
-
-def _share(part: int, total: int) -> str:
-    if total == 0:
-        return "of none"
-    share = wilson(part, total)
-    return f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
-
-
-def _resigning(games: "Sequence[SelfPlayGame]", earliest: int) -> list[str]:
-    """Return a line for each threshold: resignations, and those who would have won."""
-    turns = ResignRule().turns
-    lines = [f"resigning after {turns} turns, from move {earliest + 1} on:"]
-    for threshold in THRESHOLDS:
-        resigned = [(game, game.resigned(threshold, turns, earliest)) for game in games]
-        givers = [(game, color) for game, color in resigned if color is not None]
-        wrong = sum(game.won_by(color) for game, color in givers)
-        lines.append(
-            f"  below {threshold:5.2f}: {len(givers)} games, {wrong} of them would have been won, "
-            f"{_share(wrong, len(givers))}"
-        )
-    return lines
-
-
-def _describe(game: "SelfPlayGame", gains: Mapping[tuple[int, int], float]) -> str:
-    """Return a game as JSON, with what moves are worth more than a pass by game and ply."""
-    return json.dumps(
-        {
-            "number": game.number,
-            "moves": [list(move) for move in game.moves],
-            "values": [round(value, 3) for value in game.values],
-            "white_margin": game.white_margin,
-            "white_score": game.status.white_score,
-            "extra_moves": game.extra_moves,
-            "own_moves": [[ply, gains.get((game.number, ply))] for ply in game.own_moves],
-            "overruled": [
-                [*wanted, gains.get((game.number, wanted[0]))] for wanted in game.overruled
-            ],
-        }
-    )
