@@ -4,8 +4,7 @@ from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.go.coords import BLACK
-from gtp_engine.play.clock.byoyomi import Byoyomi
-from gtp_engine.play.clock.time_system import PlayerTime
+from gtp_engine.play.clock.systems import Byoyomi, PlayerTime
 
 
 def test_clocks_that_arrive_in_mid_search_hold_afterwards() -> None:

@@ -16,13 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gtp_engine.play.clock.absolute import Absolute
-from gtp_engine.play.clock.byoyomi import Byoyomi
-from gtp_engine.play.clock.canadian import Canadian
-from gtp_engine.play.clock.fischer import Fischer
 from gtp_engine.play.clock.planner import MoveTime, outlook, plan_move
-from gtp_engine.play.clock.simple import Simple
-from gtp_engine.play.clock.time_system import PlayerTime, TimeSystem
+from gtp_engine.play.clock.systems import (
+    Absolute,
+    Byoyomi,
+    Canadian,
+    Fischer,
+    PlayerTime,
+    Simple,
+    TimeSystem,
+)
 
 LONGEST_STALL = 0.3
 """Seconds."""

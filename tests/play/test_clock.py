@@ -7,20 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gtp_engine.go.coords import BLACK, WHITE
-from gtp_engine.play.clock.absolute import Absolute
-from gtp_engine.play.clock.byoyomi import Byoyomi
-from gtp_engine.play.clock.canadian import Canadian
 from gtp_engine.play.clock.clock import Clock
-from gtp_engine.play.clock.fischer import Fischer
 from gtp_engine.play.clock.notation import (
     gtp_time_system,
     named_time_system,
     settings_command,
 )
 from gtp_engine.play.clock.planner import outlook
-from gtp_engine.play.clock.simple import Simple
-from gtp_engine.play.clock.time_system import Budget, ClockError, PlayerTime, TimeSystem
-from gtp_engine.play.clock.unlimited import Unlimited
+from gtp_engine.play.clock.systems import (
+    Absolute,
+    Budget,
+    Byoyomi,
+    Canadian,
+    ClockError,
+    Fischer,
+    PlayerTime,
+    Simple,
+    TimeSystem,
+    Unlimited,
+)
 
 # Counting ----------------------------------------------------------------------------------------
 

@@ -20,9 +20,7 @@ from gtp_engine.go.rules import Rules
 from gtp_engine.play import pondering
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
-from gtp_engine.play.clock.absolute import Absolute
-from gtp_engine.play.clock.byoyomi import Byoyomi
-from gtp_engine.play.clock.time_system import PlayerTime
+from gtp_engine.play.clock.systems import Absolute, Byoyomi, PlayerTime
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level, load_levels
 from gtp_engine.play.loading import EngineUnavailableError

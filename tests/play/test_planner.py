@@ -18,7 +18,7 @@ from gtp_engine.play.clock.planner import (
     outlook,
     plan_move,
 )
-from gtp_engine.play.clock.time_system import Budget, PlayerTime, TimeSystem
+from gtp_engine.play.clock.systems import Budget, PlayerTime, TimeSystem
 
 QUICK = Outlook(share=0.05, most_moves=50, lag=0.0)
 LEAST = MOVE_SECONDS

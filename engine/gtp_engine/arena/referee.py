@@ -18,7 +18,7 @@ from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.notation import settings_command
-from gtp_engine.play.clock.time_system import TimeSystem
+from gtp_engine.play.clock.systems import TimeSystem
 
 _LETTERS = {BLACK: "B", WHITE: "W"}
 

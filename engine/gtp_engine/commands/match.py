@@ -25,7 +25,7 @@ from gtp_engine.commands.progress import counting_bar
 if TYPE_CHECKING:
     from gtp_engine.arena.match_report import Report
     from gtp_engine.arena.referee import Game, Terms
-    from gtp_engine.play.clock.time_system import TimeSystem
+    from gtp_engine.play.clock.systems import TimeSystem
 
 _EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
 
@@ -190,7 +190,7 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
 
 def _read_clock(text: str | None) -> "TimeSystem | None":
     from gtp_engine.play.clock.notation import named_time_system
-    from gtp_engine.play.clock.time_system import ClockError
+    from gtp_engine.play.clock.systems import ClockError
 
     if text is None:
         return None

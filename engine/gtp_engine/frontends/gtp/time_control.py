@@ -11,7 +11,7 @@ from gtp_engine.play.clock.notation import (
     gtp_time_system,
     named_time_system,
 )
-from gtp_engine.play.clock.time_system import ClockError, TimeSystem
+from gtp_engine.play.clock.systems import ClockError, TimeSystem
 from gtp_engine.play.loading import EngineUnavailableError
 
 commands = Registry()

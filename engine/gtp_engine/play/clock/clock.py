@@ -2,8 +2,7 @@
 
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.play.clock.planner import MoveTime, Outlook, plan_move
-from gtp_engine.play.clock.time_system import MAX_SECONDS, ClockError, PlayerTime, TimeSystem
-from gtp_engine.play.clock.unlimited import Unlimited
+from gtp_engine.play.clock.systems import MAX_SECONDS, ClockError, PlayerTime, TimeSystem, Unlimited
 
 
 class Clock:

@@ -15,13 +15,17 @@
 import math
 from collections.abc import Callable, Sequence
 
-from gtp_engine.play.clock.absolute import Absolute
-from gtp_engine.play.clock.byoyomi import Byoyomi
-from gtp_engine.play.clock.canadian import Canadian
-from gtp_engine.play.clock.fischer import Fischer
-from gtp_engine.play.clock.simple import Simple
-from gtp_engine.play.clock.time_system import ClockError, TimeSystem, check_seconds
-from gtp_engine.play.clock.unlimited import Unlimited
+from gtp_engine.play.clock.systems import (
+    Absolute,
+    Byoyomi,
+    Canadian,
+    ClockError,
+    Fischer,
+    Simple,
+    TimeSystem,
+    Unlimited,
+    check_seconds,
+)
 
 KINDS = {
     "none": (),

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gtp_engine.play.clock.time_system import Budget
+from gtp_engine.play.clock.systems import Budget
 
 DEFAULT_LAG = 0.3
 """Seconds that a move is taken to lose on its way to the client and back."""
