@@ -11,7 +11,7 @@ from tests.frontends.analysis_client import TIMEOUT
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis
-from gtp_engine.play.position_pool import PositionPool
+from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
 
 class BreakingFile(OutputFile):
@@ -38,12 +38,12 @@ def test_an_answer_that_cannot_be_written_ends_the_analysis(
     game.write_text("(;GM[1]SZ[5]" + "".join(f";B[{x}{y}]" for x in "abcd" for y in "abcde") + ")")
     output = BreakingFile(tmp_path / "out.jsonl", failure)
     settings = AnalysisSettings().with_limits(visits=2)
-    pool = PositionPool(FakeEvaluator(), at_once=2)
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=2)
     failures: list[Exception] = []
 
     def analyse() -> None:
         try:
-            RecordAnalysis(pool, output, settings, lambda: None, lambda line: None).run([game])
+            RecordAnalysis(scheduler, output, settings, lambda: None, lambda line: None).run([game])
         except (OSError, ValueError) as error:
             failures.append(error)
 

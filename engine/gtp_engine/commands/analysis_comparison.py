@@ -9,7 +9,7 @@ from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.position import Position
-from gtp_engine.play.position_pool import PositionPool, PositionRequest
+from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.signature import random_position
@@ -91,7 +91,7 @@ def _measure(
     at_once: int | None,
 ) -> _Speed:
     """Analyse all positions and return how fast that went."""
-    pool = PositionPool.for_settings(net, settings, at_once)
+    scheduler = AnalysisScheduler.for_settings(net, settings, at_once)
     failures: list[Exception] = []
 
     def end(found: object) -> None:
@@ -100,16 +100,16 @@ def _measure(
 
     started, cpu = time.perf_counter(), time.process_time()
     for position in positions:
-        pool.submit(
-            PositionRequest(
+        scheduler.submit(
+            AnalysisRequest(
                 position=lambda position=position: position,  # type: ignore[misc]
                 on_end=end,
                 limits=Limits(visits=visits),
             )
         )
-    pool.wait()
+    scheduler.wait()
     seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
-    pool.close()
+    scheduler.close()
     if failures:
         raise failures[0]
     total = len(positions) * visits

@@ -9,8 +9,8 @@ from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
+from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
-from gtp_engine.play.position_pool import PositionPool
 from gtp_engine.play.settings import Settings
 
 
@@ -43,10 +43,10 @@ def analyse_records(
         raise UsageError(f"{out}: {error.strerror}") from None
     survey = survey_records(paths, output.done, _say)
     if survey.positions > survey.done:
-        pool = _open_pool(settings, at_once)
+        scheduler = _open_scheduler(settings, at_once)
         started = time.monotonic()
         with shown_progress("positions", survey.positions, done=survey.done) as advance:
-            work = RecordAnalysis(pool, output, analysis, advance, _say)
+            work = RecordAnalysis(scheduler, output, analysis, advance, _say)
             try:
                 work.run(survey.files)
             except KeyboardInterrupt:
@@ -66,11 +66,11 @@ def _say(line: str) -> None:
     print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
 
 
-def _open_pool(settings: Settings, at_once: int | None) -> PositionPool:
+def _open_scheduler(settings: Settings, at_once: int | None) -> AnalysisScheduler:
     loader = Loader(settings, _say)
     try:
         loader.wait_ready()
     except EngineUnavailableError as error:
         raise UsageError(str(error)) from None
     assert loader.evaluator is not None
-    return PositionPool.for_settings(loader.evaluator, settings, at_once)
+    return AnalysisScheduler.for_settings(loader.evaluator, settings, at_once)

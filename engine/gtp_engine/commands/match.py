@@ -219,7 +219,7 @@ class _Records:
 
     def write_game(self, game: "Game") -> None:
         """Write a finished game to the folders."""
-        from gtp_engine.play.game_keeper import new_game_path
+        from gtp_engine.play.game_recorder import new_game_path
 
         if self._sgf is not None:
             self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)

@@ -54,7 +54,7 @@ class ResignRule:
         return value is not None and value < self.threshold
 
 
-class Patience:
+class ResignCounter:
     """Counts the hopeless turns in a row of both players."""
 
     def __init__(self) -> None:

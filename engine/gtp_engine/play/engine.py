@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.handicap import HandicapError, largest_fixed
-from gtp_engine.play.decision import Decision, Patience, ResignRule
+from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
 from gtp_engine.play.levels import find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
@@ -60,7 +60,7 @@ class Engine(Game):
         level = self.settings.level
         self._level = None if level is None else find_level(level)
         self._generator = random.Random(self.settings.seed)
-        self._patience = Patience()
+        self._resign_counter = ResignCounter()
         self._ponderer = Ponderer(say)
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
@@ -115,7 +115,7 @@ class Engine(Game):
 
     def _begin_game(self) -> None:
         super()._begin_game()
-        self._patience = Patience()
+        self._resign_counter = ResignCounter()
 
     def undo(self, count: int = 1) -> None:
         """Take back moves.
@@ -124,7 +124,7 @@ class Engine(Game):
             IndexError: There are fewer; the game is unchanged.
         """
         super().undo(count)
-        self._patience = Patience()
+        self._resign_counter = ResignCounter()
 
     def place_free_handicap(self, count: int) -> list[int]:
         """Put exactly so many handicap stones where they do good, and return them.
@@ -188,15 +188,15 @@ class Engine(Game):
                 decision = decide(search, position, limits, report, cleanup=cleanup)
         finally:
             search.forget_stop()
-        decision = self._patience.resign_or(
+        decision = self._resign_counter.resign_or(
             decision, self._resign_rule(), position.ply, position.handicap, commit=commit
         )
         if commit:
             self.clock.spend(color, time.monotonic() - started)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
-            if self._keeper is not None:
-                self._keeper.decided(self.position, decision)
+            if self._recorder is not None:
+                self._recorder.decided(self.position, decision)
             if decision.point is not None and self._ponders():
                 self._ponderer.start(search, self.position)
         return decision

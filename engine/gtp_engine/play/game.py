@@ -11,7 +11,7 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock.clock import Clock
-from gtp_engine.play.game_keeper import GameKeeper
+from gtp_engine.play.game_recorder import GameRecorder
 from gtp_engine.play.settings import Settings, customary_komi
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Game:
         self._position: Position | None = None
         self._komi_is_set = settings.komi is not None
         folder = settings.keep_games
-        self._keeper = None if folder is None else GameKeeper(folder, say)
+        self._recorder = None if folder is None else GameRecorder(folder, say)
 
     def _wait_for_boards(self) -> None:
         """Wait until boards can be made; whoever loads them in the background says when."""
@@ -117,8 +117,8 @@ class Game:
 
     def _begin_game(self) -> None:
         self.clock.reset()
-        if self._keeper is not None:
-            self._keeper.begin()
+        if self._recorder is not None:
+            self._recorder.begin()
 
     def play(self, color: int, point: int) -> None:
         """Play a move of either player; repetitions that superko forbids are tolerated.
@@ -151,13 +151,13 @@ class Game:
         self._keep_changes()
 
     def _keep_changes(self) -> None:
-        if self._keeper is not None:
-            self._keeper.changed(self.position)
+        if self._recorder is not None:
+            self._recorder.changed(self.position)
 
     def note_result(self, result: str) -> None:
         """Take note of how the game ended, as SGF has it; empty where it goes on after all."""
-        if self._keeper is not None:
-            self._keeper.ended(self.position, result)
+        if self._recorder is not None:
+            self._recorder.ended(self.position, result)
 
     # Handicap -------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.position import Position
-from gtp_engine.play.position_pool import LEAVES_A_STEP, PositionPool, PositionRequest
+from gtp_engine.play.analysis_scheduler import LEAVES_A_STEP, AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_export.architectures.tower import SCORE_COLUMNS
@@ -39,7 +39,7 @@ class SearchingTeacher(Teacher):
         super().__init__(path)
         self._limits = Limits(playouts=playouts)
         evaluator = NetEvaluator(self.net, lanes=1, max_batch=LEAVES_A_STEP)
-        self._pool = PositionPool(evaluator, threads=1, batch=1)
+        self._scheduler = AnalysisScheduler(evaluator, threads=1, batch=1)
 
     def label(self, positions: Sequence[Position]) -> Labels:
         """Search positions of one board size, of any rules and komi."""
@@ -68,15 +68,15 @@ class SearchingTeacher(Teacher):
         """
         found: dict[int, Analysis | Exception | None] = {}
         for i, position in enumerate(positions):
-            self._pool.submit(
-                PositionRequest(
+            self._scheduler.submit(
+                AnalysisRequest(
                     position=position.copy,
                     on_end=partial(found.__setitem__, i),
                     limits=self._limits,
                     report=ReportRequest(ownership=True),
                 )
             )
-        self._pool.wait()
+        self._scheduler.wait()
         answers = []
         for i in range(len(positions)):
             answer = found[i]

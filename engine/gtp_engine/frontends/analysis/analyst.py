@@ -1,4 +1,4 @@
-"""Answers queries: one game a query, one position of the pool a turn, one final answer a turn.
+"""Answers queries: one game a query, one position of the scheduler a turn, one final answer a turn.
 
 The net loads while queries are already taken. Only the standard library is imported here.
 """
@@ -19,7 +19,7 @@ from gtp_engine.search.limits import ReportRequest
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.frontends.analysis.game import QueryGame
-    from gtp_engine.play.position_pool import PositionJob, PositionPool
+    from gtp_engine.play.analysis_scheduler import AnalysisJob, AnalysisScheduler
     from gtp_engine.search.analysis import Analysis
 
 Send = Callable[[dict[str, Any]], None]
@@ -37,10 +37,10 @@ class OpenTurn:
         self.query = query
         self.turn = turn
         self.priority = priority
-        self.job: PositionJob | None = None
-        """In the pool, once there is one."""
+        self.job: AnalysisJob | None = None
+        """In the scheduler, once there is one."""
         self.is_dropped = False
-        """Whether it was terminated before there was a pool."""
+        """Whether it was terminated before there was a scheduler."""
         self.is_answered = False
 
 
@@ -57,7 +57,7 @@ class OpenQuery:
 
 
 class Analyst:
-    """The net, its pool of searches, and the turns that are open."""
+    """The net, its scheduler of searches, and the turns that are open."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Analyst:
         self._changed = threading.Condition()
         self._open: dict[OpenTurn, None] = {}  # a set that keeps the order
         self._n_later = 0
-        self._pool: PositionPool | None = None
+        self._scheduler: AnalysisScheduler | None = None
         self._failure: Exception | None = None
         self._is_started = False
         self._doubts: set[str] = set()
@@ -114,21 +114,21 @@ class Analyst:
     def _load(self) -> None:
         try:
             self._loader.wait_ready()
-            pool = self._new_pool()
+            scheduler = self._new_scheduler()
         except Exception as error:
             self._fail(error)
             return
         with self._changed:
-            self._pool = pool
+            self._scheduler = scheduler
             for turn in self._open:
                 if not turn.is_dropped:
                     self._submit(turn)
-        self._say(f"ready; {pool.at_once} positions at once")
+        self._say(f"ready; {scheduler.at_once} positions at once")
 
-    def _new_pool(self) -> "PositionPool":
-        from gtp_engine.play.position_pool import PositionPool
+    def _new_scheduler(self) -> "AnalysisScheduler":
+        from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
-        return PositionPool.for_settings(self.evaluator(), self._settings, self._at_once)
+        return AnalysisScheduler.for_settings(self.evaluator(), self._settings, self._at_once)
 
     def _fail(self, error: Exception) -> None:
         """Answer whatever comes, and what has come, with why nothing can be analysed."""
@@ -152,7 +152,7 @@ class Analyst:
             failure = self._failure
             for turn in turns:
                 self._open[turn] = None
-                if self._pool is not None:
+                if self._scheduler is not None:
                     self._submit(turn)
         if failure is not None:
             for turn in turns:
@@ -216,18 +216,18 @@ class Analyst:
     # Turns ----------------------------------------------------------------------------------------
 
     def _submit(self, turn: OpenTurn) -> None:
-        """Hand a turn to the pool. The lock is held."""
-        from gtp_engine.play.position_pool import PositionRequest
+        """Hand a turn to the scheduler. The lock is held."""
+        from gtp_engine.play.analysis_scheduler import AnalysisRequest
 
         query = turn.query.query
-        assert self._pool is not None
+        assert self._scheduler is not None
         if turn.query.game is None:
             from gtp_engine.frontends.analysis.game import QueryGame
 
             turn.query.game = QueryGame(query)
         game = turn.query.game
-        turn.job = self._pool.submit(
-            PositionRequest(
+        turn.job = self._scheduler.submit(
+            AnalysisRequest(
                 position=lambda: game.position(turn.turn),
                 on_end=lambda found: self._end(turn, found),
                 limits=query.settings.limits,

@@ -18,7 +18,7 @@ from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf_files import list_game_files, read_games
-from gtp_engine.play.position_pool import PositionPool, PositionRequest
+from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 
 Done = frozenset[tuple[str, int]]
@@ -118,11 +118,11 @@ def _read_done(path: Path) -> Done:
 
 
 class RecordAnalysis:
-    """Feeds records to a pool, a few positions ahead of what is searched."""
+    """Feeds records to a scheduler, a few positions ahead of what is searched."""
 
     def __init__(
         self,
-        pool: PositionPool,
+        scheduler: AnalysisScheduler,
         output: OutputFile,
         settings: AnalysisSettings,
         on_position: Callable[[], None],
@@ -131,18 +131,18 @@ class RecordAnalysis:
         """Prepare.
 
         Args:
-            pool: Searches.
+            scheduler: Searches.
             output: Gets the answers, and knows what was done earlier.
             settings: Limits and perspective.
             on_position: Called for each position that was analysed.
             complain: Called with a sentence for each that could not be.
         """
-        self._pool = pool
+        self._scheduler = scheduler
         self._output = output
         self._settings = settings
         self._on_position = on_position
         self._complain = complain
-        self._room = threading.Semaphore(2 * pool.at_once)
+        self._room = threading.Semaphore(2 * scheduler.at_once)
         self._is_broken_off = False
         self._failure: Exception | None = None
         """Why answers cannot be written any more."""
@@ -160,13 +160,13 @@ class RecordAnalysis:
                         self._room.acquire()
                         self._check()
                         self._submit(identity, record, turn)
-            self._pool.wait()
+            self._scheduler.wait()
             self._check()
         except BaseException:
             self._is_broken_off = True
             raise
         finally:
-            self._pool.close()
+            self._scheduler.close()
 
     def _check(self) -> None:
         if self._failure is not None:
@@ -189,8 +189,8 @@ class RecordAnalysis:
             finally:
                 self._room.release()
 
-        self._pool.submit(
-            PositionRequest(
+        self._scheduler.submit(
+            AnalysisRequest(
                 position=lambda: position,
                 on_end=end,
                 limits=self._settings.limits,

@@ -9,7 +9,7 @@ from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.position import Position
-from gtp_engine.play.position_pool import PositionPool, PositionRequest, share_out
+from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler, share_out
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -19,11 +19,14 @@ POSITIONS = [random_position(5, 5, "chinese-ogs", seed, seed=seed) for seed in r
 
 
 def submit(
-    pool: PositionPool, positions: list[Position], found: dict[int, object], visits: int = 30
+    scheduler: AnalysisScheduler,
+    positions: list[Position],
+    found: dict[int, object],
+    visits: int = 30,
 ) -> None:
     for number, position in enumerate(positions):
-        pool.submit(
-            PositionRequest(
+        scheduler.submit(
+            AnalysisRequest(
                 position=lambda position=position: position,  # type: ignore[misc]
                 on_end=lambda one, number=number: found.update({number: one}),  # type: ignore[misc]
                 limits=Limits(visits=visits),
@@ -31,18 +34,18 @@ def submit(
         )
 
 
-def analyse(pool: PositionPool, positions: list[Position]) -> list[object]:
+def analyse(scheduler: AnalysisScheduler, positions: list[Position]) -> list[object]:
     found: dict[int, object] = {}
-    submit(pool, positions, found)
-    pool.wait()
+    submit(scheduler, positions, found)
+    scheduler.wait()
     return [found[number] for number in range(len(positions))]
 
 
 @pytest.mark.parametrize("at_once", [2, 8, None])
 def test_positions_do_not_disturb_each_other(at_once: int | None) -> None:
-    pool = PositionPool(FakeEvaluator(), at_once=at_once, seed=3)
-    together = analyse(pool, POSITIONS)
-    pool.close()
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=at_once, seed=3)
+    together = analyse(scheduler, POSITIONS)
+    scheduler.close()
     for position, found in zip(POSITIONS, together, strict=True):
         search = Search(FakeEvaluator(), seed=3)
         search.set_position(position)
@@ -65,28 +68,28 @@ def test_a_thread_evaluates_its_positions_together() -> None:
         hold.wait(60)
         return POSITIONS[0]
 
-    pool = PositionPool(Counting())
-    pool.submit(PositionRequest(held, lambda found: None, Limits(visits=1)))
+    scheduler = AnalysisScheduler(Counting())
+    scheduler.submit(AnalysisRequest(held, lambda found: None, Limits(visits=1)))
     found: dict[int, object] = {}
-    submit(pool, POSITIONS[:16], found)
+    submit(scheduler, POSITIONS[:16], found)
     hold.set()
-    pool.wait()
-    pool.close()
+    scheduler.wait()
+    scheduler.close()
     assert sum(isinstance(one, Analysis) for one in found.values()) == 16
-    assert max(sizes) == 8 == pool.at_once
+    assert max(sizes) == 8 == scheduler.at_once
 
 
 def test_what_is_urgent_goes_before_what_has_begun() -> None:
     ended: list[str] = []
-    pool = PositionPool(FakeEvaluator(), at_once=2)
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=2)
     has_begun = threading.Event()
 
     def position() -> Position:
         has_begun.set()
         return POSITIONS[1]
 
-    slow = PositionRequest(position, lambda found: ended.append("slow"), Limits())
-    job = pool.submit(slow)
+    slow = AnalysisRequest(position, lambda found: ended.append("slow"), Limits())
+    job = scheduler.submit(slow)
     assert has_begun.wait(60)
     urgent_ended = threading.Event()
 
@@ -95,11 +98,11 @@ def test_what_is_urgent_goes_before_what_has_begun() -> None:
         ended.append("urgent")
         urgent_ended.set()
 
-    pool.submit(PositionRequest(lambda: POSITIONS[2], end, Limits(visits=40), priority=1))
+    scheduler.submit(AnalysisRequest(lambda: POSITIONS[2], end, Limits(visits=40), priority=1))
     assert urgent_ended.wait(60)
     job.stop()
-    pool.wait()
-    pool.close()
+    scheduler.wait()
+    scheduler.close()
     assert ended == ["urgent", "slow"]
 
 
@@ -107,15 +110,17 @@ def test_one_that_is_stopped_ends_with_what_it_has_beside_others() -> None:
     found: list[object] = []
     heard = threading.Event()
     report = ReportRequest(interval=0.0, callback=lambda _: heard.set())
-    pool = PositionPool(FakeEvaluator(), at_once=4)
-    job = pool.submit(PositionRequest(lambda: POSITIONS[5], found.append, Limits(), report=report))
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=4)
+    job = scheduler.submit(
+        AnalysisRequest(lambda: POSITIONS[5], found.append, Limits(), report=report)
+    )
     others = threading.Thread(target=lambda: (heard.wait(60), job.stop()))
     others.start()
     assert all(
-        isinstance(one, Analysis) and one.visits == 30 for one in analyse(pool, POSITIONS[:6])
+        isinstance(one, Analysis) and one.visits == 30 for one in analyse(scheduler, POSITIONS[:6])
     )
     others.join()
-    pool.close()
+    scheduler.close()
     assert len(found) == 1 and isinstance(found[0], Analysis) and found[0].visits > 1
 
 
@@ -124,17 +129,17 @@ def test_an_error_concerns_its_position_alone() -> None:
         raise NetFileError("no such position")
 
     found: list[object] = []
-    pool = PositionPool(FakeEvaluator(), at_once=2)
-    pool.submit(PositionRequest(fail, found.append, Limits(visits=5)))
-    pool.wait()
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=2)
+    scheduler.submit(AnalysisRequest(fail, found.append, Limits(visits=5)))
+    scheduler.wait()
     assert isinstance(found[0], NetFileError)
-    assert all(isinstance(one, Analysis) for one in analyse(pool, POSITIONS[:4]))
-    pool.close()
+    assert all(isinstance(one, Analysis) for one in analyse(scheduler, POSITIONS[:4]))
+    scheduler.close()
 
 
 def test_closing_stops_what_runs_and_drops_what_waits() -> None:
     before = threading.active_count()
-    pool = PositionPool(FakeEvaluator(), at_once=1)
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=1)
     began = threading.Event()
     found: list[object] = []
 
@@ -143,9 +148,9 @@ def test_closing_stops_what_runs_and_drops_what_waits() -> None:
         return POSITIONS[3]
 
     for _ in range(3):
-        pool.submit(PositionRequest(position, found.append, Limits(visits=10_000_000)))
+        scheduler.submit(AnalysisRequest(position, found.append, Limits(visits=10_000_000)))
     assert began.wait(60)
-    pool.close()
+    scheduler.close()
     assert sorted(found, key=str, reverse=True)[:2] == [None, None]
     assert sum(isinstance(one, Analysis) for one in found) == 1
     assert threading.active_count() <= before
@@ -166,6 +171,6 @@ def test_a_thread_fills_a_batch_from_as_many_positions_as_that_needs(
     threads: int, batch: int, at_once: int
 ) -> None:
     """Two threads of one leaf each take eight positions; four of 32 make sixteen of eight."""
-    pool = PositionPool(FakeEvaluator(), threads=threads, batch=batch)
-    assert pool.at_once == at_once
-    pool.close()
+    scheduler = AnalysisScheduler(FakeEvaluator(), threads=threads, batch=batch)
+    assert scheduler.at_once == at_once
+    scheduler.close()

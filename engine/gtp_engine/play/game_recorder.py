@@ -45,7 +45,7 @@ class _Kept:
     moves: "list[Move]" = field(default_factory=list)
 
 
-class GameKeeper:
+class GameRecorder:
     """Writes the games of one engine, those in which it makes a move itself."""
 
     def __init__(self, folder: Path, say: Callable[[str], None]) -> None:

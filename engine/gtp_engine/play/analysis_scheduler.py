@@ -31,7 +31,7 @@ LEAST_MEMORY_MB = 16
 
 
 @dataclass(frozen=True)
-class PositionRequest:
+class AnalysisRequest:
     """A position to analyse."""
 
     position: Callable[[], Position]
@@ -58,11 +58,11 @@ def share_out(threads: int, batch: int, among: int) -> tuple[int, int]:
     return own_threads, max(1, min(batch, own_batch))
 
 
-class PositionJob:
-    """A request in a pool, which can be stopped."""
+class AnalysisJob:
+    """A request in a scheduler, which can be stopped."""
 
-    def __init__(self, request: PositionRequest) -> None:
-        """Wait for a pool to run it."""
+    def __init__(self, request: AnalysisRequest) -> None:
+        """Wait for a scheduler to run it."""
         self.request = request
         self._guard = threading.Lock()
         self._search: Search | None = None
@@ -116,7 +116,7 @@ class PositionJob:
         self.request.on_end(found)
 
 
-class PositionPool:
+class AnalysisScheduler:
     """Runs jobs on threads of its own, the most urgent first.
 
     What is more urgent than all that a thread has begun lets that wait, while its time runs on.
@@ -132,7 +132,7 @@ class PositionPool:
         memory_mb: int = 1024,
         seed: int = 0,
     ) -> None:
-        """Make a pool without any thread yet.
+        """Make a scheduler without any thread yet.
 
         Args:
             evaluator: Judges the positions of all searches.
@@ -152,9 +152,9 @@ class PositionPool:
         self._memory_mb = memory_mb
         self._seed = seed
         self._changed = threading.Condition()
-        self._waiting: list[tuple[int, int, PositionJob]] = []
+        self._waiting: list[tuple[int, int, AnalysisJob]] = []
         self._numbers = itertools.count()
-        self._running: set[PositionJob] = set()
+        self._running: set[AnalysisJob] = set()
         """Of all threads."""
         self._n_threads = 0
         self._is_closed = False
@@ -163,7 +163,7 @@ class PositionPool:
     def for_settings(
         cls, evaluator: Evaluator, settings: Settings, at_once: int | None = None
     ) -> Self:
-        """Return a pool with the threads, the memory and the seed that a user wants."""
+        """Return a scheduler with the threads, the memory and the seed that a user wants."""
         return cls(
             evaluator,
             at_once=at_once,
@@ -173,9 +173,9 @@ class PositionPool:
             seed=settings.seed or 0,
         )
 
-    def submit(self, request: PositionRequest) -> PositionJob:
+    def submit(self, request: AnalysisRequest) -> AnalysisJob:
         """Put a request in line and return at once."""
-        job = PositionJob(request)
+        job = AnalysisJob(request)
         with self._changed:
             heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
             wanted = min(self._most_threads, len(self._waiting) + len(self._running))
@@ -200,13 +200,13 @@ class PositionPool:
             self._changed.wait_for(lambda: self._n_threads == 0)
 
     def _work(self) -> None:
-        """Step searches until the pool is closed and they have ended."""
+        """Step searches until the scheduler is closed and they have ended."""
         lockstep = Lockstep(self._evaluator)
-        own: dict[PositionJob, Search] = {}
+        own: dict[AnalysisJob, Search] = {}
         while self._take_up(own):
             self._advance(lockstep, own)
 
-    def _advance(self, lockstep: Lockstep, own: dict[PositionJob, Search]) -> None:
+    def _advance(self, lockstep: Lockstep, own: dict[AnalysisJob, Search]) -> None:
         """Make a step of the most urgent searches of a thread, and end what has come to its end."""
         urgent = max((job.request.priority for job in own), default=0)
         moving = [search for job, search in own.items() if job.request.priority == urgent]
@@ -218,7 +218,7 @@ class PositionPool:
                 job.end(failure)
                 self._discard(job)
 
-    def _take_up(self, own: dict[PositionJob, Search]) -> bool:
+    def _take_up(self, own: dict[AnalysisJob, Search]) -> bool:
         """Begin this thread's share of what waits; False if there is nothing to do for ever."""
         with self._changed:
             if not own:
@@ -227,7 +227,7 @@ class PositionPool:
                     self._n_threads -= 1
                     self._changed.notify_all()
                     return False
-            taken: list[PositionJob] = []
+            taken: list[AnalysisJob] = []
             while self._has_turn() and len(own) + len(taken) < self._share_of_a_thread():
                 _, _, job = heapq.heappop(self._waiting)
                 self._running.add(job)
@@ -253,7 +253,7 @@ class PositionPool:
         """Return how many of the positions are a thread's. The lock is held."""
         return -(-self._n_under_way() // self._most_threads)
 
-    def _discard(self, job: PositionJob) -> None:
+    def _discard(self, job: AnalysisJob) -> None:
         with self._changed:
             self._running.discard(job)
             self._changed.notify_all()
