@@ -1,6 +1,7 @@
 """What tests of several areas share."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,45 @@ import pytest
 from gtp_engine.kernels import HotKernel
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
+
+IS_CI = os.environ.get("CI") == "true"
+
+CI_MAY_LACK = (
+    REFERENCE_DATA,
+    "NVIDIA driver",
+    "Windows",
+    "needs /proc",
+    "the folder is named otherwise",
+    "kernels run as plain Python",
+    "nothing is kept",
+)
+"""Parts of the reasons for which tests are left out even where `.ci/run` installs what it can."""
+
+
+def _fail_if_ci_lacks_a_tool(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a skip into a failure, where every tool is to be there."""
+    if not IS_CI or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not any(part in reason for part in CI_MAY_LACK):
+        report.outcome = "failed"
+        report.longrepr = f"under CI=true this is no reason to leave a test out: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Look at why a test is left out."""
+    report = yield
+    _fail_if_ci_lacks_a_tool(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Look at why all tests of a file are left out."""
+    report = yield
+    _fail_if_ci_lacks_a_tool(report)
+    return report
 
 
 @pytest.fixture(scope="session")
