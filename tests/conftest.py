@@ -1,7 +1,7 @@
 """What tests of several areas share."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.kernels import HotKernel
+from gtp_engine.messages import collected
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
 
@@ -61,6 +62,13 @@ def reference_data() -> Path:
     path = Path(folder)
     assert path.is_dir(), f"{REFERENCE_DATA} names a folder that does not exist: {folder}"
     return path
+
+
+@pytest.fixture
+def said() -> Iterator[list[str]]:
+    """What the program tells people meanwhile."""
+    with collected() as lines:
+        yield lines
 
 
 @pytest.fixture(scope="session", autouse=True)

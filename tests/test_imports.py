@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
 
 LAYERS = [
+    "messages",
     "text_table",
     "user_cache",
     "kernels",
@@ -39,6 +40,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine",
     "gtp_engine.__main__",
     "gtp_engine.arguments",
+    "gtp_engine.messages",
     "gtp_engine.go.coords",
     "gtp_engine.go.handicap",
     "gtp_engine.go.rules",

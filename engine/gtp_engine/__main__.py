@@ -5,12 +5,14 @@ import sys
 
 from gtp_engine.arguments import INTERRUPTED_STATUS
 from gtp_engine.commands.table import run
+from gtp_engine.messages import set_up
 
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
     if sys.stderr is None:  # closed; what is printed to None would go to stdout
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    set_up("gtp-engine")
     try:
         try:
             status = run(sys.argv[1:])

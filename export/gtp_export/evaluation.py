@@ -4,7 +4,6 @@ Any net the engine runs can be asked, whatever its encoder and heads: a head tha
 no figures. Positions of one game are alike, so every interval comes from drawing whole games anew.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,8 +93,8 @@ def evaluate_net(
         FileNotFoundError: A file of games does not exist.
         SgfError: There is no game in the files.
     """
-    opened = OnnxNet(net, "auto", say=lambda line: print(line, file=sys.stderr))
-    games = read_table(packs, lambda line: None)
+    opened = OnnxNet(net, "auto")
+    games = read_table(packs)
     return evaluate_games(opened, games, EvaluationPlan(positions, per_game, seed))
 
 

@@ -1,9 +1,9 @@
 """Put a net where `gtp-engine --net NAME` finds it: fetch, convert, check, move into place."""
 
+import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -16,6 +16,9 @@ from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.download import PAUSES, Progress, download, file_hash, is_url
 from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+
+logger = logging.getLogger(__name__)
+
 
 DOWNLOADS = ".downloads"
 """Folder of what is under way, inside the folder of the user's nets."""
@@ -50,15 +53,12 @@ class Added:
     info: NetInfo
 
 
-def add_net(
-    request: Request, folder: Path, say: Callable[[str], None], progress: Progress
-) -> Added:
+def add_net(request: Request, folder: Path, progress: Progress) -> Added:
     """Add a net to a folder, all of it or nothing.
 
     Args:
         request: What to add.
         folder: Where the user's nets are; made if it is not there.
-        say: Told in lines what is going on.
         progress: Told how far a download is.
 
     Raises:
@@ -73,10 +73,10 @@ def add_net(
     work.mkdir(parents=True, exist_ok=True)
     try:
         if not is_url(request.source):
-            return _install(request, Path(request.source).expanduser(), folder, say)
+            return _install(request, Path(request.source).expanduser(), folder)
         fetched = _fetch(request, work, progress)
         try:
-            return _install(request, fetched, folder, say)
+            return _install(request, fetched, folder)
         finally:
             fetched.unlink(missing_ok=True)
     finally:
@@ -96,21 +96,21 @@ def _fetch(request: Request, work: Path, progress: Progress) -> Path:
     return target
 
 
-def _install(request: Request, source: Path, folder: Path, say: Callable[[str], None]) -> Added:
+def _install(request: Request, source: Path, folder: Path) -> Added:
     if not source.is_file():
         raise NetFileError(f"{source}: there is no such file")
     if request.sha256 is not None and file_hash(source) != request.sha256.lower():
         raise NetFileError(f"{source}: has SHA-256 {file_hash(source)}, not {request.sha256}")
     with tempfile.TemporaryDirectory(dir=folder / DOWNLOADS) as temporary:
-        ready = _prepare(request, source, Path(temporary), say)
+        ready = _prepare(request, source, Path(temporary))
         try:
-            net = OnnxNet(ready, "cpu", say)
+            net = OnnxNet(ready, "cpu")
         except NetFileError as error:
             raise NetFileError(str(error).replace(str(ready), str(source))) from None
         differences = differences_of(net)
         if not all(one.is_right for one in differences):
             raise NetFileError(f"{source}: does not compute what it should: {verdict(differences)}")
-        say(f"self-check: {verdict(differences)}")
+        logger.info(f"self-check: {verdict(differences)}")
         name = request.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         _check_free(request, name)
@@ -126,7 +126,7 @@ def _check_free(request: Request, name: str) -> None:
         raise NetFileError(f"there is a net called {name} already; --replace or --name helps")
 
 
-def _prepare(request: Request, source: Path, folder: Path, say: Callable[[str], None]) -> Path:
+def _prepare(request: Request, source: Path, folder: Path) -> Path:
     """Return a file in the folder that describes itself, converted and quantised as needed."""
     converted, ready = folder / "converted.onnx", folder / "net.onnx"
     if is_onnx(source):
@@ -134,11 +134,11 @@ def _prepare(request: Request, source: Path, folder: Path, say: Callable[[str], 
         shutil.copyfile(source, converted)
     else:
         conversion = convert_file(source, converted)
-        say(f"converted a {conversion.format.value} net: {conversion.info.architecture}")
+        logger.info(f"converted a {conversion.format.value} net: {conversion.info.architecture}")
     if request.plan is None:
         return converted
-    outcome = quantise_file(converted, ready, request.plan, say, called=str(source))
-    say(f"quantised: {outcome.info.precision}")
+    outcome = quantise_file(converted, ready, request.plan, called=str(source))
+    logger.info(f"quantised: {outcome.info.precision}")
     return ready
 
 

@@ -53,7 +53,7 @@ JAPANESE = replace(Rules.parse("japanese"), komi=6.5)
 @pytest.fixture(scope="module")
 def net() -> Evaluator:
     """Return the net that comes along."""
-    return open_net(None, "cpu", say=lambda line: None)
+    return open_net(None, "cpu")
 
 
 def ending_of(diagram: str, black: int) -> SelfPlayGame:

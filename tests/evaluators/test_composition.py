@@ -20,6 +20,7 @@ from gtp_engine.evaluators.outcome import NO_PASS_PRIOR, SETTLED_SHARE
 from gtp_engine.go.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
+from gtp_engine.messages import collected
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 
@@ -32,7 +33,10 @@ KOMI = 3.5
 
 
 def opened(wanted: str) -> NetEvaluator:
-    return open_net(wanted, "cpu", say=pytest.fail, threads=1)
+    with collected() as said:
+        net = open_net(wanted, "cpu", threads=1)
+    assert not said
+    return net
 
 
 def evaluated(net: NetEvaluator, position: Position, symmetry: int = 0) -> EvalBatch:
@@ -202,7 +206,7 @@ def test_what_does_not_fit_together(tmp_path: Path) -> None:
     }
     for wanted, message in refusals.items():
         with pytest.raises(NetFileError) as caught:
-            open_parts(wanted, "cpu", pytest.fail)
+            open_parts(wanted, "cpu")
         assert message in str(caught.value) and "\n" not in str(caught.value), wanted
 
 

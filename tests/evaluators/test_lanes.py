@@ -72,14 +72,13 @@ def assert_right(found: dict[str, Array], count: int) -> None:
 )
 def test_batches_are_padded_to_buckets(count: int, buckets: list[int]) -> None:
     lane = Lane()
-    assert_right(LanePool([lane], pytest.fail).run(rows(count)), count)
+    assert_right(LanePool([lane]).run(rows(count)), count)
     assert lane.buckets == buckets
 
 
-def test_want_of_memory_is_answered_by_smaller_batches() -> None:
-    said: list[str] = []
+def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
     lane = Lane(memory=20)
-    pool = LanePool([lane], said.append)
+    pool = LanePool([lane])
     assert_right(pool.run(rows(100)), 100)
     assert lane.buckets == [128, 64, 32] + [16] * 6 + [4]
     assert pool.largest == 16
@@ -93,17 +92,16 @@ def test_want_of_memory_is_answered_by_smaller_batches() -> None:
 
 
 def test_a_gpu_without_any_memory_has_failed() -> None:
-    pool = LanePool([Lane(memory=0)], lambda line: None)
+    pool = LanePool([Lane(memory=0)])
     with pytest.raises(NoLaneError, match="Failed to allocate memory"):
         pool.run(rows(5))
     assert pool.gpus == []
 
 
-def test_the_other_gpus_go_on() -> None:
-    said: list[str] = []
+def test_the_other_gpus_go_on(said: list[str]) -> None:
     lanes = [Lane(0), Lane(0), Lane(1)]
     lanes[2].error = "CUDA failure 700: an illegal memory access was encountered"
-    pool = LanePool(lanes, said.append)
+    pool = LanePool(lanes)
     for _ in range(3):
         assert_right(pool.run(rows(3)), 3)
     assert pool.gpus == [0]
@@ -123,7 +121,7 @@ def test_as_many_batches_are_in_flight_as_there_are_lanes() -> None:
     lanes = [Lane(), Lane()]
     for lane in lanes:
         lane.gate.clear()
-    pool = LanePool(lanes, pytest.fail)
+    pool = LanePool(lanes)
     found: list[dict[str, Array]] = []
     threads = [threading.Thread(target=lambda: found.append(pool.run(rows(3)))) for _ in range(5)]
     for thread in threads:
@@ -142,7 +140,7 @@ def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:
     lane = Lane()
     lane.gate.clear()
     lane.error = "gone"
-    pool = LanePool([lane], pytest.fail)
+    pool = LanePool([lane])
     errors: list[NoLaneError] = []
 
     def call() -> None:
@@ -187,7 +185,7 @@ def inputs(count: int, size: int, seed: int) -> dict[str, Array]:
 
 def test_bound_batches_give_what_plain_runs_give() -> None:
     session = open_session(TINY, [CPU])
-    pool = LanePool([SessionLane(session, 0, "cpu")], pytest.fail)
+    pool = LanePool([SessionLane(session, 0, "cpu")])
     kept = []
     for seed, (count, size) in enumerate([(1, 9), (3, 9), (3, 9), (4, 5), (2, 9), (1, 9)]):
         feed = inputs(count, size, seed)

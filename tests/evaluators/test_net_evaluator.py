@@ -293,9 +293,8 @@ def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
     assert gpu.suggest(None, None) == (6, 64) and gpu.suggest(1, None) == (1, 64)
 
 
-def test_opening_by_file(tmp_path: Path) -> None:
-    said: list[str] = []
-    assert open_net(str(TINY), "cpu", say=said.append).name == "tiny on cpu"
+def test_opening_by_file(tmp_path: Path, said: list[str]) -> None:
+    assert open_net(str(TINY), "cpu").name == "tiny on cpu"
     assert said == []
     with pytest.raises(NetFileError, match="no such net file"):
-        open_net(str(tmp_path / "none.onnx"), "cpu", say=said.append)
+        open_net(str(tmp_path / "none.onnx"), "cpu")

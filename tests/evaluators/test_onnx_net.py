@@ -186,10 +186,10 @@ def test_without_a_driver_the_cpu_is_used(
     lines: int,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
+    said: list[str],
 ) -> None:
     monkeypatch.setattr(onnx_net, "cuda_obstacle", lambda: "no NVIDIA driver is installed")
-    said: list[str] = []
-    net = OnnxNet(TINY, device, said.append)
+    net = OnnxNet(TINY, device)
     assert net.device == "cpu" and len(said) == lines
     assert said == ["using the CPU instead of CUDA: no NVIDIA driver is installed"][:lines]
     assert capfd.readouterr() == ("", ""), "nothing but what was said"
@@ -198,7 +198,7 @@ def test_without_a_driver_the_cpu_is_used(
 @pytest.mark.parametrize("failure", ["not built in", "does not load", "falls back"])
 @pytest.mark.parametrize("device", ["cuda", "auto"])
 def test_cuda_that_fails_is_explained_in_one_line(
-    failure: str, device: str, monkeypatch: pytest.MonkeyPatch
+    failure: str, device: str, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     import onnxruntime
 
@@ -214,8 +214,7 @@ def test_cuda_that_fails_is_explained_in_one_line(
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
     monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: None, raising=False)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)
-    said: list[str] = []
-    net = OnnxNet(TINY, device, said.append)
+    net = OnnxNet(TINY, device)
     assert net.device == "cpu" and len(said) == 1 and "\n" not in said[0]
     assert said[0].startswith("using the CPU instead of CUDA: ")
     assert net.run(np.zeros((1, 22, 5, 5), np.uint8), np.zeros((1, 19), np.float32)).policy.size
@@ -272,9 +271,9 @@ def graphs_of(session: FakeCudaSession) -> str:
     return options
 
 
-def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession]) -> None:
-    net = OnnxNet(TINY, "auto", pytest.fail)
-    assert net.device == "cuda"
+def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession], said: list[str]) -> None:
+    net = OnnxNet(TINY, "auto")
+    assert net.device == "cuda" and not said
     lanes = gpus[1:]  # the first one was opened to see whether graphs can be captured
     assert [session.asked[0][1]["device_id"] for session in lanes] == ["0"] * 3 + ["1"] * 3
     assert {graphs_of(session) for session in gpus} == {"1"}
@@ -286,20 +285,19 @@ def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession]) -> None:
 
 
 def test_where_graphs_compute_something_else_there_are_none(
-    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     monkeypatch.setattr(onnx_net, "_replays", lambda session, case: False)
-    assert OnnxNet(TINY, "cuda", pytest.fail).device == "cuda"
+    assert OnnxNet(TINY, "cuda").device == "cuda" and not said
     assert {graphs_of(session) for session in gpus[1:]} == {"0"}
 
 
 def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
-    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: list[str]
 ) -> None:
     spare = tmp_path / "spare.onnx"
     spare.write_bytes(TINY.read_bytes())
-    said: list[str] = []
-    net = OnnxNet(TINY, "cuda", said.append, spare=lambda: spare)
+    net = OnnxNet(TINY, "cuda", spare=lambda: spare)
     assert net.path == TINY and not said
 
     def fail(self: Any, feed: Any, bucket: int) -> Any:
@@ -327,7 +325,7 @@ def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(
         model.graph.output.extend(outputs)
 
     spare = altered(tmp_path / "spare.onnx", turn)
-    net = OnnxNet(TINY, "cuda", lambda line: None, spare=lambda: spare)
+    net = OnnxNet(TINY, "cuda", spare=lambda: spare)
     inputs = np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32)
     expected = net.run(*inputs)
 
@@ -355,28 +353,27 @@ def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(
 
 
 def test_where_tensorrt_can_keep_nothing_cuda_is_used(
-    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: list[str]
 ) -> None:
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way of the folder")
-    said: list[str] = []
-    assert OnnxNet(TINY, "tensorrt", said.append).device == "cuda"
+    assert OnnxNet(TINY, "tensorrt").device == "cuda"
     (line,) = said
     assert line.startswith("using CUDA instead of TensorRT: no folder for what it builds: ")
 
 
 def test_tensorrt_is_asked_for_by_name(
-    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: list[str]
 ) -> None:
     for name in ("XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    OnnxNet(TINY, "tensorrt", pytest.fail)
+    OnnxNet(TINY, "tensorrt")
+    assert not said
     assert {session.get_providers()[0] for session in gpus} == {"TensorrtExecutionProvider"}
     gpus.clear()
     monkeypatch.setattr(onnx_net, "is_built_with", lambda name: name == "CUDAExecutionProvider")
-    said: list[str] = []
-    assert OnnxNet(TINY, "tensorrt", said.append).device == "cuda"
+    assert OnnxNet(TINY, "tensorrt").device == "cuda"
     assert said == ["using CUDA instead of TensorRT: its libraries do not load"]
 
 

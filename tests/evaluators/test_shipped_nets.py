@@ -42,7 +42,7 @@ def test_it_plays_on_a_whole_board(name: str) -> None:
     position = Position(19)
     position.play(BLACK, parse_vertex("Q16", 19, 19))
     position.play(WHITE, parse_vertex("D4", 19, 19))
-    search = Search(open_net(name, "cpu", say=lambda line: None), seed=1)
+    search = Search(open_net(name, "cpu"), seed=1)
     search.set_position(position)
     analysis = search.run(Limits(playouts=8))
     assert analysis.visits >= 8 and 0.0 < analysis.winrate < 1.0

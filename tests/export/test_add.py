@@ -22,12 +22,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_net_of_ours(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_net_of_ours(folder: Path, said: list[str]) -> None:
     assert run(["add", str(TINY), "--name", "mine"]) == 0
     assert find_net("mine") == folder / "mine.onnx"
     assert (folder / "mine.onnx").read_bytes() == TINY.read_bytes()
     assert [path.name for path in folder.iterdir()] == ["mine.onnx"]
-    assert "gtp-engine --net mine" in capsys.readouterr().err
+    assert "gtp-engine --net mine" in said[-1]
 
 
 def test_a_foreign_net_is_converted(folder: Path, tmp_path: Path) -> None:

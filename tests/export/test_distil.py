@@ -202,7 +202,7 @@ def test_records_become_shards_until_they_are_used_up(
     use_small_kinds(monkeypatch, "records", games=1)
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
-    games, lines = read_table([pack], lambda line: None), []
+    games, lines = read_table([pack]), []
     assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 6
     assert len(lines) == 3
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
@@ -215,7 +215,7 @@ def test_a_record_never_changes_sides(tmp_path: Path) -> None:
     games = [f"(;SZ[9];B[{x}{y}];W[{z}e])" for x in columns for y in "abcd" for z in columns]
     path = tmp_path / "games.sgf"
     path.write_text("\n".join(games * 2))
-    table = read_table([path], lambda line: None)
+    table = read_table([path])
     sides = []
     for games_of_run in (table, table.take(np.arange(len(table) - 7))):
         chunks = _chunks(games_of_run, seed=1)
@@ -236,7 +236,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     use_small_kinds(monkeypatch, "records", games=4)
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
-    games = read_table([pack], lambda line: None)
+    games = read_table([pack])
     assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lambda line: None) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
@@ -266,7 +266,7 @@ def test_several_processes_make_the_same_shards_as_one(
     use_small_kinds(monkeypatch, "records", games=1)
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb];B[cc])\n" * 4)
-    games = read_table([pack], lambda line: None)
+    games = read_table([pack])
     made = {}
     for processes in (1, 2):
         folder = tmp_path / str(processes)

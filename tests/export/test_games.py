@@ -35,10 +35,6 @@ def write_lines(path: Path, *games: str) -> Path:
     return path
 
 
-def quiet(line: str) -> None:
-    """Say nothing."""
-
-
 def same_game(a: GameRecord, b: GameRecord) -> bool:
     names = ("width", "height", "moves", "dead", "winner", "score_black", "komi")
     stones = [a.initial_stones(color) == b.initial_stones(color) for color in (BLACK, WHITE)]
@@ -47,7 +43,7 @@ def same_game(a: GameRecord, b: GameRecord) -> bool:
 
 @pytest.fixture
 def games(tmp_path: Path) -> Games:
-    return read_table([write_lines(tmp_path / "g.sgf.bz2", PLAIN, HANDICAP, ODD, MARKED)], quiet)
+    return read_table([write_lines(tmp_path / "g.sgf.bz2", PLAIN, HANDICAP, ODD, MARKED)])
 
 
 def test_a_table_gives_back_what_the_records_say(games: Games) -> None:
@@ -85,13 +81,14 @@ def test_lines_are_decoded_or_refused(text: bytes, expected: list[int] | None) -
     assert (None if n < 0 else codes[:n].tolist()) == expected
 
 
-def test_a_game_ends_before_an_illegal_move_and_is_not_settled(tmp_path: Path) -> None:
-    lines: list[str] = []
+def test_a_game_ends_before_an_illegal_move_and_is_not_settled(
+    tmp_path: Path, said: list[str]
+) -> None:
     path = write_lines(tmp_path / "g.sgf.bz2", ILLEGAL, PLAIN, "no game at all")
-    games = read_table([path], lines.append)
+    games = read_table([path])
     assert [len(games.record(i).moves) for i in range(2)] == [1, 5]
     assert games.table.settled.tolist() == [0, 1]
-    assert "1 of them end before" in lines[0] and "1 left out" in lines[0]
+    assert "1 of them end before" in said[0] and "1 left out" in said[0]
 
 
 def test_folders_and_archives_are_read(tmp_path: Path) -> None:
@@ -104,9 +101,9 @@ def test_folders_and_archives_are_read(tmp_path: Path) -> None:
         member = tarfile.TarInfo("c.sgf")
         member.size = len(HANDICAP)
         file.addfile(member, io.BytesIO(HANDICAP.encode()))
-    games = read_table([folder, archive], quiet)
+    games = read_table([folder, archive])
     assert len(games) == 3 and set(games.sources) == {"one", ""}
-    assert len(read_table([archive.rename(tmp_path / "all.tgz")], quiet)) == 1
+    assert len(read_table([archive.rename(tmp_path / "all.tgz")])) == 1
 
 
 def archive_bytes(kind: str) -> bytes:
@@ -137,17 +134,17 @@ def test_damaged_archives_are_one_sentence(tmp_path: Path, kind: str, damage: st
     path = tmp_path / f"all.{kind}"
     path.write_bytes({"cut": whole[: len(whole) // 2], "flipped": flipped, "junk": b"junk"}[damage])
     with pytest.raises(SgfError, match=rf"all\.{kind}"):
-        read_table([path], quiet)
+        read_table([path])
 
 
 def test_files_without_games_are_one_sentence(tmp_path: Path) -> None:
     empty = tmp_path / "empty.sgf.bz2"
     write_lines(empty, "")
     with pytest.raises(SgfError, match=r"no game in .*empty"):
-        read_table([empty], quiet)
+        read_table([empty])
     (tmp_path / "broken.games").write_bytes(b"gtpgame1 but then nothing")
     with pytest.raises(SgfError, match="damaged"):
-        read_table([tmp_path / "broken.games"], quiet)
+        read_table([tmp_path / "broken.games"])
 
 
 def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
@@ -193,14 +190,16 @@ def test_sources_are_told_apart_up_to_a_number(
     monkeypatch.setattr("gtp_export.records.games.MOST_SOURCES", 2)
     path = tmp_path / "games.sgf"
     path.write_text("".join(f"(;SZ[5]SO[{name}];B[aa])" for name in "abcab"))
-    games = read_table([path], quiet)
+    games = read_table([path])
     assert [games.record(i).source for i in range(5)] == ["a", "b", "", "a", "b"]
 
 
-def test_the_command_packs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_packs(
+    tmp_path: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     source, target = write_lines(tmp_path / "g.sgf.bz2", PLAIN, ODD), tmp_path / "g.games"
     assert run_command(["pack", str(source), "--out", str(target)]) == 0
-    assert "2 games, 9 moves" in capsys.readouterr().err and len(read_pack(target)) == 2
+    assert "2 games, 9 moves" in said[-1] and len(read_pack(target)) == 2
     assert run_command(["pack", str(source), "--out", str(tmp_path / "g.zip")]) == 1
     assert "ends in .games" in capsys.readouterr().err
 

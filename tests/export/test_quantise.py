@@ -333,7 +333,7 @@ def plan(**changes: object) -> QuantisePlan:
 
 def test_a_quantised_file_describes_and_checks_itself(tmp_path: Path) -> None:
     target = tmp_path / "int8.onnx"
-    outcome = quantise_file(TINY, target, plan(seven_bit=True), lambda line: None)
+    outcome = quantise_file(TINY, target, plan(seven_bit=True))
     net = OnnxNet(target, "cpu")
     assert net.info == outcome.info
     assert net.info.precision == "int8 (7-bit weights), fp32: stem, heads"
@@ -343,7 +343,7 @@ def test_a_quantised_file_describes_and_checks_itself(tmp_path: Path) -> None:
     assert set(outcome.accuracy) == {"9x9", "13x13", "19x19", "all"}
     assert 0.0 < outcome.accuracy["all"].policy_kl < 0.1
     with pytest.raises(NetFileError, match=r"is in int8 .* already; start from fp32"):
-        quantise_file(target, tmp_path / "again.onnx", plan(), lambda line: None)
+        quantise_file(target, tmp_path / "again.onnx", plan())
 
 
 def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
@@ -351,9 +351,9 @@ def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
     target.write_bytes(b"what was there")
     strict = Bounds(max_kl=0.0)
     with pytest.raises(NetFileError, match=r"tiny.onnx: not written as int8: policy KL .* --force"):
-        quantise_file(TINY, target, plan(bounds=strict), lambda line: None)
+        quantise_file(TINY, target, plan(bounds=strict))
     assert target.read_bytes() == b"what was there"
-    outcome = quantise_file(TINY, target, plan(bounds=strict, force=True), lambda line: None)
+    outcome = quantise_file(TINY, target, plan(bounds=strict, force=True))
     assert outcome.broken[0].startswith("policy KL")
     assert OnnxNet(target, "cpu").info.precision.startswith("int8")
     assert [path.name for path in tmp_path.iterdir()] == ["int8.onnx"]
@@ -363,31 +363,30 @@ def test_mistakes(tmp_path: Path) -> None:
     target = tmp_path / "out.onnx"
     target.write_bytes(TINY.read_bytes())
     with pytest.raises(NetFileError, match=r"there is no folder .*nowhere"):
-        quantise_file(TINY, tmp_path / "nowhere" / "o.onnx", plan(), lambda line: None)
+        quantise_file(TINY, tmp_path / "nowhere" / "o.onnx", plan())
     with pytest.raises(NetFileError, match="over itself"):
-        quantise_file(target, target, plan(), lambda line: None)
+        quantise_file(target, target, plan())
     with pytest.raises(NetFileError, match="no convolution is left"):
         words = ("stem", "heads", "blocks.0", "blocks.1")
-        quantise_file(TINY, tmp_path / "o.onnx", plan(keep_fp32=words), lambda line: None)
+        quantise_file(TINY, tmp_path / "o.onnx", plan(keep_fp32=words))
     (tmp_path / "text").write_text("no net")
     with pytest.raises(NetFileError, match="is not an ONNX file"):
-        quantise_file(tmp_path / "text", tmp_path / "o.onnx", plan(), lambda line: None)
+        quantise_file(tmp_path / "text", tmp_path / "o.onnx", plan())
     assert not (tmp_path / "o.onnx").exists()
 
 
 def test_mixed_precision_gives_up_groups_until_the_bounds_hold(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: list[str]
 ) -> None:
     monkeypatch.setattr(speed, "SECONDS_PER_ROUND", 1e-4)
-    lines: list[str] = []
     target = tmp_path / "int8.onnx"
-    quantise_file(TINY, target, plan(keep_fp32=("auto",)), lines.append)
+    quantise_file(TINY, target, plan(keep_fp32=("auto",)))
     assert OnnxNet(target, "cpu").info.precision == "int8"
-    table = lines[1]
+    table = said[1]
     assert "everything" in table and "blocks.1" in table and "us saved 19x19" in table
     monkeypatch.setattr(sensitivity, "MARGIN", 1e-6)
-    quantise_file(TINY, target, plan(keep_fp32=("auto",)), lines.append)
-    kept = sum("stays in fp32" in line for line in lines)
+    quantise_file(TINY, target, plan(keep_fp32=("auto",)))
+    kept = sum("stays in fp32" in line for line in said)
     assert 0 < kept <= len(group_names(list_layers(GraphEdit(load_model(TINY)))))
     assert ", fp32: " in OnnxNet(target, "cpu").info.precision
 

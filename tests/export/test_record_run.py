@@ -99,7 +99,7 @@ def test_final_owners_are_measured_where_few_records_tell_them(tmp_path: Path) -
     path = tmp_path / "games.sgf"
     settled = "(;SZ[19]KM[0]RE[B+361]XD[];B[aa];W[];B[bb];W[];B[cc];W[])"
     path.write_text(settled + "(;SZ[19];B[aa];W[bb];B[cc];W[dd])" * 99)
-    games = read_table([path], lambda line: None)
+    games = read_table([path])
     found = RecordTask(find_preset("tiny"), games, games).measure(_BlackOwnsAll(), "cpu")
     # Half of the batches hold no position of the game that tells.
     assert found["owned"] == 1.0 and found["policy"] == pytest.approx(np.log(361), rel=0.01)
@@ -113,7 +113,7 @@ def test_final_owners_are_measured_where_few_records_tell_them(tmp_path: Path) -
 def test_the_longer_side_of_rectangles_counts_too(tmp_path: Path) -> None:
     path = tmp_path / "games.sgf"
     path.write_text("(;SZ[5:9];B[aa];W[bb])")
-    games = read_table([path], lambda line: None)
+    games = read_table([path])
     task = RecordTask(find_preset("tiny"), games, games)
     run = RecordRun("tiny", (path,), tmp_path)
     assert describe_trained(task, run, "tall").trained_sizes == (5, 9)

@@ -24,12 +24,10 @@ class AnalysisClient:
         self, evaluator: Evaluator | None = None, *, at_once: int = 2, visits: int = 10
     ) -> None:
         self.received: list[Json] = []
-        self.said: list[str] = []
         self._grown = threading.Condition()
         self.analyst = Analyst(
             Settings(seed=1, memory=256),
             self._receive,
-            self.said.append,
             at_once=at_once,
             evaluator=evaluator or FakeEvaluator(),
         )

@@ -47,7 +47,7 @@ class FakeLoader(Loader):
             settings: As for the real loader.
             net_error: Why there is no net; None pretends that there is one.
         """
-        super().__init__(settings, lambda line: None)
+        super().__init__(settings)
         self._reason = net_error
 
     def _start_compilers(self) -> None:
@@ -80,7 +80,7 @@ class FakeEngine(Engine):
             genmove_waits: Whether genmove goes on until it is stopped.
             bug: What genmove and the analyses raise.
         """
-        super().__init__(settings, lambda line: None)
+        super().__init__(settings)
         self._loader = FakeLoader(self.settings, net_error)
         self._script = list(moves)
         self._net_error = net_error

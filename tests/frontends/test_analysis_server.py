@@ -208,7 +208,7 @@ def test_mistakes_get_one_sentence(sent: object, field: str | None, identity: st
     assert client.ask(query(id="next"))[0]["id"] == "next"
 
 
-def test_a_failure_of_ours_is_answered_and_the_next_line_read() -> None:
+def test_a_failure_of_ours_is_answered_and_the_next_line_read(said: list[str]) -> None:
     client = AnalysisClient()
     plain = client.analyst.add
 
@@ -218,7 +218,7 @@ def test_a_failure_of_ours_is_answered_and_the_next_line_read() -> None:
 
     client.analyst.add = fail  # type: ignore[method-assign]
     assert client.ask(query(id="x")) == [{"error": "internal error: KeyError: 'a bug'", "id": "x"}]
-    assert "Traceback" in client.said[0]
+    assert "Traceback" in said[0]
     assert client.ask(query(id="next"))[0]["id"] == "next"
 
 
@@ -245,7 +245,7 @@ def test_warnings_come_before_the_answer() -> None:
 def test_an_engine_without_a_net_says_so_of_every_query(tmp_path: Path) -> None:
     received: list[Json] = []
     settings = Settings(net=str(tmp_path / "absent.onnx"))
-    analyst = Analyst(settings, received.append, lambda line: None)
+    analyst = Analyst(settings, received.append)
     from gtp_engine.frontends.analysis.overrides import AnalysisSettings
     from gtp_engine.frontends.analysis.query import parse_query
 

@@ -14,7 +14,7 @@ def test_ownership_by_hand() -> None:
     assert encode_ownership([-1 + 1 / 31, 1 - 1 / 31]) == "B9"
 
 
-def test_a_move_with_its_analysis(capsys) -> None:
+def test_a_move_with_its_analysis(said: list[str]) -> None:
     engine = FakeEngine(moves=["B1"])
     with Conversation(engine) as client:
         client.ask("boardsize 2")
@@ -55,4 +55,4 @@ def test_a_move_with_its_analysis(capsys) -> None:
         client.send(b"\n")
         reports = client.reply().split("\n")[1:]
         assert len(reports) == 2 and all(json.loads(line)["visits"] == 100 for line in reports)
-    assert "gtp-engine: playing GNU Go, rated 1800?\n" in capsys.readouterr().err
+    assert "playing GNU Go, rated 1800?" in said

@@ -1,5 +1,6 @@
 """The lines on stderr that the bridge to OGS and Lizzie read, in those programs' own words."""
 
+import logging
 import re
 from dataclasses import replace
 
@@ -7,9 +8,9 @@ import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
-from gtp_engine.frontends.gtp.journal import Journal
 from gtp_engine.frontends.gtp.summary import summarize
 from gtp_engine.go.coords import PASS
+from gtp_engine.messages import collected, set_up
 from gtp_engine.search.analysis import Analysis
 
 # What the bridge and Lizzie look for in a line, rewritten here with named groups.
@@ -66,7 +67,12 @@ def test_each_move_is_followed_by_its_summary(capsys: pytest.CaptureFixture[str]
 
 
 def test_no_message_ends_up_in_a_chat(capsys: pytest.CaptureFixture[str]) -> None:
-    Journal().say("MAIN: I mean DISCUSSION: and MALKOVICH:x, REMAIN:")
+    with collected():  # and what is set up ends with it
+        set_up("gtp-engine")
+        logging.getLogger("gtp_engine.play").info(
+            "MAIN: I mean DISCUSSION: and MALKOVICH:x, REMAIN:"
+        )
     said = capsys.readouterr().err
+    assert said.startswith("gtp-engine: ") and said.endswith("\n")
     assert not re.search(r"(DISCUSSION|MALKOVICH|MAIN):", said)
     assert "MAIN : I mean DISCUSSION : and MALKOVICH :x" in said

@@ -121,8 +121,7 @@ class Sitting:
         wanted: dict[str, object] = {"size": (5, 5), "playouts": 20, "seed": 7, **settings}
         self.engine = Engine(
             Settings(**wanted),  # type: ignore[arg-type]
-            lambda line: None,
-            evaluator or FakeEvaluator(),
+            evaluator=evaluator or FakeEvaluator(),
         )
         output = io.StringIO()
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
@@ -328,7 +327,7 @@ class Window(io.StringIO):
 def test_a_window_that_closes_before_its_signal_comes_leaves_the_move_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    engine = Engine(Settings(size=(5, 5), seed=7), lambda line: None, FakeEvaluator())
+    engine = Engine(Settings(size=(5, 5), seed=7), evaluator=FakeEvaluator())
     monkeypatch.setattr(sys, "stdin", io.StringIO("c3\n"))
     monkeypatch.setattr(game, "REPORT_SECONDS", 0.01)
     window = Window()

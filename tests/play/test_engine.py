@@ -488,9 +488,8 @@ def test_prisoners_count_in_a_judgement_that_is_remembered() -> None:
 # Failures ----------------------------------------------------------------------------------------
 
 
-def test_without_a_net_the_board_still_works(tmp_path: Path) -> None:
-    said: list[str] = []
-    made = Engine(Settings(net=str(tmp_path / "none.onnx"), size=(5, 5)), say=said.append)
+def test_without_a_net_the_board_still_works(tmp_path: Path, said: list[str]) -> None:
+    made = Engine(Settings(net=str(tmp_path / "none.onnx"), size=(5, 5)))
     made.play(BLACK, at("C3"))
     for ask in (
         made.wait_ready,
@@ -524,16 +523,15 @@ def test_a_net_that_fails_loses_nothing() -> None:
 def test_only_a_net_has_a_raw_evaluation(fake: Engine) -> None:
     with pytest.raises(EngineUnavailableError, match="no net"):
         fake.raw_evaluation(None, None)
-    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"), say=lambda line: None)
+    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"))
     assert made.describe() == "no net yet"
     assert made.raw_evaluation(0, None).to_play == BLACK
     assert made.describe() == "tiny on cpu" and made.cpu_seconds() > 0
     assert made.is_ready and made.has_kernels
 
 
-def test_a_loaded_net_is_announced_once() -> None:
-    said: list[str] = []
-    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"), say=said.append)
+def test_a_loaded_net_is_announced_once(said: list[str]) -> None:
+    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"))
     made.load()
     made.load()
     made.wait_ready()

@@ -100,12 +100,11 @@ def test_a_count_is_the_result_once_the_game_is_over(tmp_path: Path) -> None:
     assert records(tmp_path)[0].score_black == pytest.approx(-score)
 
 
-def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path, said: list[str]) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")
-    said: list[str] = []
     settings = Settings(size=(5, 5), playouts=5, keep_games=blocker / "games")
-    made = Engine(settings, said.append, FakeEvaluator())
+    made = Engine(settings, evaluator=FakeEvaluator())
     made.genmove(BLACK)
     made.genmove(WHITE)
     assert made.position.ply == 2
@@ -113,11 +112,12 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path: Path) -> None:
     assert "games cannot be kept" in line and "\n" not in line
 
 
-def test_a_folder_that_is_taken_away_is_missed_until_the_next_game(tmp_path: Path) -> None:
+def test_a_folder_that_is_taken_away_is_missed_until_the_next_game(
+    tmp_path: Path, said: list[str]
+) -> None:
     folder = tmp_path / "games"
-    said: list[str] = []
     settings = Settings(size=(5, 5), playouts=5, keep_games=folder)
-    made = Engine(settings, said.append, FakeEvaluator())
+    made = Engine(settings, evaluator=FakeEvaluator())
     for n_complaints in (1, 2):
         made.new_game(5, 5)
         made.genmove(BLACK)

@@ -20,7 +20,7 @@ PATIENCE = 60.0
 
 
 def loader(net: Path = TINY) -> Loader:
-    return Loader(Settings(net=str(net), device="cpu", size=(5, 5)), lambda line: None)
+    return Loader(Settings(net=str(net), device="cpu", size=(5, 5)))
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
@@ -71,16 +71,17 @@ def test_a_start_that_fails_leaves_no_compiler_running(
 
     monkeypatch.setattr(jit, "cache_is_warm", lambda: False)
     monkeypatch.setattr(warmup, "start_children", start_children)
-    made = Loader(Settings(net=str(tmp_path / "missing.onnx")), lambda line: None)
+    made = Loader(Settings(net=str(tmp_path / "missing.onnx")))
     with pytest.raises(EngineUnavailableError):
         made.wait_ready()
     assert len(started) == 1 and started[0].returncode is not None
 
 
-def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(tmp_path: Path) -> None:
-    said: list[str] = []
+def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(
+    tmp_path: Path, said: list[str]
+) -> None:
     missing = tmp_path / "missing.onnx"
-    made = Loader(Settings(net=str(missing), device="cpu"), said.append)
+    made = Loader(Settings(net=str(missing), device="cpu"))
     for _ in range(2):
         with pytest.raises(EngineUnavailableError, match=r"missing\.onnx: no such net"):
             made.wait_ready()

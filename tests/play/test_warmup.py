@@ -48,7 +48,7 @@ def test_all_parts_run(cores: int, parts: int, monkeypatch: pytest.MonkeyPatch) 
     children = start_children(TINY_NET)
     assert len(children) == parts
     compile_search()
-    evaluator = open_net(TINY_NET, "cpu", say=print)
+    evaluator = open_net(TINY_NET, "cpu")
     compile_outputs(evaluator)
     assert evaluator.queue.evaluations == 1
     assert [child.wait(timeout=600) for child in children] == [0] * parts
@@ -62,12 +62,11 @@ def test_a_child_without_a_net_ends_by_itself(tmp_path: Path) -> None:
 
 
 def test_everything_can_be_compiled_beforehand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
     assert not jit.cache_is_warm()
-    said: list[str] = []
-    precompile(Settings(net=TINY_NET, device="cpu"), said.append)
+    precompile(Settings(net=TINY_NET, device="cpu"))
     assert len(said) == 1 and said[0].startswith("net tiny ")
     assert jit.cache_is_warm()
 

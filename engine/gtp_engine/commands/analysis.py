@@ -148,7 +148,7 @@ def _converse(
         if output.is_closed:
             over.set()
 
-    analyst = Analyst(settings, send, journal.say, at_once=at_once)
+    analyst = Analyst(settings, send, at_once=at_once)
     server = Server(analyst, analysis, send)
 
     def read() -> None:

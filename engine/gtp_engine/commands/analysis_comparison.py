@@ -1,6 +1,5 @@
 """`gtp-engine analysis --compare`: what analysing many positions at once brings on this machine."""
 
-import sys
 import time
 from typing import NamedTuple
 
@@ -38,7 +37,6 @@ def compare(
         net = open_net(
             settings.net,
             settings.device,
-            say=lambda line: print(f"gtp-engine: {line}", file=sys.stderr),
             threads=settings.threads,
             max_batch=settings.batch,
             cache_mb=0,

@@ -1,6 +1,6 @@
 """`gtp-engine analysis --sgf`: game records into a file, with a progress bar on stderr."""
 
-import sys
+import logging
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +12,8 @@ from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, su
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 
 def analyse_records(
@@ -41,33 +43,31 @@ def analyse_records(
         output = OutputFile(out)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
-    survey = survey_records(paths, output.done, _say)
+    survey = survey_records(paths, output.done, logger.warning)
     if survey.positions > survey.done:
         scheduler = _open_scheduler(settings, at_once)
         started = time.monotonic()
         with shown_progress("positions", survey.positions, done=survey.done) as advance:
-            work = RecordAnalysis(scheduler, output, analysis, advance, _say)
+            work = RecordAnalysis(scheduler, output, analysis, advance, logger.warning)
             try:
                 work.run(survey.files)
             except KeyboardInterrupt:
-                _say(f"interrupted; the same command goes on where {out} ends")
+                logger.info(f"interrupted; the same command goes on where {out} ends")
                 return INTERRUPTED_STATUS
             except OSError as error:
-                _say(f"{out}: {error.strerror}; the same command goes on where it ends")
+                logger.info(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
-        _say(f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s")
+        logger.info(
+            f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s"
+        )
     else:
-        _say(f"nothing to do: {out} has all {survey.positions} positions")
+        logger.info(f"nothing to do: {out} has all {survey.positions} positions")
     output.close()
     return 1 if survey.problems else 0
 
 
-def _say(line: str) -> None:
-    print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
-
-
 def _open_scheduler(settings: Settings, at_once: int | None) -> AnalysisScheduler:
-    loader = Loader(settings, _say)
+    loader = Loader(settings)
     try:
         loader.wait_ready()
     except EngineUnavailableError as error:

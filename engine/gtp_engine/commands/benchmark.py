@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,10 +110,7 @@ def _check_plot(path: Path) -> None:
 def _open(args: argparse.Namespace) -> "NetEvaluator":
     from gtp_engine.evaluators.net_evaluator import open_net
 
-    def say(line: str) -> None:
-        print(f"gtp-engine: {line}", file=sys.stderr)
-
-    return open_net(args.net, args.device, say=say, threads=max(args.threads or [0]) or None)
+    return open_net(args.net, args.device, threads=max(args.threads or [0]) or None)
 
 
 def _jobs(

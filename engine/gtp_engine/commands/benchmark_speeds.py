@@ -262,7 +262,7 @@ def net_jobs(
     """
     jobs: list[Job] = [RawJob(RAW, net, size, batch) for batch in sorted({1, *batches})]
     if not is_fp32(net) and net.net.device == "cpu":
-        fp32 = NetEvaluator(open_exactly(wanted, "cpu", _ignore), lanes=1, max_batch=1, cache_mb=0)
+        fp32 = NetEvaluator(open_exactly(wanted, "cpu"), lanes=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
     encoding = _EncodingNet(net.net, lanes=1, max_batch=1, cache_mb=0)
@@ -275,10 +275,6 @@ def net_jobs(
         for batch in batches
     ]
     return jobs
-
-
-def _ignore(line: str) -> None:
-    """Say nothing: what is to be said of this net has been said."""
 
 
 def opening_position(size: BoardSize) -> Position:

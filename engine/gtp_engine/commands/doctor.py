@@ -12,6 +12,8 @@ import textwrap
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from gtp_engine.messages import collected
+
 if TYPE_CHECKING:
     from gtp_engine.evaluators.nets import NetFiles
     from gtp_engine.evaluators.precision import Choice
@@ -208,8 +210,8 @@ def _add_device(section: Section, files: "NetFiles") -> None:
     from gtp_engine.evaluators.precision import open_best
     from gtp_engine.evaluators.self_check import differences_of, verdict
 
-    said: list[str] = []
-    net = open_best(files, "auto", said.append)
+    with collected() as said:
+        net = open_best(files, "auto")
     used = "CUDA" if net.device == "cuda" else "the CPU"
     section.add("device", f"{used} with --device auto", said[0] if said else "")
     section.add("self-check", verdict(differences_of(net)))

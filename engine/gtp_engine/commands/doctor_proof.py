@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from gtp_engine.messages import collected
+
 MAX_KL = 0.01
 """Largest mean policy KL between a GPU's shortened numbers and the CPU's fp32, nats."""
 MAX_WIN_ERROR = 0.01
@@ -76,8 +78,8 @@ def outputs_agree(wanted: str | None) -> str:
     from gtp_engine.evaluators.precision import open_best
 
     files = find_files(wanted)
-    said: list[str] = []
-    net = open_best(files, "cuda", said.append)
+    with collected() as said:
+        net = open_best(files, "cuda")
     _check(net.device == "cuda", said[0] if said else "the net is not on the GPU")
     found = compare_nets(net, OnnxNet(files.fp32, "cpu"), POSITIONS)
     _check(net.device == "cuda", "the GPU failed on the way")
@@ -97,13 +99,13 @@ def plays_a_game(wanted: str | None) -> str:
 
     size = (GAME_SIZE, GAME_SIZE)
     settings = Settings(net=wanted, device="cuda", size=size, playouts=GAME_PLAYOUTS)
-    said: list[str] = []
-    engine = Engine(settings, said.append)
+    engine = Engine(settings)
     moves = 0
-    while not engine.position.is_over and moves < MAX_MOVES:
-        if engine.genmove(engine.position.to_play).point is None:
-            break  # resigned
-        moves += 1
+    with collected() as said:
+        while not engine.position.is_over and moves < MAX_MOVES:
+            if engine.genmove(engine.position.to_play).point is None:
+                break  # resigned
+            moves += 1
     evaluator = engine.search.evaluator
     engine.close()
     _check(moves < MAX_MOVES, f"the game did not end within {MAX_MOVES} moves")
@@ -129,10 +131,10 @@ def survives_want_of_memory(wanted: str | None) -> str:
     one = cpu.run_feed({name: array[:1] for name, array in case.inputs.items()})
     preload_cuda()
     for limit in SMALL_MEMORIES_MB:
-        said: list[str] = []
         providers = cuda_providers(0, graphs=False, memory_limit=limit << 20)
-        pool = LanePool([SessionLane(open_session(path, providers), 0)], said.append)
-        found = pool.run(feed)
+        pool = LanePool([SessionLane(open_session(path, providers), 0)])
+        with collected() as said:
+            found = pool.run(feed)
         if pool.largest < largest:
             scale = max(1.0, float(np.abs(one["policy"]).max()))
             error = float(np.abs(found["policy"] - one["policy"]).max()) / scale

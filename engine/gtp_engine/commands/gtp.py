@@ -1,6 +1,7 @@
 """`gtp-engine gtp`: the engine on stdin and stdout."""
 
 import argparse
+import logging
 import os
 import signal
 import sys
@@ -14,6 +15,9 @@ from gtp_engine.play.settings import Settings
 if TYPE_CHECKING:
     from gtp_engine.frontends.analysis.analyst import Analyst
     from gtp_engine.play.engine import Engine
+
+logger = logging.getLogger(__name__)
+
 
 _EXAMPLES = """examples:
   gtp-engine                              about five seconds a move
@@ -52,19 +56,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _precompile(settings: Settings) -> int:
     from gtp_engine.evaluators.contract import NetFileError
-    from gtp_engine.play.engine import say
     from gtp_engine.play.loading import EngineUnavailableError
     from gtp_engine.play.warmup import precompile
 
     started = time.monotonic()
     try:
-        precompile(settings, say)
+        precompile(settings)
     except EngineUnavailableError:
         return 1  # the engine has said why
     except NetFileError as error:
-        say(str(error))
+        logger.error(error)
         return 1
-    say(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
+    logger.info(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
     return 0
 
 
@@ -83,7 +86,7 @@ def _converse(settings: Settings) -> int:
     journal = Journal(settings.log)
     from gtp_engine.play.engine import Engine
 
-    engine = Engine(settings, journal.say)
+    engine = Engine(settings)
     Server(engine, inbox, output, journal).run()
     end_process(engine)
     return 0

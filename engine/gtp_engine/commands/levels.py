@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count, parse_seed, parse_size
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
     try:
-        net = open_net(args.net, args.device, say=_say)
+        net = open_net(args.net, args.device)
         players = [
             Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
             for n in range(1, highest_level() + 1)
@@ -60,7 +59,3 @@ def run(args: argparse.Namespace) -> int:
     except NetFileError as error:
         raise UsageError(str(error)) from None
     return 0
-
-
-def _say(line: str) -> None:
-    print(f"gtp-engine levels: {line}", file=sys.stderr, flush=True)

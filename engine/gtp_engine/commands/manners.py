@@ -1,8 +1,8 @@
 """`gtp-engine manners`: how the engine behaves at the end of games against itself."""
 
 import argparse
+import logging
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from gtp_engine.arena.endgame_review import Verdict
     from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+logger = logging.getLogger(__name__)
 
 GAMES_AT_ONCE = 16
 """By default, for each processor."""
@@ -86,8 +88,8 @@ def run(args: argparse.Namespace) -> int:
     games: list[SelfPlayGame] = []
     status = 0
     try:
-        judge = None if args.judge is None else open_net(args.judge, args.device, say=_say)
-        net = open_net(args.net, args.device, say=_say)
+        judge = None if args.judge is None else open_net(args.judge, args.device)
+        net = open_net(args.net, args.device)
         with shown_progress("games", args.games) as advance:
 
             def note(game: "SelfPlayGame") -> None:
@@ -100,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
                 status = INTERRUPTED_STATUS
         games.sort(key=lambda game: game.number)
         if status:
-            _say("interrupted")
+            logger.warning("interrupted")
         print(
             f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move"
         )
@@ -157,7 +159,3 @@ def _keep(
     if path is not None:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
         path.write_text("".join(f"{game_document(game, gains)}\n" for game in games))
-
-
-def _say(line: str) -> None:
-    print(f"gtp-engine manners: {line}", file=sys.stderr, flush=True)

@@ -114,8 +114,3 @@ def run(args: argparse.Namespace) -> int:
         print(f"gtp-engine net: {error}", file=sys.stderr)
         return 1
     return status
-
-
-def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(f"gtp-engine net: {line}", file=sys.stderr)

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.commands.net import say
 from gtp_engine.evaluators.composition import Net, members_of, open_exactly
 from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -27,7 +26,7 @@ KEEP_EVERY = 3
 
 def run(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large."""
-    whole = open_exactly(args.net, args.device, say)
+    whole = open_exactly(args.net, args.device)
     found = [(member, differences_of(member)) for member in members_of(whole)]
     compared = None if args.original is None else _compare(whole, args)
     if args.json:
@@ -83,7 +82,7 @@ def _compare(net: Net, args: argparse.Namespace) -> "Accuracy":
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    original = open_exactly(args.original, args.device, say)
+    original = open_exactly(args.original, args.device)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
     return compare_nets(net, original, args.positions)

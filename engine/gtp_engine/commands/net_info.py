@@ -5,7 +5,6 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from gtp_engine.commands.net import say
 from gtp_engine.evaluators.composition import ComposedNet, members_of, open_exactly
 from gtp_engine.evaluators.contract import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -16,7 +15,7 @@ UNKNOWN = "unknown"
 
 def run(args: argparse.Namespace) -> int:
     """Print the description; return 1 if the net computes something else than it should."""
-    net = open_exactly(args.net, "cpu", say)
+    net = open_exactly(args.net, "cpu")
     found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
         documents = [_document(*one) for one in found]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 from collections.abc import Sequence
 
@@ -9,11 +10,13 @@ from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_game
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.match import read_sprt
-from gtp_engine.commands.net import say
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
+
+logger = logging.getLogger(__name__)
+
 
 REPORT_EVERY = 20
 GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
@@ -27,7 +30,7 @@ class _DecidedError(Exception):
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its result, after Ctrl-C that of the games so far."""
     sprt = read_sprt(args.sprt)
-    nets = [open_net(wanted, args.device, say=say) for wanted in args.nets]
+    nets = [open_net(wanted, args.device) for wanted in args.nets]
     limits = Limits(visits=args.visits)
     settings = (args.set_a, args.set_b)
     contestants = [
@@ -42,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
     def note(game: PlayedGame) -> None:
         finished.append(game)
         if len(finished) % REPORT_EVERY == 0:
-            say(f"{len(finished)} games: A's {describe_strength(points(finished), len(finished))}")
+            logger.info(
+                f"{len(finished)} games: A's {describe_strength(points(finished), len(finished))}"
+            )
         if sprt is not None and sprt.verdict(points(finished), len(finished)) is not None:
             raise _DecidedError
 
@@ -53,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     except _DecidedError:
         games = finished
     except KeyboardInterrupt:
-        say("interrupted")
+        logger.warning("interrupted")
         games, status = finished, INTERRUPTED_STATUS
     if args.json:
         print(json.dumps(_document(contestants, games, sprt), indent=1))

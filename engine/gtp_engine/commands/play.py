@@ -61,15 +61,16 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.frontends.terminal.screen import Screen
     from gtp_engine.go.handicap import HandicapError
     from gtp_engine.go.sgf import SgfError
+    from gtp_engine.messages import collected
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError
 
-    notices: list[str] = []
-    engine = Engine(settings, notices.append)
-    note = Journal(settings.log).note
-    game = TerminalGame(engine, Screen(), _COLORS[args.color], notices, note)
+    engine = Engine(settings)
     try:
-        game.run(args.resume, args.handicap)
+        with collected() as notices:
+            note = Journal(settings.log).note
+            game = TerminalGame(engine, Screen(), _COLORS[args.color], notices, note)
+            game.run(args.resume, args.handicap)
     except (SgfError, HandicapError) as error:
         raise UsageError(str(error)) from None
     except EngineUnavailableError as error:

@@ -1,7 +1,7 @@
 """`gtp-engine score`: how well finished boards are judged whose dead stones are known."""
 
 import argparse
-import sys
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,9 @@ from gtp_engine.play.settings import DEVICES
 if TYPE_CHECKING:
     from gtp_engine.play.adjudication.marked_boards import MarkedBoard
     from gtp_engine.play.adjudication.status import FinalStatus
+
+logger = logging.getLogger(__name__)
+
 
 MOST_NAMED = 12
 """Stones of a board that are named; further ones are counted."""
@@ -49,9 +52,11 @@ def run(args: argparse.Namespace) -> int:
         if not file.exists():
             raise UsageError(f"there is no {str(file)!r}")
     try:
-        net = open_net(args.net, args.device, say=_say)
+        net = open_net(args.net, args.device)
         # All is read twice: thousands of games do not fit into memory together.
-        n_boards = sum(1 for file in args.files for _ in read_marked(file, _say, args.limit))
+        n_boards = sum(
+            1 for file in args.files for _ in read_marked(file, logger.warning, args.limit)
+        )
         with shown_progress("boards", n_boards) as advance:
             for file in args.files:
                 tally = _Tally()
@@ -65,10 +70,6 @@ def run(args: argparse.Namespace) -> int:
     except NetFileError as error:
         raise UsageError(str(error)) from None
     return 0
-
-
-def _say(line: str) -> None:
-    print(f"gtp-engine score: {line}", file=sys.stderr, flush=True)
 
 
 def _ignore(line: str) -> None:

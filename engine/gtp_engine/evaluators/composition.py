@@ -4,7 +4,7 @@ To everything else such a net looks like one. Its planes are those of its parts 
 other, each encoder's once: a part reads its own slice of them, whoever else reads it too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,23 +108,23 @@ class ComposedNet:
 Net = OnnxNet | ComposedNet
 
 
-def open_parts(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:
+def open_parts(wanted: str | None, device: str) -> Net:
     """Open what `--net` names, on a device, each part in the precision that suits it there.
 
     Raises:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
-    return join(open_files(wanted, device, say))
+    return join(open_files(wanted, device))
 
 
-def open_exactly(wanted: str | None, device: str, say: Callable[[str], None]) -> Net:
+def open_exactly(wanted: str | None, device: str) -> Net:
     """Open what `--net` names on a device, each part in fp32 unless its file says otherwise.
 
     Raises:
         NetFileError: See `open_parts`.
     """
     parts = find_parts(wanted)
-    return join([(OnnxNet(part.files.fp32, device, say), part.heads) for part in parts])
+    return join([(OnnxNet(part.files.fp32, device), part.heads) for part in parts])
 
 
 def join(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> Net:

@@ -8,8 +8,9 @@ A GPU that runs out of memory is given smaller buckets from then on; one that fa
 left alone, and the others go on.
 """
 
+import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,9 @@ from gtp_engine.evaluators.onnx_runtime import (
     is_out_of_memory,
     run_plain,
 )
+
+logger = logging.getLogger(__name__)
+
 
 BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batch sizes that run as they are; all others are padded to the next one."""
@@ -105,16 +109,14 @@ def _rows(row: Array, count: int) -> Array:
 class LanePool:
     """Hands batches to whichever lane is free, for any number of threads."""
 
-    def __init__(self, lanes: Sequence[Lane], say: Callable[[str], None]) -> None:
+    def __init__(self, lanes: Sequence[Lane]) -> None:
         """Serve some lanes.
 
         Args:
             lanes: At least one.
-            say: Called with a line when something is given up.
         """
         self._free = list(lanes)
         self._all = list(lanes)
-        self._say = say
         self._changed = threading.Condition()
         self.largest = BUCKETS[-1]
         """Largest bucket that is still tried."""
@@ -181,7 +183,7 @@ class LanePool:
             if smaller >= self.largest:
                 return  # another lane has found out before
             self.largest = smaller
-        self._say(f"the GPU has no memory for batches of {bucket}; using {smaller}")
+        logger.warning(f"the GPU has no memory for batches of {bucket}; using {smaller}")
 
     def _give_up(self, gpu: int, reason: str) -> None:
         """Use a GPU no more."""
@@ -193,4 +195,4 @@ class LanePool:
             self._reason = reason
             self._changed.notify_all()
         if left and not was_known:
-            self._say(f"GPU {gpu} has failed, the others go on: {reason}")
+            logger.warning(f"GPU {gpu} has failed, the others go on: {reason}")

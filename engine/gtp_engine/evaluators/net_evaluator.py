@@ -1,9 +1,7 @@
 """A net as an evaluator: encode, look up, evaluate through the queue, interpret, remember."""
 
-import logging
 import os
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -38,8 +36,6 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import action_table, distinct_points, point_table, symmetries
 from gtp_engine.kernels import hot_kernel
-
-_LOG = logging.getLogger("gtp_engine")
 
 CACHE_MB = 128
 """Room for remembered evaluations of one board size."""
@@ -374,7 +370,6 @@ def open_net(
     wanted: str | None = None,
     device: str = "auto",
     *,
-    say: Callable[[str], None] = _LOG.warning,
     threads: int | None = None,
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
@@ -385,7 +380,6 @@ def open_net(
         wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
             (see `nets.find_parts`); the net that comes along when None.
         device: One of DEVICES.
-        say: Called with a line when another device or precision is used than one would think.
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.
@@ -393,7 +387,7 @@ def open_net(
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
-    net = open_parts(wanted, device, say)
+    net = open_parts(wanted, device)
     return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb)
 
 

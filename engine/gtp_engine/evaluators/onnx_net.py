@@ -4,6 +4,7 @@ CUDA is only asked for where a driver and a device are found, because asking in 
 On GPUs, batches go through `lanes.LanePool`; when the last GPU fails, the net goes on with the CPU.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -40,6 +41,9 @@ from gtp_engine.evaluators.onnx_runtime import (
 )
 from gtp_engine.user_cache import user_cache_folder
 
+logger = logging.getLogger(__name__)
+
+
 FloatArray = npt.NDArray[np.float32]
 
 
@@ -75,7 +79,6 @@ class OnnxNet:
         self,
         path: Path,
         device: str = "auto",
-        say: Callable[[str], None] = print,
         spare: Callable[[], Path] | None = None,
     ) -> None:
         """Open a net.
@@ -83,7 +86,6 @@ class OnnxNet:
         Args:
             path: A self-describing ONNX file.
             device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
-            say: Called with one line when the device is not the one asked for.
             spare: Says which file is to run on the CPU then; the same when None.
 
         Raises:
@@ -92,7 +94,6 @@ class OnnxNet:
         if device not in DEVICES:
             raise ValueError(f"unknown device {device!r}; known are {', '.join(DEVICES)}")
         self.path = path
-        self._say = say
         self._spare = spare
         self._guard = threading.Lock()
         if not path.is_file():
@@ -171,7 +172,7 @@ class OnnxNet:
         """Go on with the CPU; the first of the threads that come here does it for all."""
         with self._guard:
             if self._pool is failed:
-                self._say(f"{_INSTEAD} from now on: {reason}")
+                logger.warning(f"{_INSTEAD} from now on: {reason}")
                 self._open_cpu()
 
     def golden_cases(self) -> list[GoldenCase]:
@@ -183,24 +184,24 @@ class OnnxNet:
         obstacle = cuda_obstacle()
         if obstacle is not None:
             if device != "auto":
-                self._say(f"{_INSTEAD}: {obstacle}")
+                logger.warning(f"{_INSTEAD}: {obstacle}")
             return None
         if not is_built_with(CUDA):
-            self._say(f"{_INSTEAD}: this ONNX Runtime is built without CUDA")
+            logger.warning(f"{_INSTEAD}: this ONNX Runtime is built without CUDA")
             return None
         try:
             preload_cuda()
             sessions = self._open_lanes(device == "tensorrt")
         except NetFileError as error:
-            self._say(f"{_INSTEAD}: {error}")
+            logger.warning(f"{_INSTEAD}: {error}")
             return None
         first = sessions[0][1]
         if first.get_providers()[0] == CPU:
-            self._say(
+            logger.warning(
                 f"{_INSTEAD}: its libraries do not load; 'pip install gtp-engine[cuda]' brings them"
             )
             return None
-        self._pool = LanePool([SessionLane(session, gpu) for gpu, session in sessions], self._say)
+        self._pool = LanePool([SessionLane(session, gpu) for gpu, session in sessions])
         self.device = "cuda"
         return first
 
@@ -227,7 +228,7 @@ class OnnxNet:
                         return lambda gpu: tensorrt_providers(gpu, engines)
                 except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
                     obstacle = f"no folder for what it builds: {error}"
-            self._say(f"using CUDA instead of TensorRT: {obstacle}")
+            logger.warning(f"using CUDA instead of TensorRT: {obstacle}")
         if self._captures_graphs():
             return lambda gpu: cuda_providers(gpu, graphs=True)
         return lambda gpu: cuda_providers(gpu, graphs=False)

@@ -76,27 +76,25 @@ def choose(files: NetFiles, on_gpu: bool) -> Choice:
     return Choice(files.fp32, "fp32", check.finding)
 
 
-def open_best(files: NetFiles, device: str, say: Callable[[str], None]) -> OnnxNet:
+def open_best(files: NetFiles, device: str) -> OnnxNet:
     """Open the one of a net's files that suits a device; see `choose`.
 
     Raises:
         NetFileError: It cannot be used.
     """
     if not _may_use_gpu(device):
-        return OnnxNet(choose(files, on_gpu=False).path, device, say)
+        return OnnxNet(choose(files, on_gpu=False).path, device)
     best = choose(files, on_gpu=True).path
-    return OnnxNet(best, device, say, spare=lambda: choose(files, on_gpu=False).path)
+    return OnnxNet(best, device, spare=lambda: choose(files, on_gpu=False).path)
 
 
-def open_files(
-    wanted: str | None, device: str, say: Callable[[str], None]
-) -> list[tuple[OnnxNet, tuple[str, ...]]]:
+def open_files(wanted: str | None, device: str) -> list[tuple[OnnxNet, tuple[str, ...]]]:
     """Open the files of what `--net` names, each with the heads it is asked for.
 
     Raises:
         NetFileError: A file cannot be found or used.
     """
-    return [(open_best(part.files, device, say), part.heads) for part in find_parts(wanted)]
+    return [(open_best(part.files, device), part.heads) for part in find_parts(wanted)]
 
 
 def has_to_measure(wanted: str | None, device: str) -> bool:

@@ -4,10 +4,9 @@ The class is made at once and loads its parts behind the caller's back: kernels 
 by side. Whoever asks for something waits for just the part it needs.
 """
 
+import logging
 import random
-import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,10 +31,7 @@ if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
     from gtp_engine.search.search import Search
 
-
-def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(f"gtp-engine: {line}", file=sys.stderr, flush=True)
+logger = logging.getLogger(__name__)
 
 
 class Engine(Game):
@@ -44,24 +40,21 @@ class Engine(Game):
     def __init__(
         self,
         settings: Settings | None = None,
-        say: Callable[[str], None] = say,
         evaluator: "Evaluator | None" = None,
     ) -> None:
         """Prepare; nothing heavy is loaded before `load` or the first use.
 
         Args:
             settings: The defaults when None.
-            say: Called with lines for the user.
             evaluator: Judges positions in place of the settings' net.
         """
-        super().__init__(settings or Settings(), say)
-        self._say = say
-        self._loader = Loader(self.settings, say, evaluator)
+        super().__init__(settings or Settings())
+        self._loader = Loader(self.settings, evaluator)
         level = self.settings.level
         self._level = None if level is None else find_level(level)
         self._generator = random.Random(self.settings.seed)
         self._resign_counter = ResignCounter()
-        self._ponderer = Ponderer(say)
+        self._ponderer = Ponderer()
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
 
@@ -323,7 +316,7 @@ class Engine(Game):
         for doubt in net.doubts(position):
             if doubt not in self._doubts:
                 self._doubts.add(doubt)
-                self._say(doubt)
+                logger.warning(doubt)
 
     def move_limits(self, color: int, spent: float = 0.0) -> Limits | None:
         """Return when the next search of a player is to end.

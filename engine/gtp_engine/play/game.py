@@ -3,7 +3,7 @@
 Nobody thinks here. Only the standard library is imported; boards are made once kernels are there.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,18 @@ if TYPE_CHECKING:
 class Game:
     """The game that a client or a person plays, one after the other."""
 
-    def __init__(self, settings: Settings, say: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Begin a game on the settings' board, which is made at the first use.
 
         Args:
             settings: The first board, rules and komi; where games are kept.
-            say: Called with lines for the user.
         """
         self.settings = settings
         self.clock = Clock()
         self._position: Position | None = None
         self._komi_is_set = settings.komi is not None
         folder = settings.keep_games
-        self._recorder = None if folder is None else GameRecorder(folder, say)
+        self._recorder = None if folder is None else GameRecorder(folder)
 
     def _wait_for_boards(self) -> None:
         """Wait until boards can be made; whoever loads them in the background says when."""

@@ -6,9 +6,9 @@ Only the standard library is imported here.
 """
 
 import itertools
+import logging
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,9 @@ from gtp_engine.go.coords import BLACK, COLOR_NAMES, WHITE
 if TYPE_CHECKING:
     from gtp_engine.go.position import Move, Position
     from gtp_engine.play.decision import Decision
+
+logger = logging.getLogger(__name__)
+
 
 _numbers = itertools.count(1)
 
@@ -48,15 +51,13 @@ class _Kept:
 class GameRecorder:
     """Writes the games of one engine, those in which it makes a move itself."""
 
-    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path) -> None:
         """Make the folder, or say why that is impossible.
 
         Args:
             folder: Where the files go.
-            say: Called with lines for the user.
         """
         self._folder = folder
-        self._say = say
         self._has_failed = False
         self._kept: _Kept | None = None
         self._is_taking_part = False
@@ -153,7 +154,7 @@ class GameRecorder:
     def _fail(self, path: Path, error: OSError) -> None:
         if not self._has_failed:
             self._has_failed = True
-            self._say(f"games cannot be kept: {path}: {error.strerror}")
+            logger.warning(f"games cannot be kept: {path}: {error.strerror}")
 
 
 def _start_of(position: "Position") -> bytes:

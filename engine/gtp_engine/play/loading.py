@@ -5,11 +5,12 @@ compiled, see `warmup.py`. Only the standard library is imported here.
 """
 
 import gc
+import logging
 import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     Files = list[tuple[OnnxNet, tuple[str, ...]]]
     """Open files, each with the heads that it is asked for."""
+
+logger = logging.getLogger(__name__)
+
 
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
@@ -63,14 +67,12 @@ class Loader:
     def __init__(
         self,
         settings: Settings,
-        say: Callable[[str], None],
         evaluator: "Evaluator | None" = None,
     ) -> None:
         """Prepare; nothing is loaded before `start`.
 
         Args:
             settings: Which net on what device, threads, memory.
-            say: Called with lines for the user.
             evaluator: Judges positions in place of the settings' net.
         """
         self.progress = "loading the engine"
@@ -82,7 +84,6 @@ class Loader:
         self.params = SearchParams()
         """Parameters that the search begins with."""
         self._settings = settings
-        self._say = say
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
@@ -186,7 +187,7 @@ class Loader:
         from gtp_engine.evaluators.precision import open_files
 
         if self._files is None:
-            self._files = open_files(self._settings.net, self._settings.device, self._say)
+            self._files = open_files(self._settings.net, self._settings.device)
         return self._files
 
     def _opened_files(self) -> "Files":
@@ -238,7 +239,7 @@ class Loader:
             self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
         if self._net_error is not None:
             self.close()
-            self._say(self._net_error)
+            logger.error(self._net_error)
 
     def _tune(self, evaluator: "Evaluator") -> None:
         """Find the best batch for a GPU in the background, for the next search that is made."""
@@ -292,12 +293,12 @@ class Loader:
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
         )
-        self._say(net.describe())
+        logger.info(net.describe())
         profile = settings.human_profile
         if profile is not None and net.takes_profile:
             net.human_profile = profile
         elif profile is not None:
-            self._say(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
+            logger.warning(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
         return net
 
     @property

@@ -1,7 +1,7 @@
 """Search on while the opponent thinks. Only the standard library is imported here."""
 
+import logging
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.contract import NetFileError
@@ -10,6 +10,9 @@ from gtp_engine.search.limits import Limits
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.search.search import Search
+
+logger = logging.getLogger(__name__)
+
 
 LONGEST_SECONDS = 600.0
 """After so long it ends by itself: an opponent who has left without a word may never be back."""
@@ -21,13 +24,8 @@ _STOP_AGAIN_AFTER = 0.05
 class Ponderer:
     """Runs a search in a thread of its own until it is stopped, or LONGEST_SECONDS are over."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """Wait to be started.
-
-        Args:
-            say: Called with a line if the net fails.
-        """
-        self._say = say
+    def __init__(self) -> None:
+        """Wait to be started."""
         self._under_way: tuple[Search, threading.Thread] | None = None
 
     @property
@@ -57,4 +55,4 @@ class Ponderer:
         try:
             search.run(Limits(seconds=LONGEST_SECONDS))
         except NetFileError as error:
-            self._say(str(error))
+            logger.error(error)

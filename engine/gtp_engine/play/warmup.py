@@ -13,7 +13,6 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -132,7 +131,7 @@ def compile_encoder(net: str | None) -> None:
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.go.position import Position
 
-    evaluator = open_net(net, "cpu", say=lambda history: None, cache_mb=0)
+    evaluator = open_net(net, "cpu", cache_mb=0)
     position = Position(WARMUP_SIZE)
     batch = evaluator.new_batch(1, WARMUP_SIZE, WARMUP_SIZE)
     evaluator.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
@@ -146,7 +145,7 @@ def compile_ladders() -> None:
     find_ladders(new_reader(), Position(WARMUP_SIZE).board)
 
 
-def precompile(settings: "Settings", say: Callable[[str], None]) -> None:
+def precompile(settings: "Settings") -> None:
     """Compile whatever a game with these settings may come to need, and check that the net works.
 
     Raises:
@@ -158,7 +157,7 @@ def precompile(settings: "Settings", say: Callable[[str], None]) -> None:
     from gtp_engine.search.limits import Limits, ReportRequest
 
     size = (WARMUP_SIZE, WARMUP_SIZE)
-    engine = Engine(replace(settings, size=size, playouts=WARMUP_PLAYOUTS, time=None), say)
+    engine = Engine(replace(settings, size=size, playouts=WARMUP_PLAYOUTS, time=None))
     engine.wait_ready()
     report = ReportRequest(callback=lambda analysis: None, interval=0.0, ownership=True)
     engine.genmove(BLACK)

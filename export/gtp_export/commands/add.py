@@ -5,11 +5,13 @@ was broken off goes on where it was when the same command is given again.
 """
 
 import argparse
-import sys
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,12 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
             bar.stop()
 
     try:
-        added = add_net(request, user_folder(), say, progress)
+        added = add_net(request, user_folder(), progress)
     finally:
         if bar.live.is_started:
             bar.stop()
-    say(f"added {added.path}")
-    say(f"`gtp-engine --net {added.name}` plays with it")
+    logger.info(f"added {added.path}")
+    logger.info(f"`gtp-engine --net {added.name}` plays with it")
     return 0
 
 
@@ -85,8 +87,3 @@ def _bar() -> "Bar":
         console=Console(stderr=True),
         transient=False,
     )
-
-
-def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(f"gtp-export: {line}", file=sys.stderr)

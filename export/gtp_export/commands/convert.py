@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         conversion = convert_file(arguments.source, whole, texts, arguments.encoder)
         say(summary(conversion))
         called = str(arguments.source)
-        report(arguments.target, quantise_file(whole, arguments.target, plan, say, called=called))
+        report(arguments.target, quantise_file(whole, arguments.target, plan, called=called))
     return 0
 
 

@@ -5,8 +5,10 @@ results, rules, komi and dead stones, at some seven bits a move, but no names.
 """
 
 import argparse
-import sys
+import logging
 from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,16 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.out.suffix != PACK_SUFFIX:
         raise NetFileError(f"{arguments.out}: the name of a pack ends in {PACK_SUFFIX}")
-    games = read_table(arguments.games, _say)
+    games = read_table(arguments.games)
     write_pack(arguments.out, games)
     size = arguments.out.stat().st_size
     bits = 8.0 * size / max(1, games.n_moves)
-    _say(
+    logger.info(
         f"wrote {arguments.out}: {len(games):,} games, {games.n_moves:,} moves, "
         f"{size / 1e6:.1f} MB, {bits:.2f} bits a move"
     )
     return 0
-
-
-def _say(line: str) -> None:
-    print(f"gtp-export: {line}", file=sys.stderr)

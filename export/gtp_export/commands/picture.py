@@ -6,10 +6,12 @@ final owner, or of moves foreseen, by move number, a line a net.
 """
 
 import argparse
-import sys
+import logging
 from pathlib import Path
 
 from gtp_engine.evaluators.contract import NetFileError
+
+logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         _draw_board(arguments)
     else:
         _draw_plot(arguments)
-    print(f"gtp-export: wrote {arguments.out}", file=sys.stderr)
+    logger.info(f"wrote {arguments.out}")
     return 0
 
 
@@ -51,7 +53,7 @@ def _draw_board(arguments: argparse.Namespace) -> None:
     if len(arguments.net) != 1:
         raise NetFileError("a board shows what one net thinks; give --net once")
     position = load_sgf(arguments.sgf).position(arguments.move)
-    evaluator = open_net(arguments.net[0], say=_say)
+    evaluator = open_net(arguments.net[0])
     found = evaluator.raw_evaluation(position)
     owner = found.ownership if arguments.show != "policy" else None
     if owner is not None and found.to_play != BLACK:
@@ -72,9 +74,9 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
     from gtp_export.pictures import draw_by_move_number
     from gtp_export.records.reading import read_table
 
-    games = read_table(arguments.games, lambda line: None)
+    games = read_table(arguments.games)
     plan = EvaluationPlan(arguments.positions)
-    nets = [OnnxNet(find_net(name), "auto", _say) for name in arguments.net]
+    nets = [OnnxNet(find_net(name), "auto") for name in arguments.net]
     labels = [net.info.name for net in nets]
     if len(set(labels)) < len(labels):  # an int8 net has the name of the one it was made of
         labels = arguments.net
@@ -92,7 +94,3 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
         "winner": "winners foreseen",
     }
     draw_by_move_number(arguments.out, figures, arguments.figure, title[arguments.figure])
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)

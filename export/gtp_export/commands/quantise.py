@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     plan = plan_of(arguments)
     table = print if arguments.sensitivity else None
-    report(arguments.target, quantise_file(arguments.source, arguments.target, plan, say, table))
+    report(arguments.target, quantise_file(arguments.source, arguments.target, plan, table))
     return 0
 
 

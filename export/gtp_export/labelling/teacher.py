@@ -1,6 +1,5 @@
 """Ask a teacher net what it makes of positions, and keep its answers as training targets."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +57,7 @@ class Teacher:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own
                 nets learn from.
         """
-        self.net = OnnxNet(path, device, say=lambda line: print(line, file=sys.stderr))
+        self.net = OnnxNet(path, device)
         info = self.net.info
         if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
             raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")

@@ -105,7 +105,7 @@ def distil(
         label_minutes = LABEL_SHARE * plan.minutes
     seconds = 60.0 * label_minutes - seconds_spent(task.data)
     if seconds > 0 and not (plan.out / CHECKPOINT).exists():
-        games = read_table(labelling.packs, say) if labelling.packs else None
+        games = read_table(labelling.packs) if labelling.packs else None
         generator = Generator(
             labelling.teacher,
             task.data,

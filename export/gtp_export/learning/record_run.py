@@ -154,11 +154,11 @@ def prepare(run: RecordRun, say: Say) -> RecordTask:
         OSError: A file cannot be read.
     """
     preset = find_preset(run.preset)
-    games = read_table(run.games, say)
+    games = read_table(run.games)
     if preset.shape.board_size is not None:
         preset, games = fit_board(preset, games)
     if run.valid:
-        learned, measured = games, read_table(run.valid, say)
+        learned, measured = games, read_table(run.valid)
         size = preset.shape.board_size
         if size is not None:
             measured = measured.take(_of_size(measured, size))
@@ -252,7 +252,7 @@ def quantise(source: Path, kind: str, say: Say) -> str:
 
     target = source.with_name(f"{source.stem}-{kind}.onnx")
     try:
-        outcome = quantise_file(source, target, QuantisePlan(precision=kind), say)
+        outcome = quantise_file(source, target, QuantisePlan(precision=kind))
     except NetFileError as error:
         say(f"no {kind} net: {error}")
         return f"not written: {error}"

@@ -1,5 +1,6 @@
 """From a net in fp32 to one in lower precision: calibrate, quantise, judge, write."""
 
+import logging
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -35,14 +36,15 @@ from gtp_export.quantise.positions import PositionSet, play_positions
 from gtp_export.quantise.ranges import Range, watch_tensors
 from gtp_export.quantise.speed import open_cpu
 
+logger = logging.getLogger(__name__)
+
+
 INT8, FP16 = "int8", "fp16"
 CALIBRATION_POSITIONS = 400
 JUDGED_SHARE = 2
 """So many positions are judged for each one that calibrates; they come from other games."""
 SEED = 20_250
 AUTO = "auto"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Outcome:
 class Laboratory:
     """A net in fp32, positions it played, and what it says about them."""
 
-    def __init__(self, source: Path, positions: int, say: Say, called: str) -> None:
+    def __init__(self, source: Path, positions: int, called: str) -> None:
         """Read a net and let it play.
 
         Raises:
@@ -94,7 +96,7 @@ class Laboratory:
         if self.info.precision != "fp32":
             raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
         net = NetEvaluator(open_cpu(source), lanes=1, max_batch=64, cache_mb=0)
-        say(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
+        logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
         self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
         self.original = opinions(net, self.judged.batches)
@@ -143,8 +145,7 @@ def quantise_file(
     source: Path,
     target: Path,
     plan: QuantisePlan,
-    say: Say,
-    table: Say | None = None,
+    table: Callable[[str], None] | None = None,
     called: str | None = None,
 ) -> Outcome:
     """Write a net in lower precision to `target`, all of it or nothing.
@@ -153,7 +154,6 @@ def quantise_file(
         source: A net in fp32 that describes itself.
         target: The file to write.
         plan: What to make of it.
-        say: Told in lines what is going on.
         table: Given the table of what each group of layers costs; measured only if asked for.
         called: What messages call the source; its path if None.
 
@@ -165,22 +165,22 @@ def quantise_file(
         raise NetFileError(f"{target}: the net cannot be written over itself")
     if not target.parent.is_dir():
         raise NetFileError(f"{target}: there is no folder {target.parent}")
-    laboratory = Laboratory(source, plan.positions, say, called or str(source))
+    laboratory = Laboratory(source, plan.positions, called or str(source))
     if table is not None:
         from gtp_export.quantise.sensitivity import measure_sensitivity
 
         table(measure_sensitivity(laboratory, plan.weight_bits).text())
     try:
-        return _quantise(laboratory, target, plan, say)
+        return _quantise(laboratory, target, plan)
     except GraphError as error:
         raise NetFileError(f"{laboratory.called}: {error}") from None
 
 
-def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say) -> Outcome:
+def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan) -> Outcome:
     if plan.precision == FP16:
         model, what = to_half(laboratory.model), "fp16"
     else:
-        settings = choose_settings(laboratory, plan, say)
+        settings = choose_settings(laboratory, plan)
         model, what = laboratory.int8_model(settings), describe(laboratory.layers, settings)
     info = replace(laboratory.info, precision=what)
     replace_info(model, info)
@@ -197,7 +197,7 @@ def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan, say: Say
     return Outcome(info, accuracy, broken)
 
 
-def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int8Settings:
+def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
     """Return the layers and the calibration for a plan.
 
     Raises:
@@ -208,7 +208,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int
     bits = plan.weight_bits
     if plan.keep_fp32 == (AUTO,):
         bounds = plan.bounds.for_heads(laboratory.info.heads)
-        layers = mixed_precision(laboratory, bounds, bits, say)
+        layers = mixed_precision(laboratory, bounds, bits)
     else:
         layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
     if not layers:
@@ -218,7 +218,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan, say: Say) -> Int
     tried = {name: Int8Settings(layers, name, bits) for name in CALIBRATIONS}
     loss = {name: _loss(laboratory, settings) for name, settings in tried.items()}
     best = min(tried, key=lambda name: loss[name])
-    say(f"calibration: {best} ({', '.join(f'{n} {v:.4f}' for n, v in loss.items())})")
+    logger.info(f"calibration: {best} ({', '.join(f'{n} {v:.4f}' for n, v in loss.items())})")
     return tried[best]
 
 

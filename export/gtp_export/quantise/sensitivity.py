@@ -1,5 +1,6 @@
 """What each group of layers costs in accuracy and brings in speed when it is put in int8."""
 
+import logging
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,11 @@ from gtp_export.convert.graph import write_model
 from gtp_export.quantise.accuracy import Bounds
 from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.layers import group_names, share
-from gtp_export.quantise.quantisation import Laboratory, Say
+from gtp_export.quantise.quantisation import Laboratory
 from gtp_export.quantise.speed import measured_sizes, open_cpu, speeds
+
+logger = logging.getLogger(__name__)
+
 
 MARGIN = 0.8
 """A mixture is chosen to stay this far inside its bounds, for other positions are harder."""
@@ -107,9 +111,7 @@ def _open(laboratory: Laboratory, settings: Int8Settings, folder: Path) -> OnnxN
     return open_cpu(path)
 
 
-def mixed_precision(
-    laboratory: Laboratory, bounds: Bounds, weight_bits: int, say: Say
-) -> frozenset[str]:
+def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) -> frozenset[str]:
     """Return the layers to put in int8 so that the net keeps to its bounds and loses little speed.
 
     All layers at first, but for groups that would cost accuracy and save no time; as long as the
@@ -117,7 +119,7 @@ def mixed_precision(
     time it saves.
     """
     table = measure_sensitivity(laboratory, weight_bits)
-    say(table.text())
+    logger.info(f"what each group of layers costs and brings:\n{table.text()}")
     strict = bounds.tightened(MARGIN)
     worth = [effect for effect in table.groups if effect.multiplications >= NEGLIGIBLE]
     order = sorted(worth, key=_price, reverse=True)
@@ -128,7 +130,7 @@ def mixed_precision(
         broken = strict.broken(_judge(laboratory, settings))
         if not broken:
             break
-        say(f"{effect.group} stays in fp32: {'; '.join(broken)}")
+        logger.info(f"{effect.group} stays in fp32: {'; '.join(broken)}")
         chosen -= {layer.name for layer in laboratory.layers if layer.group == effect.group}
     return frozenset(chosen)
 

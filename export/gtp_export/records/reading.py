@@ -7,6 +7,7 @@ moves, and threads share the lines. All others are read as any SGF is.
 import bz2
 import errno
 import gzip
+import logging
 import lzma
 import os
 import re
@@ -29,7 +30,8 @@ from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
 from gtp_export.records.replay import count_playable
 
-Say = Callable[[str], None]
+logger = logging.getLogger(__name__)
+
 
 _LINE_PACKS: dict[str, Callable[[Path], Any]] = {
     ".bz2": bz2.open,
@@ -46,16 +48,15 @@ _LONGEST = 2048
 """Moves of the longest game that the kernel decodes."""
 
 
-def read_table(paths: Sequence[Path], say: Say) -> Games:
+def read_table(paths: Sequence[Path]) -> Games:
     """Read all games of files and folders.
 
     Games that cannot be read are left out; games with a move that the board cannot hold end
-    before it. Both are counted in what `say` is told.
+    before it. Both are counted in what is logged.
 
     Args:
         paths: SGF files, folders of them, tar and zip archives of them, compressed packs of one
             game a line, pack files.
-        say: Told in a line about each file.
 
     Raises:
         FileNotFoundError: One of the paths does not exist; raised at once.
@@ -64,17 +65,17 @@ def read_table(paths: Sequence[Path], say: Say) -> Games:
     for path in paths:
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    parts = [_read_path(path, say) for path in paths]
+    parts = [_read_path(path) for path in paths]
     games = join_games([part for part in parts if len(part)] or parts[:1])
     if not len(games):
         raise SgfError(f"there is no game in {', '.join(str(path) for path in paths)}")
     return games
 
 
-def _read_path(path: Path, say: Say) -> Games:
+def _read_path(path: Path) -> Games:
     if path.suffix == PACK_SUFFIX:
         games = read_pack(path)
-        say(f"{path}: {len(games):,} games, {games.n_moves:,} moves")
+        logger.info(f"{path}: {len(games):,} games, {games.n_moves:,} moves")
         return games
     complaints: list[str] = []
     collector = GameCollector()
@@ -88,9 +89,9 @@ def _read_path(path: Path, say: Say) -> Games:
     text = f"{path}: {len(games):,} games, {games.n_moves:,} moves"
     if shortened:
         text += f"; {shortened:,} of them end before a move the board cannot hold"
-    say(text + (f"; {len(complaints):,} left out" if complaints else ""))
+    logger.info(text + (f"; {len(complaints):,} left out" if complaints else ""))
     for complaint in complaints[:_BROKEN_SHOWN]:
-        say(f"  {complaint}")
+        logger.info(f"  {complaint}")
     return games
 
 

@@ -4,6 +4,7 @@ The net loads while queries are already taken. Only the standard library is impo
 """
 
 import json
+import logging
 import threading
 import traceback
 from collections.abc import Callable
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from gtp_engine.frontends.analysis.game import QueryGame
     from gtp_engine.play.analysis_scheduler import AnalysisJob, AnalysisScheduler
     from gtp_engine.search.analysis import Analysis
+
+logger = logging.getLogger(__name__)
+
 
 Send = Callable[[dict[str, Any]], None]
 """Takes an object for the client, from any thread."""
@@ -63,7 +67,6 @@ class Analyst:
         self,
         settings: Settings,
         send: Send,
-        say: Callable[[str], None],
         *,
         at_once: int | None = None,
         evaluator: "Evaluator | None" = None,
@@ -73,15 +76,13 @@ class Analyst:
         Args:
             settings: Net, device, threads, memory, seed.
             send: Hands answers to the client.
-            say: Called with lines for people.
             at_once: Positions under way at a time; None: as many as suit the device.
             evaluator: Judges positions in place of the settings' net.
         """
         self._settings = settings
         self._send = send
-        self._say = say
         self._at_once = at_once
-        self._loader = Loader(settings, say, evaluator)
+        self._loader = Loader(settings, evaluator)
         self._changed = threading.Condition()
         self._open: dict[OpenTurn, None] = {}  # a set that keeps the order
         self._n_later = 0
@@ -123,7 +124,7 @@ class Analyst:
             for turn in self._open:
                 if not turn.is_dropped:
                     self._submit(turn)
-        self._say(f"ready; {scheduler.at_once} positions at once")
+        logger.info(f"ready; {scheduler.at_once} positions at once")
 
     def _new_scheduler(self) -> "AnalysisScheduler":
         from gtp_engine.play.analysis_scheduler import AnalysisScheduler
@@ -308,7 +309,7 @@ class Analyst:
         message = " ".join(str(error).split())
         if isinstance(error, QueryError | EngineUnavailableError | NetFileError):
             return message
-        self._say("".join(traceback.format_exception(error)))
+        logger.error("".join(traceback.format_exception(error)))
         return f"internal error: {type(error).__name__}: {message}"
 
     def _say_doubts(self, query: Query) -> None:
@@ -324,7 +325,7 @@ class Analyst:
                 is_new = doubt not in self._doubts
                 self._doubts.add(doubt)
             if is_new:
-                self._say(doubt)
+                logger.warning(doubt)
 
 
 def error_object(message: str, field: str | None, identity: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ An analysis is one line of JSON, as the server's proposal for tournaments has it
 """
 
 import json
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ from gtp_engine.go.coords import format_vertex
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport
+
+logger = logging.getLogger(__name__)
+
 
 commands = Registry()
 
@@ -89,7 +93,7 @@ def opponent_name(session: Session, arguments: Arguments) -> str:
 @commands.command("cgos-opponent_rating")
 def opponent_rating(session: Session, arguments: Arguments) -> str:
     """Take note of how strong the opponent is."""
-    session.journal.say(f"playing {session.opponent or 'somebody'}, rated {arguments.rest}")
+    logger.info(f"playing {session.opponent or 'somebody'}, rated {arguments.rest}")
     return ""
 
 
@@ -97,5 +101,5 @@ def opponent_rating(session: Session, arguments: Arguments) -> str:
 def game_over(session: Session, arguments: Arguments) -> str:
     """Take note of the result: nothing is thought about until the next game."""
     session.engine.rest()
-    session.journal.say(f"game over: {arguments.rest}")
+    logger.info(f"game over: {arguments.rest}")
     return ""

@@ -12,6 +12,7 @@ from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
 from gtp_engine.go.diagram import draw_board
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
+from gtp_engine.messages import show
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
@@ -217,7 +218,7 @@ def answer_move(session: Session, decision: "Decision") -> str:
     """Return the reply for a move that was chosen: a vertex or `resign`."""
     session.last_reason = decision.reason
     if decision.analysis is not None:
-        session.journal.show(summarize(decision.analysis))
+        show(summarize(decision.analysis))
     return "resign" if decision.point is None else session.vertex(decision.point)
 
 

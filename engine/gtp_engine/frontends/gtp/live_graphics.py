@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gtp_engine.messages import show
+
 if TYPE_CHECKING:
     from gtp_engine.frontends.gtp.session import Session
     from gtp_engine.search.analysis import Analysis
@@ -39,10 +41,10 @@ def drawing(session: "Session") -> Iterator["ReportRequest | None"]:
 
     def draw(analysis: "Analysis") -> None:
         if not analysis.is_final:
-            session.journal.show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
+            show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
 
     try:
         yield ReportRequest(INTERVAL, draw, ownership=kind is LiveGraphics.OWNERSHIP)
     finally:
         # Else a picture that arrives late would stay on the board.
-        session.journal.show("gogui-gfx: CLEAR")
+        show("gogui-gfx: CLEAR")

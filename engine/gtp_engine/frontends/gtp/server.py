@@ -1,5 +1,6 @@
 """The conversation's loop: requests are carried out in the order in which they came."""
 
+import logging
 import traceback
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
+
+logger = logging.getLogger(__name__)
 
 _DIALECTS = (
     core,
@@ -60,7 +63,7 @@ class Server:
         self._journal = journal
         # Who does not listen gets no more answers: a search would go on for nobody.
         output.on_closed = inbox.abandon
-        self._session = Session(engine, COMMANDS, inbox, output, journal)
+        self._session = Session(engine, COMMANDS, inbox, output)
 
     def run(self) -> None:
         """Answer requests until `quit`, the end of input or of the client."""
@@ -97,7 +100,7 @@ class Server:
         summary = " ".join(str(error).split()).replace("#", "")
         if isinstance(error, EngineUnavailableError | NetFileError):
             return summary
-        self._journal.say(traceback.format_exc())
+        logger.error(traceback.format_exc())
         return f"internal error: {type(error).__name__}: {summary}"
 
     def _send(self, text: str, success: bool) -> None:
@@ -107,6 +110,6 @@ class Server:
         elif success:
             reply.finish(text)
         else:  # too late for an error: the client has already read a success
-            self._journal.say(text)
+            logger.error(text)
             reply.finish("")
         self._journal.note("<" if success else "?", text)

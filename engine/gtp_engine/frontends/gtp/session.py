@@ -1,5 +1,6 @@
 """A conversation's state: the engine behind it, the reply being written, what the user has set."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,9 +14,11 @@ from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 from gtp_engine.go.coords import MAX_SIZE, format_vertex, parse_vertex
 
 if TYPE_CHECKING:
-    from gtp_engine.frontends.gtp.journal import Journal
     from gtp_engine.go.position import Position
     from gtp_engine.play.engine import Engine
+
+logger = logging.getLogger(__name__)
+
 
 _SAY_AFTER = 0.5
 """Seconds of waiting after which stderr says what for."""
@@ -55,11 +58,9 @@ class Session:
         commands: Registry,
         inbox: Inbox,
         output: Output,
-        journal: "Journal",
     ) -> None:
         self._engine = engine
         self.commands = commands
-        self.journal = journal
         self._inbox = inbox
         self._output = output
         self._line: Line | None = None
@@ -137,7 +138,7 @@ class Session:
             if self._inbox.is_client_leaving:
                 raise Interrupted
             if not is_said and time.monotonic() - began > _SAY_AFTER:
-                self.journal.say(f"please wait: {self._engine.progress}")
+                logger.info(f"please wait: {self._engine.progress}")
                 is_said = True
         if failures:
             raise failures[0]

@@ -207,8 +207,6 @@ class TerminalGame:
     def _take_notices(self) -> list[str]:
         taken = list(self._notices)
         self._notices.clear()
-        for line in taken:
-            self._note("!", line)
         return taken
 
     def _is_about_now(self, analysis: Analysis) -> bool:

@@ -1,0 +1,90 @@
+"""What the program tells people besides its results: lines on stderr, through `logging`.
+
+Modules log to `logging.getLogger(__name__)`. An entry point calls `set_up` once; who imports these
+packages into a program of their own sets `logging` up as they like.
+"""
+
+import contextlib
+import logging
+import re
+import select
+import sys
+import threading
+from collections.abc import Iterator
+
+PACKAGES = ("gtp_engine", "gtp_export")
+
+_CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
+"""What makes the bridge to the OGS server post a line of stderr in the game's chat."""
+
+_PIECE = 1024
+"""Characters written at once: a pipe that takes anything takes 4096 bytes."""
+
+_lock = threading.Lock()
+
+
+def set_up(program: str) -> None:
+    """Write all messages to stderr from now on, each behind the program's name."""
+    handler = _StderrHandler()
+    handler.setFormatter(logging.Formatter(f"{program}: %(message)s"))
+    for name in PACKAGES:
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.INFO)
+        logger.handlers[:] = [handler]
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[list[str]]:
+    """Return a context with the list to which messages go meanwhile instead of to stderr."""
+    handler = _ListHandler()
+    before = []
+    for name in PACKAGES:
+        logger = logging.getLogger(name)
+        before.append((logger, logger.level, logger.handlers[:]))
+        logger.setLevel(logging.INFO)
+        logger.handlers[:] = [handler]
+    try:
+        yield handler.lines
+    finally:
+        for logger, level, handlers in before:
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
+
+
+def show(text: str) -> None:
+    """Put lines on stderr as they are, for programs that look for them there. Never raises."""
+    # Perhaps nobody listens any more, or somebody keeps the pipe and never reads it.
+    with _lock, contextlib.suppress(OSError, ValueError):
+        for begin in range(0, len(text) + 1, _PIECE):
+            if _would_block():
+                return
+            sys.stderr.write(f"{text}\n"[begin : begin + _PIECE])
+            sys.stderr.flush()
+
+
+def _would_block() -> bool:
+    """Whether stderr is a full pipe; no where the system cannot tell."""
+    try:
+        return not select.select([], [sys.stderr.fileno()], [], 0)[1]
+    except (OSError, ValueError):
+        return False
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to what is stderr at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message, in such words that it ends up in no chat."""
+        show(_CHAT_WORDS.sub(r"\1 :", self.format(record)))
+
+
+class _ListHandler(logging.Handler):
+    """Keeps messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.lines.append(record.getMessage())
