@@ -11,14 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
+from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, largest_fixed
+from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import find_level
+from gtp_engine.play.levels import decide_at_level, find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
-from gtp_engine.play.move_limits import limits_of_move
 from gtp_engine.play.pondering import Ponderer
-from gtp_engine.play.settings import Settings
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 
@@ -126,6 +127,7 @@ class Engine(Game):
 
         Raises:
             HandicapError: The board is not empty, or too small for so many.
+            NetFileError: The net failed.
         """
         self._check_empty()
         position = self.position
@@ -133,9 +135,14 @@ class Engine(Game):
             raise HandicapError(f"{count} handicap stones do not go on this board")
         if count <= largest_fixed(position.width, position.height):
             return self.fixed_handicap(count)
-        from gtp_engine.play.free_handicap import favourite_points
-
-        points = favourite_points(self.search, position, count)
+        search = self.search
+        board = position.copy()
+        points: list[int] = []
+        while len(points) < count:
+            board.set_up(points, (), BLACK)
+            search.set_position(board)
+            search.run(Limits(playouts=1))
+            points.append(next(p for p in search.root_moves() if p != PASS))
         self.set_free_handicap(points)
         return points
 
@@ -160,7 +167,6 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        from gtp_engine.play.level_choice import decide_at_level
         from gtp_engine.play.move_choice import decide
         from gtp_engine.play.quick_move import decide_quickly
 
@@ -328,9 +334,23 @@ class Engine(Game):
         Returns:
             The limits; None where the clock leaves no time for a single evaluation.
         """
+        settings = self.settings
+        if not self.clock.is_limited:
+            if settings.playouts is not None and settings.time is None:
+                return Limits(playouts=settings.playouts)
+            seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
+            return Limits(playouts=settings.playouts, seconds=seconds)
         # A search that found everything in the cache says nothing about the net's speed.
         evaluation = max(self.search.step_seconds, self._loader.step_seconds)
-        return limits_of_move(self.settings, self.clock, self.position, color, evaluation, spent)
+        position = self.position
+        # Stones that were set up count as moves: they too are a part of the game behind us.
+        ply = max(position.ply, int((position.grid() > 0).sum()))
+        expected = outlook(position.area, ply, settings.lag, evaluation)
+        plan = self.clock.plan(color, expected, spent)
+        if plan.is_urgent:
+            return None
+        hard = plan.hard if settings.time is None else min(plan.hard, settings.time)
+        return Limits(playouts=settings.playouts, seconds=hard, soft_seconds=min(plan.soft, hard))
 
     def _resign_rule(self) -> ResignRule:
         settings = self.settings
