@@ -44,7 +44,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.go.coords",
     "gtp_engine.go.handicap",
     "gtp_engine.go.rules",
-    "gtp_engine.evaluators.contract",
+    "gtp_engine.evaluators.net_info",
     "gtp_engine.search.limits",
     "gtp_engine.play.settings",
     "gtp_engine.play.engine",

@@ -10,9 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.contract import NetFileError
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex, point_at
     from gtp_engine.go.game_record import GameRecord, SgfError
     from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.15.0"
 
 _NAMES = {
-    "evaluators.contract": ("NetFileError",),
+    "evaluators.net_info": ("NetFileError",),
     "evaluators.fake": ("FakeEvaluator",),
     "evaluators.net_evaluator": ("NetEvaluator", "open_net"),
     "go.coords": ("BLACK", "PASS", "WHITE", "format_vertex", "parse_vertex", "point_at"),

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
+from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import differences_of, verdict

@@ -11,7 +11,7 @@ from tests.arena.test_self_play import game as played
 from gtp_engine.arena.endgame_review import Verdict
 from gtp_engine.arena.manners import describe_judgement, describe_passing
 from gtp_engine.commands.table import run
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 

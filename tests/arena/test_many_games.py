@@ -10,9 +10,9 @@ import pytest
 
 from gtp_engine.arena import many_games
 from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.levels import Level

@@ -16,7 +16,7 @@ from gtp_engine.arena.many_games import PlayedGame
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.net_match import _document, _params
 from gtp_engine.commands.table import run
-from gtp_engine.evaluators.contract import NET_KEY
+from gtp_engine.evaluators.net_info import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.search.params import SearchParams

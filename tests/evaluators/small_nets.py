@@ -7,7 +7,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.contract import ENCODERS, SPATIAL_INPUT, NetInfo
+from gtp_engine.evaluators.net_info import ENCODERS, SPATIAL_INPUT, NetInfo
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 

@@ -46,7 +46,7 @@ def test_nets_without_ownership() -> None:
 
 
 def test_opinions_hold_what_the_evaluator_says() -> None:
-    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=4, cache_mb=0)
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=4, cache_mb=0)
     position = draw_opening(net, 7, 7, Rules(), 10, seed=1)
     batch = net.new_batch(1, 7, 7)
     net.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
@@ -61,7 +61,7 @@ def test_opinions_hold_what_the_evaluator_says() -> None:
 
 
 def test_openings_are_drawn_the_same_way_for_the_same_seed() -> None:
-    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=4, cache_mb=0)
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=4, cache_mb=0)
     first, again, other = (draw_opening(net, 9, 9, Rules(), 12, seed) for seed in (1, 1, 2))
     assert first.moves == again.moves != other.moves
     assert len(first.moves) == 12

@@ -27,7 +27,7 @@ def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetEvaluator:
     monkeypatch.setattr(batch_tuning, "PAUSE_SECONDS", 0.0)
     net = OnnxNet(TINY, "cpu")
     net.device = "cuda"
-    return NetEvaluator(net, lanes=2, max_batch=256)
+    return NetEvaluator(net, streams=2, max_batch=256)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_search_meanwhile_spoils_the_measurement(
     measure = batch_tuning._speed
 
     def disturbed(*args: object) -> float:
-        evaluator.queue.evaluate(batch.spatial, batch.features)
+        evaluator.batcher.evaluate(batch.spatial, batch.features)
         return measure(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(batch_tuning, "_speed", disturbed)

@@ -10,7 +10,7 @@ import pytest
 from tests.evaluators.encoding import encoded
 from tests.go.random_positions import random_position
 
-from gtp_engine.evaluators.contract import ENCODERS
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.symmetry import symmetries, transform
 
 
@@ -54,7 +54,7 @@ import json, sys
 import numpy as np
 from tests.evaluators.encoding import encoded
 from tests.go.random_positions import random_position
-from gtp_engine.evaluators.contract import ENCODERS
+from gtp_engine.evaluators.net_info import ENCODERS
 sums = {}
 for name in sorted(ENCODERS):
     sums[name] = []

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.evaluators.reference_rows import planes_of, position_of, read_rows
 
-from gtp_engine.evaluators.contract import ENCODERS
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import Options
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.symmetry import point_table
 
@@ -50,14 +50,14 @@ def test_every_row(reference_data: Path, encoder: str) -> None:
             features = np.full(n_features, 9.0, np.float32)
             advantage = row.get("playout_doubling_advantage", 0.0)
             options = Options(playout_doubling=advantage, suicide_alive=suicide_alive)
-            targets = point_table(width, height)[0]
+            symmetry_map = point_table(width, height)[0]
             encode(
                 position.history,
                 position.ply,
                 position.rules.flags,
                 options,
                 reader,
-                targets,
+                symmetry_map,
                 planes,
                 features,
             )

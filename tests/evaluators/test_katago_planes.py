@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.go.diagrams import position_of
 from tests.go.random_positions import random_position
 
-from gtp_engine.evaluators.contract import ENCODERS
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
 from gtp_engine.evaluators.encoders.katago_features import komi_wave
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vertex
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
@@ -35,10 +35,10 @@ def encoded(
     _, n_planes, n_features = ENCODERS[name]
     planes = np.full((n_planes, position.height, position.width), 99, np.uint8)
     features = np.full(n_features, np.nan, np.float32)
-    targets = point_table(position.width, position.height)[0]
+    symmetry_map = point_table(position.width, position.height)[0]
     flags = position.rules.flags
     line = position.history
-    find_encoder(name)(line, position.ply, flags, options, reader, targets, planes, features)
+    find_encoder(name)(line, position.ply, flags, options, reader, symmetry_map, planes, features)
     return planes, features
 
 

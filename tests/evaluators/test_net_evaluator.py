@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pytest
 from tests.go.diagrams import position_of
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.coords import BLACK, WHITE, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -47,7 +47,7 @@ CODED = 2.0**-10
 
 @pytest.fixture(scope="module")
 def evaluator() -> NetEvaluator:
-    return NetEvaluator(OnnxNet(TINY, "cpu"), lanes=2, max_batch=8)
+    return NetEvaluator(OnnxNet(TINY, "cpu"), streams=2, max_batch=8)
 
 
 def evaluated(
@@ -141,25 +141,25 @@ def test_no_result_counts_where_the_rules_know_it(evaluator: NetEvaluator) -> No
 
 
 def test_the_cache_answers_only_what_was_asked_before() -> None:
-    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
     position = position_of(DIAGRAMS[0])
     first = evaluated(evaluator, position, use_cache=True)
     again = evaluated(evaluator, position, use_cache=True)
-    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 1)
+    assert (evaluator.cache_hits, evaluator.batcher.evaluations) == (1, 1)
     assert_same_results(first, again)
     np.testing.assert_allclose(first.priors, again.priors, rtol=CODED)
     position.komi = 3.5
     evaluated(evaluator, position, use_cache=True)
     position.to_play = WHITE
     evaluated(evaluator, position, use_cache=True)
-    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 3)
+    assert (evaluator.cache_hits, evaluator.batcher.evaluations) == (1, 3)
     evaluator.clear_cache()
     evaluated(evaluator, position, use_cache=True)
-    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (1, 4)
+    assert (evaluator.cache_hits, evaluator.batcher.evaluations) == (1, 4)
 
 
 def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
-    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
     position = position_of(DIAGRAMS[0])
     batch = evaluator.new_batch(4, 5, 5)
     flags = position.rules.flags
@@ -178,10 +178,10 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
 
 
 def test_a_cache_of_no_size_remembers_nothing() -> None:
-    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8, cache_mb=0)
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8, cache_mb=0)
     for _ in range(2):
         evaluated(evaluator, position_of(DIAGRAMS[0]), use_cache=True)
-    assert (evaluator.cache_hits, evaluator.queue.evaluations) == (0, 2)
+    assert (evaluator.cache_hits, evaluator.batcher.evaluations) == (0, 2)
 
 
 def test_many_threads_and_boards_at_once(evaluator: NetEvaluator) -> None:
@@ -221,7 +221,7 @@ class OddNet:
 
 
 def odd(**changes: Any) -> NetEvaluator:
-    return NetEvaluator(OddNet(**changes), lanes=1, max_batch=8)  # type: ignore[arg-type]
+    return NetEvaluator(OddNet(**changes), streams=1, max_batch=8)  # type: ignore[arg-type]
 
 
 def test_sizes_that_the_net_was_not_made_for_are_refused() -> None:
@@ -270,14 +270,14 @@ def test_a_profile_that_changes_meanwhile_is_remembered_as_what_the_net_was_told
     def encoded(net: NetEvaluator) -> tuple[list[int], list[float]]:
         batch, position = net.new_batch(1, 5, 5), Position(5)
         net.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
-        return batch.keys[0].tolist(), batch.features[0, 19:].tolist()
+        return batch.position_hash[0].tolist(), batch.features[0, 19:].tolist()
 
     calm = odd(meta_features=N_META)
     right = []
     for calm.human_profile in profiles:
         right.append(encoded(calm))
     assert right[0][0] != right[1][0] and right[0][1] != right[1][1]
-    restless = Restless(OddNet(meta_features=N_META), lanes=1, max_batch=8)  # type: ignore[arg-type]
+    restless = Restless(OddNet(meta_features=N_META), streams=1, max_batch=8)  # type: ignore[arg-type]
     assert [encoded(restless) for _ in range(4)] == right + right
 
 
@@ -289,7 +289,7 @@ def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
     assert threads >= 1 and batch == 1
     gpu = odd()
     gpu.net = SimpleNamespace(device="cuda")  # type: ignore[assignment]
-    gpu.lanes, gpu.gpu_batch = 6, 64
+    gpu.streams, gpu.gpu_batch = 6, 64
     assert gpu.suggest(None, None) == (6, 64) and gpu.suggest(1, None) == (1, 64)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.go.rules import Rules
 

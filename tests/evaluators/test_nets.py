@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.evaluators import nets
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gtp_engine.evaluators import onnx_net
-from gtp_engine.evaluators.contract import MetadataError, NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
-from gtp_engine.evaluators.lanes import SessionLane
+from gtp_engine.evaluators.net_info import MetadataError, NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.streams import SessionStream
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -220,8 +220,8 @@ def test_cuda_that_fails_is_explained_in_one_line(
     assert net.run(np.zeros((1, 22, 5, 5), np.uint8), np.zeros((1, 19), np.float32)).policy.size
 
 
-class CpuLane(SessionLane):
-    """A lane whose session runs on the CPU."""
+class CpuStream(SessionStream):
+    """A stream whose session runs on the CPU."""
 
     def __init__(self, session: Any, gpu: int) -> None:
         super().__init__(session, gpu, "cpu")
@@ -259,7 +259,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[FakeCudaSession]:
     names = ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
     monkeypatch.setattr(onnx_net, "cuda_obstacle", lambda: None)
     monkeypatch.setattr(onnx_net, "gpu_names", lambda: ["first", "second"])
-    monkeypatch.setattr(onnx_net, "SessionLane", CpuLane)
+    monkeypatch.setattr(onnx_net, "SessionStream", CpuStream)
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
     monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: None, raising=False)
     monkeypatch.setattr(onnxruntime, "InferenceSession", session)
@@ -274,8 +274,8 @@ def graphs_of(session: FakeCudaSession) -> str:
 def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession], said: list[str]) -> None:
     net = OnnxNet(TINY, "auto")
     assert net.device == "cuda" and not said
-    lanes = gpus[1:]  # the first one was opened to see whether graphs can be captured
-    assert [session.asked[0][1]["device_id"] for session in lanes] == ["0"] * 3 + ["1"] * 3
+    streams = gpus[1:]  # the first one was opened to see whether graphs can be captured
+    assert [session.asked[0][1]["device_id"] for session in streams] == ["0"] * 3 + ["1"] * 3
     assert {graphs_of(session) for session in gpus} == {"1"}
     plain = OnnxNet(TINY, "cpu")
     for case in net.golden_cases():
@@ -303,7 +303,7 @@ def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
     def fail(self: Any, feed: Any, bucket: int) -> Any:
         raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : CUDA failure 999: unknown error")
 
-    monkeypatch.setattr(CpuLane, "run", fail)
+    monkeypatch.setattr(CpuStream, "run", fail)
     inputs = np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32)
     found = net.run(*inputs)
     assert found.policy is not None and len(found.policy) == 2
@@ -342,7 +342,7 @@ def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(
         threads[-1].join(0.2)  # it may be done by now, or wait for what is read here
         return read(metadata)
 
-    monkeypatch.setattr(CpuLane, "run", fail)
+    monkeypatch.setattr(CpuStream, "run", fail)
     monkeypatch.setattr(onnx_net.NetInfo, "from_metadata", read_while_another_runs)
     found.append(net.run(*inputs))
     threads[0].join(30.0)

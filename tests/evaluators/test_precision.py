@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gtp_engine.evaluators import precision
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.precision import Int8Check, choose, has_to_measure, int8_check
 from gtp_engine.evaluators.self_check import Difference, difference

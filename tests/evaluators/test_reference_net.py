@@ -22,7 +22,7 @@ OWNERSHIP = 1e-3
 def evaluator(reference_data: Path, tmp_path_factory: pytest.TempPathFactory) -> NetEvaluator:
     path = tmp_path_factory.mktemp("nets") / "reference.onnx"
     convert_file(reference_data / "nets" / NET, path)
-    return NetEvaluator(OnnxNet(path, "cpu"), lanes=1, max_batch=8)
+    return NetEvaluator(OnnxNet(path, "cpu"), streams=1, max_batch=8)
 
 
 def check_row(evaluator: NetEvaluator, row: Row) -> None:

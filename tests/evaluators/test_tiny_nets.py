@@ -56,7 +56,7 @@ def open_tiny(reference_data: Path, tmp_path: Path) -> Open:
     def open_one(name: str) -> NetEvaluator:
         source, *_ = sorted((reference_data / "nets" / "tiny").glob(f"{name}.*.gz"))
         convert_file(source, tmp_path / f"{name}.onnx")
-        return NetEvaluator(OnnxNet(tmp_path / f"{name}.onnx", "cpu"), lanes=1, max_batch=8)
+        return NetEvaluator(OnnxNet(tmp_path / f"{name}.onnx", "cpu"), streams=1, max_batch=8)
 
     return open_one
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from katago_writer import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, Nested, NetPlan, write_net
 from leela_zero_writer import write_leela_zero
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.commands import run
 from gtp_export.convert.container import NetFormat, read_net_file
 from gtp_export.convert.conversion import convert_file, load_net

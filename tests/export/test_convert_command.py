@@ -9,7 +9,7 @@ import pytest
 from katago_writer import NetPlan, write_net
 from leela_zero_writer import write_leela_zero
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_export.commands import run
 
 

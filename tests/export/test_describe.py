@@ -1,4 +1,4 @@
-"""Plain ONNX files fitted to the net contract by `gtp-export describe`."""
+"""Plain ONNX files fitted to the names of `net_info` by `gtp-export describe`."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.contract import NetInfo, golden_from_metadata
+from gtp_engine.evaluators.net_info import NetInfo, golden_from_metadata
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.commands import run
 
@@ -128,7 +128,7 @@ def arguments_without(option: str, value: str | None = None) -> list[str]:
     ("arguments", "reason"),
     [
         (arguments_without("", "board=spatial_in"), "no input 'spatial_in' but board"),
-        (arguments_without("", "moves=policy"), "which the contract does not know"),
+        (arguments_without("", "moves=policy"), "which net files do not have"),
         (arguments_without("--no-has-pass"), "policy of shape (1, 25) where (1, 26)"),
         (arguments_without("", "scalar"), "value of shape (1, 1) where (1, 3)"),
         ([*ARGUMENTS, "--rename", "nothing=value"], "no input or output 'nothing'"),

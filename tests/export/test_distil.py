@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from flaky_server import FlakyServer, Habits
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.download import download, is_url
 
 CONTENT = bytes(range(256)) * 2000

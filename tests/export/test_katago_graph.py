@@ -17,7 +17,7 @@ from katago_writer import (
     write_net,
 )
 
-from gtp_engine.evaluators.contract import NetInfo, golden_from_metadata
+from gtp_engine.evaluators.net_info import NetInfo, golden_from_metadata
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.katago_file import read_katago
 from gtp_export.convert.katago_net import Multipliers

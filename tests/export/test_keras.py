@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.convert.container import NetFormat, read_net_file
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.keras_file import read_keras

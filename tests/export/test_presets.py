@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gtp_engine.evaluators.contract import ENCODERS, NetFileError  # noqa: E402
+from gtp_engine.evaluators.net_info import ENCODERS, NetFileError  # noqa: E402
 from gtp_export.architectures.chain_graph import ROUNDS  # noqa: E402
 from gtp_export.architectures.dual import DualShape  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402

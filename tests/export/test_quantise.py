@@ -13,8 +13,8 @@ from leela_zero_writer import write_leela_zero
 from onnx import TensorProto, numpy_helper
 
 from gtp_engine.commands.net_check import differences_of
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
@@ -73,7 +73,7 @@ def ops_of(model: onnx.ModelProto) -> list[str]:
 def quantised(path: Path, keep: tuple[str, ...], bits: int = 8) -> onnx.ModelProto:
     model, info = folded(path), read_info(path, load_model(path))
     layers = frozenset(choose_layers(list_layers(GraphEdit(model)), keep))
-    net = NetEvaluator(OnnxNet(path, "cpu"), lanes=1, max_batch=16, cache_mb=0)
+    net = NetEvaluator(OnnxNet(path, "cpu"), streams=1, max_batch=16, cache_mb=0)
     ranges = watch_tensors(
         model, info, tensors_to_watch(GraphEdit(model), layers), play_positions(net, 12, seed=1)
     )
@@ -237,7 +237,7 @@ def test_int8_says_nearly_the_same(keep: tuple[str, ...], tmp_path: Path) -> Non
     path = tmp_path / "int8.onnx"
     onnx.save(quantised(TINY, keep), path)
     exact, rounded = OnnxNet(TINY, "cpu"), OnnxNet(path, "cpu")
-    net = NetEvaluator(exact, lanes=1, max_batch=16, cache_mb=0)
+    net = NetEvaluator(exact, streams=1, max_batch=16, cache_mb=0)
     for batch in play_positions(net, 12, seed=2).batches:
         a = exact.run(batch.spatial, batch.features)
         b = rounded.run(batch.spatial, batch.features)
@@ -283,7 +283,7 @@ def _initializer(model: onnx.ModelProto, name: str) -> TensorProto:
 
 
 def test_positions_of_several_sizes_the_same_each_time() -> None:
-    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=16, cache_mb=0)
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=16, cache_mb=0)
     first, second = (play_positions(net, 40, seed) for seed in (3, 3))
     assert first.by_size == {(9, 9): 16, (13, 13): 10, (19, 19): 14}
     assert len(first) == 40

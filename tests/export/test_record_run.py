@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gtp_engine.evaluators.contract import NetFileError  # noqa: E402
+from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402

@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_export.convert.conversion import convert_file
 
 RAW_LOGITS = 3e-4

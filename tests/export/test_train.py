@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gtp_engine.evaluators.contract import NetFileError  # noqa: E402
+from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402

@@ -289,7 +289,7 @@ class Biased(FlatEvaluator):
 
 
 def test_a_net_expects_the_same_again() -> None:
-    net = NetEvaluator(OnnxNet(TINY, "cpu"), lanes=1, max_batch=8)
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
     position = position_of(DEAD_STONES, AREA)
     first, second = expected_ownership(net, position), expected_ownership(net, position)
     assert first is not None and second is not None

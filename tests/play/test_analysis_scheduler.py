@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler, share_out
 from gtp_engine.search.analysis import Analysis

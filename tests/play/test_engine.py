@@ -10,9 +10,9 @@ import pytest
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator, Verdict
 from tests.search.trees import assert_sound
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError

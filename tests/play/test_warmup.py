@@ -50,7 +50,7 @@ def test_all_parts_run(cores: int, parts: int, monkeypatch: pytest.MonkeyPatch) 
     compile_search()
     evaluator = open_net(TINY_NET, "cpu")
     compile_outputs(evaluator)
-    assert evaluator.queue.evaluations == 1
+    assert evaluator.batcher.evaluations == 1
     assert [child.wait(timeout=600) for child in children] == [0] * parts
 
 

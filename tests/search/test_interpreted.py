@@ -23,7 +23,7 @@ def visits(evaluator, position, playouts):
     search.run(Limits(playouts=playouts))
     return sorted((child.move, child.visits) for child in search.children())
 
-net = NetEvaluator(OnnxNet(Path(sys.argv[1]), "cpu"), lanes=1, max_batch=4)
+net = NetEvaluator(OnnxNet(Path(sys.argv[1]), "cpu"), streams=1, max_batch=4)
 result = [
     visits(FakeEvaluator(), Position(4, 4, Rules.parse("tromp-taylor")), 80),
     visits(FakeEvaluator(), Position(3, 4, Rules.parse("japanese")), 80),

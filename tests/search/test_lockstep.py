@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from tests.search.trees import assert_sound
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules

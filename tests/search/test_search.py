@@ -19,9 +19,9 @@ from tests.search.trees import (
     small_tree,
 )
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.go.history import NO_RESULT

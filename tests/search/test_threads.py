@@ -7,9 +7,9 @@ import pytest
 from tests.search.scripted import FailingEvaluator, SlowEvaluator
 from tests.search.trees import assert_sound
 
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import search as search_module

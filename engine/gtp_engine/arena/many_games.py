@@ -1,7 +1,7 @@
 """Many games at once between two players in one process, with few threads.
 
 A game has a search a player. Each thread has several games and steps their searches together, so
-that the leaves of different games are evaluated as one batch; the evaluators' queues merge what
+that the leaves of different games are evaluated as one batch; the evaluators' batchers merge what
 the threads ask. Games come in pairs that begin from the same opening with the colours swapped.
 """
 

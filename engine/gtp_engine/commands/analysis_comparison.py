@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.board_sizes import usual_sizes
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings

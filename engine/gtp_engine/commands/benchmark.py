@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns
     from gtp_engine.commands.board_sizes import usual_sizes
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.search.signature import signature
 
     if args.plot is not None:
@@ -125,7 +125,7 @@ def _jobs(
         if net is not None:
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)
-            threads = args.threads or _thread_counts(net.lanes if is_gpu else os.cpu_count() or 1)
+            threads = args.threads or _thread_counts(net.streams if is_gpu else os.cpu_count() or 1)
             playouts = args.playouts or DEFAULT_PLAYOUTS
             found += net_jobs(net, args.net, size, threads, batches, playouts)
     return found

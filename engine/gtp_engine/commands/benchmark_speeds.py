@@ -227,7 +227,7 @@ def _counts(net: NetEvaluator | None) -> tuple[int, int, int]:
     """Return evaluations, runs and cache hits so far."""
     if net is None:
         return 0, 0, 0
-    return net.queue.evaluations, net.queue.runs, net.cache_hits
+    return net.batcher.evaluations, net.batcher.runs, net.cache_hits
 
 
 class _EncodingNet(NetEvaluator):
@@ -262,10 +262,10 @@ def net_jobs(
     """
     jobs: list[Job] = [RawJob(RAW, net, size, batch) for batch in sorted({1, *batches})]
     if not is_fp32(net) and net.net.device == "cpu":
-        fp32 = NetEvaluator(open_exactly(wanted, "cpu"), lanes=1, max_batch=1, cache_mb=0)
+        fp32 = NetEvaluator(open_exactly(wanted, "cpu"), streams=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(RawJob(RAW_FP32, fp32, size, 1))
-    encoding = _EncodingNet(net.net, lanes=1, max_batch=1, cache_mb=0)
+    encoding = _EncodingNet(net.net, streams=1, max_batch=1, cache_mb=0)
     for batch in (1, MANY_LEAVES):
         jobs.append(SearchJob(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
     jobs.append(SearchJob(SEARCH, net, size, playouts))

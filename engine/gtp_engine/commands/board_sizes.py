@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 
 SIZES = ((9, 9), (19, 19))
 """Width and height of each, where the nets take them."""

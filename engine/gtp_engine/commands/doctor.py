@@ -171,8 +171,8 @@ def _folders() -> Section:
 
 def _net(wanted: str | None) -> list[Section]:
     """Return what is to be said of a net, part by part."""
-    from gtp_engine.evaluators.contract import NetFileError
     from gtp_engine.evaluators.devices import cuda_obstacle
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.evaluators.nets import find_parts
     from gtp_engine.evaluators.precision import choose
 

@@ -118,10 +118,10 @@ def survives_want_of_memory(wanted: str | None) -> str:
     """Let the GPU run out of memory for real, and see smaller batches give the same."""
     import numpy as np
 
-    from gtp_engine.evaluators.lanes import BUCKETS, LanePool, SessionLane
     from gtp_engine.evaluators.nets import find_files
     from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.evaluators.onnx_runtime import cuda_providers, open_session, preload_cuda
+    from gtp_engine.evaluators.streams import BUCKETS, SessionStream, StreamPool
 
     path = find_files(wanted).fp32
     cpu = OnnxNet(path, "cpu")
@@ -132,7 +132,7 @@ def survives_want_of_memory(wanted: str | None) -> str:
     preload_cuda()
     for limit in SMALL_MEMORIES_MB:
         providers = cuda_providers(0, graphs=False, memory_limit=limit << 20)
-        pool = LanePool([SessionLane(open_session(path, providers), 0)])
+        pool = StreamPool([SessionStream(open_session(path, providers), 0)])
         with collected() as said:
             found = pool.run(feed)
         if pool.largest < largest:

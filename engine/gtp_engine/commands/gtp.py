@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _precompile(settings: Settings) -> int:
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.play.loading import EngineUnavailableError
     from gtp_engine.play.warmup import precompile
 

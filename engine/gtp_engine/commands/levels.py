@@ -6,7 +6,7 @@ import os
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count, parse_seed, parse_size
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEVICES

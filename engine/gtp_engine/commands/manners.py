@@ -17,7 +17,7 @@ from gtp_engine.arguments import (
     parse_size,
 )
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.play.settings import DEVICES, customary_komi
 

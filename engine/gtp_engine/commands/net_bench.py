@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.composition import open_exactly
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.search.signature import random_position
 from gtp_engine.text_table import align
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     found: list[Measurement] = []
     for device in _devices(args.device):
         nets = [
-            NetEvaluator(open_exactly(wanted, device), lanes=1, max_batch=1024)
+            NetEvaluator(open_exactly(wanted, device), streams=1, max_batch=1024)
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)

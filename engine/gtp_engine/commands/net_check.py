@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.composition import Net, members_of, open_exactly
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 from gtp_engine.text_table import align
@@ -103,8 +103,8 @@ def compare_nets(net: OnnxNet, original: OnnxNet, positions: int) -> "Accuracy":
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
     _check_same_kind(net.path, net.info, original.info)
-    mine = NetEvaluator(net, lanes=1, max_batch=64, cache_mb=0)
-    theirs = NetEvaluator(original, lanes=1, max_batch=64, cache_mb=0)
+    mine = NetEvaluator(net, streams=1, max_batch=64, cache_mb=0)
+    theirs = NetEvaluator(original, streams=1, max_batch=64, cache_mb=0)
     batches = list(_positions(theirs, positions))
     return compare(opinions(theirs, batches), opinions(mine, batches))
 

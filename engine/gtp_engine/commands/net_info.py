@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.evaluators.composition import ComposedNet, members_of, open_exactly
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 

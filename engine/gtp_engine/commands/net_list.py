@@ -34,7 +34,7 @@ def _row(name: str, path: Path) -> list[str]:
 
 def _what(path: Path) -> tuple[str, str]:
     """Return a net's architecture and precision in a few words, and its heads."""
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.evaluators.onnx_net import OnnxNet
 
     try:

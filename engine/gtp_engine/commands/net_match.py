@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
     if sprt is not None:
         print(_verdict(sprt, games))
     for letter, net in zip("AB", nets, strict=True):
-        queue = net.queue
-        print(f"{letter}: {queue.evaluations} evaluations, {queue.mean_batch:.2f} a run")
+        batcher = net.batcher
+        print(f"{letter}: {batcher.evaluations} evaluations, {batcher.mean_batch:.2f} a run")
     return status
 
 

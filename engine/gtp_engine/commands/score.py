@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.play.settings import DEVICES
 
 if TYPE_CHECKING:

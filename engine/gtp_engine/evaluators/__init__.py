@@ -1,1 +1,1 @@
-"""From a position to policy, value and ownership: encoders, nets, the queue and the cache."""
+"""From a position to policy, value and ownership: encoders, nets, the batcher and the cache."""

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.composition import members_of
-from gtp_engine.evaluators.contract import NetFileError
 from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import runtime_version
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def measure_batches(
 ) -> dict[int, float] | None:
     """Return positions a second by batch; None if the net failed or was used meanwhile."""
     speeds = {}
-    before = evaluator.queue.runs
+    before = evaluator.batcher.runs
     try:
         for batch in candidates:
             speeds[batch] = _speed(evaluator, width, height, batch)
@@ -85,15 +85,15 @@ def measure_batches(
                 return None
     except NetFileError:
         return None
-    return speeds if evaluator.queue.runs == before else None
+    return speeds if evaluator.batcher.runs == before else None
 
 
 def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> float:
-    """Return positions a second with all lanes busy."""
+    """Return positions a second with all streams busy."""
     leaves = evaluator.new_batch(batch, width, height)
-    run, lanes = evaluator.net.run, evaluator.lanes
-    with ThreadPoolExecutor(lanes) as pool:
-        list(pool.map(lambda _: run(leaves.spatial, leaves.features), range(2 * lanes)))
+    run, streams = evaluator.net.run, evaluator.streams
+    with ThreadPoolExecutor(streams) as pool:
+        list(pool.map(lambda _: run(leaves.spatial, leaves.features), range(2 * streams)))
         start = time.perf_counter()
         end = start + MEASURED_SECONDS
 
@@ -104,7 +104,7 @@ def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> fl
                 count += batch
             return count
 
-        done = sum(pool.map(work, range(lanes)))
+        done = sum(pool.map(work, range(streams)))
     return done / (time.perf_counter() - start)
 
 

@@ -1,13 +1,13 @@
-"""Evaluations remembered, found by the key of the situation.
+"""Evaluations remembered, found by the position hash.
 
-    places[key's low bits] --> entries[i]   key, value, lead, ...
+    places[hash's low bits] --> entries[i]   hash, value, lead, ...
                               policy[i]    codes of the priors by action
                               ownership[i]
 
 Entries are filled one after the other, so that the memory in use grows with what is remembered,
 and when all are full the oldest are written over. The places are not told; an entry that holds
-another key than the one looked for is none. Policy and ownership are kept under the symmetry that
-leads to the situation's key (see `situation_keys`).
+another hash than the one looked for is none. Policy and ownership are kept under the symmetry that
+leads to the position hash (see `position_hash`).
 """
 
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from gtp_engine.kernels import hot_kernel, int64, uint64
 
 ENTRY = np.dtype(
     [
-        ("low", np.uint64),  # the key
+        ("low", np.uint64),  # the position hash
         ("high", np.uint64),
         ("value", np.float32),
         ("no_result", np.float32),
@@ -36,7 +36,7 @@ class EvaluationCache(NamedTuple):
     """Entries for boards with A points."""
 
     places: npt.NDArray[np.int32]
-    """[a power of two] one more than the entry of a key with these low bits; 0 is none."""
+    """[a power of two] one more than the entry of a hash with these low bits; 0 is none."""
     entries: npt.NDArray[Any]
     """[capacity] of ENTRY."""
     policy: npt.NDArray[np.uint16]
@@ -72,7 +72,7 @@ def look_up(
     cache: EvaluationCache,
     batch: EvalBatch,
     n: int,
-    targets: npt.NDArray[np.int16],
+    symmetry_maps: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
     missing: npt.NDArray[np.int64],
 ) -> int:
@@ -80,9 +80,9 @@ def look_up(
 
     Args:
         cache: The entries.
-        batch: The batch; keys, moves and canonical symmetries of the slots are written.
+        batch: The batch; hashes, moves and canonical symmetries of the slots are written.
         n: How many slots.
-        targets: [8, points] `symmetry.point_table`.
+        symmetry_maps: [8, points] `symmetry.point_table`.
         actions: [8, A + 1] `symmetry.action_table`.
         missing: [n] receives the slots that it does not have.
 
@@ -91,19 +91,19 @@ def look_up(
     """
     n_missing = 0
     for slot in range(n):
-        key = uint64(batch.slots[slot]["keys"][0])
+        key = uint64(batch.slots[slot]["position_hash"][0])
         at = int64(cache.places[int64(key & uint64(cache.places.shape[0] - 1))]) - 1
         if (
             at < 0
             or cache.entries[at]["low"] != key
-            or cache.entries[at]["high"] != batch.slots[slot]["keys"][1]
+            or cache.entries[at]["high"] != batch.slots[slot]["position_hash"][1]
         ):
             missing[n_missing] = slot
             n_missing += 1
             continue
         symmetry = batch.slots[slot]["canonical"]
         for i in range(batch.slots[slot]["n_moves"]):
-            code = int64(cache.policy[at, targets[symmetry, batch.moves[slot, i]]])
+            code = int64(cache.policy[at, symmetry_maps[symmetry, batch.moves[slot, i]]])
             batch.priors[slot, i] = coded_prior(code)
         batch.slots[slot]["value"] = cache.entries[at]["value"]
         batch.slots[slot]["no_result"] = cache.entries[at]["no_result"]
@@ -120,7 +120,7 @@ def store(
     cache: EvaluationCache,
     batch: EvalBatch,
     slots: npt.NDArray[np.int64],
-    targets: npt.NDArray[np.int16],
+    symmetry_maps: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
 ) -> None:
     """Remember the results of some slots, in place of the oldest if the cache is full.
@@ -129,17 +129,17 @@ def store(
         cache: The entries.
         batch: The batch, evaluated.
         slots: Which of its slots.
-        targets: [8, points] `symmetry.point_table`.
+        symmetry_maps: [8, points] `symmetry.point_table`.
         actions: [8, A + 1] `symmetry.action_table`.
     """
     for slot in slots:
         at = cache.stored[0] % cache.entries.shape[0]
         cache.stored[0] += 1
-        key = uint64(batch.slots[slot]["keys"][0])
+        key = uint64(batch.slots[slot]["position_hash"][0])
         cache.places[int64(key & uint64(cache.places.shape[0] - 1))] = at + 1
         entry = cache.entries[at]
         entry["low"] = key
-        entry["high"] = batch.slots[slot]["keys"][1]
+        entry["high"] = batch.slots[slot]["position_hash"][1]
         entry["value"] = batch.slots[slot]["value"]
         entry["no_result"] = batch.slots[slot]["no_result"]
         entry["lead"] = batch.slots[slot]["lead"]
@@ -147,7 +147,7 @@ def store(
         symmetry = batch.slots[slot]["canonical"]
         cache.policy[at, :] = 0
         for i in range(batch.slots[slot]["n_moves"]):
-            action = targets[symmetry, batch.moves[slot, i]]
+            action = symmetry_maps[symmetry, batch.moves[slot, i]]
             cache.policy[at, action] = prior_code(batch.priors[slot, i])
         for i in range(cache.ownership.shape[1]):
             owned = np.rint(batch.ownership[slot, i] * np.float32(127.0))

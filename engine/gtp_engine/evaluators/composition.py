@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_files
@@ -94,7 +94,7 @@ class ComposedNet:
         rules: RuleFlags,
         options: Options,
         reader: Reader,
-        targets: Targets,
+        symmetry_map: SymmetryMap,
         spatial: Planes,
         features: Features,
     ) -> None:
@@ -102,7 +102,7 @@ class ComposedNet:
         for share in self._shares:
             told = options._replace(suicide_alive=share.suicide_alive)
             planes, numbers = spatial[share.planes], features[share.features]
-            share.encode(history, ply, rules, told, reader, targets, planes, numbers)
+            share.encode(history, ply, rules, told, reader, symmetry_map, planes, numbers)
 
 
 Net = OnnxNet | ComposedNet

@@ -12,7 +12,7 @@ from gtp_engine.kernels import kernel
 
 SLOT = np.dtype(
     [
-        ("keys", np.uint64, (2,)),  # the evaluation is remembered under it; see `situation_keys`
+        ("position_hash", np.uint64, (2,)),  # the evaluation is remembered under it
         ("optimism", np.float32),  # share of the optimistic policy
         ("komi", np.float32),  # points that the mover has besides the board
         ("value", np.float32),  # result: win minus loss, -1..1
@@ -52,9 +52,9 @@ class EvalBatch(NamedTuple):
     """[B, A] result: -1..1, row by row from the top; [B, 0] when the net has none."""
 
     @property
-    def keys(self) -> npt.NDArray[np.uint64]:
-        """[B, 2] keys of the situations."""
-        return self.slots["keys"]
+    def position_hash(self) -> npt.NDArray[np.uint64]:
+        """[B, 2] the two halves of the hashes of the positions."""
+        return self.slots["position_hash"]
 
     @property
     def symmetry(self) -> npt.NDArray[np.int8]:

@@ -8,7 +8,7 @@ nodes everywhere.
 import numpy as np
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
-from gtp_engine.evaluators.situation_keys import mix
+from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, uint64
@@ -22,13 +22,13 @@ def _encode(batch: EvalBatch, slot: int, history: History, ply: int, rules: Rule
     turn = history.turns[ply]
     seed = mix(history.boards[ply]["hash"])
     seed = mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
-    batch.slots[slot]["keys"][0] = seed
+    batch.slots[slot]["position_hash"][0] = seed
 
 
 @hot_kernel
 def _evaluate(batch: EvalBatch, n: int) -> None:
     for slot in range(n):
-        state = batch.slots[slot]["keys"][0]
+        state = batch.slots[slot]["position_hash"][0]
         n_moves = int64(batch.slots[slot]["n_moves"])
         # Shares fall off like 1, 1/2, 1/4 ... with random ranks, over a floor, in units of
         # 2^-20; the pass takes what is left of 1, so that the sum is exact.

@@ -1,4 +1,4 @@
-"""A net as an evaluator: encode, look up, evaluate through the queue, interpret, remember."""
+"""A net as an evaluator: encode, look up, evaluate in batches, decode, remember."""
 
 import os
 import threading
@@ -9,26 +9,26 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.batch_tuning import recall_batch
+from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
-from gtp_engine.evaluators.contract import ENCODERS, NetFileError
-from gtp_engine.evaluators.devices import gpu_names
-from gtp_engine.evaluators.encoders.inputs import Features, Options
-from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
-from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
-from gtp_engine.evaluators.net_limits import list_doubts
-from gtp_engine.evaluators.onnx_net import LANES_PER_GPU, OnnxNet, RawOutputs
-from gtp_engine.evaluators.outcome import (
+from gtp_engine.evaluators.decoding import (
     BY_RULES,
-    finish_slots,
+    decode_slots,
     knows_no_result,
     misshapen_output,
     output_arrays,
     output_layout,
     prior_by_action,
 )
-from gtp_engine.evaluators.queue import EvaluationQueue
-from gtp_engine.evaluators.situation_keys import write_key
+from gtp_engine.evaluators.devices import gpu_names
+from gtp_engine.evaluators.encoders.inputs import Features, Options
+from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
+from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
+from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
+from gtp_engine.evaluators.net_limits import list_doubts
+from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
+from gtp_engine.evaluators.position_hash import write_position_hash
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
@@ -110,27 +110,27 @@ def _begin_slot(
     rules: RuleFlags,
     symmetry: int,
     optimism: float,
-    targets: npt.NDArray[np.int16],
+    symmetry_maps: npt.NDArray[np.int16],
     salt: int,
 ) -> None:
-    """Write everything into a slot but the inputs of the net; see `encode` and `write_key`."""
+    """Write all of a slot but the inputs of the net; see `encode` and `write_position_hash`."""
     list_moves(batch, slot, history, ply, rules)
     numbers = batch.slots[slot]
     numbers["symmetry"] = symmetry
     numbers["optimism"] = optimism
     numbers["no_result_counts"] = knows_no_result(rules)
-    write_key(batch, slot, history, ply, rules, targets, salt)
+    write_position_hash(batch, slot, history, ply, rules, symmetry_maps, salt)
 
 
 class NetEvaluator:
     """Evaluates positions with one net on one device, for any number of threads."""
 
-    def __init__(self, net: Net, lanes: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
+    def __init__(self, net: Net, streams: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
         """Serve a net.
 
         Args:
             net: An open net whose encoders are known.
-            lanes: Runs under way at once.
+            streams: Runs under way at once.
             max_batch: Largest batch that requests are merged into.
             cache_mb: Room for remembered evaluations; 0 keeps none.
 
@@ -142,8 +142,8 @@ class NetEvaluator:
         self.net = net
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
-        self.queue = EvaluationQueue(net.run, lanes, max_batch)
-        self.lanes = lanes
+        self.batcher = Batcher(net.run, streams, max_batch)
+        self.streams = streams
         """Runs under way at once."""
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
@@ -192,7 +192,7 @@ class NetEvaluator:
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
         if self.net.device == "cuda":
-            return threads or self.lanes, batch or self.gpu_batch
+            return threads or self.streams, batch or self.gpu_batch
         return threads or os.cpu_count() or 1, batch or CPU_BATCH
 
     def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
@@ -234,7 +234,7 @@ class NetEvaluator:
         options: Options,
     ) -> None:
         height, width = batch.spatial.shape[2:]
-        targets = point_table(width, height)
+        symmetry_maps = point_table(width, height)
         planes, numbers = batch.spatial[slot], batch.features[slot]
         salt = 0
         if self.takes_profile:
@@ -246,7 +246,7 @@ class NetEvaluator:
         different = distinct_points(width, height)
         _begin_slot(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
         reader = self._reader()
-        self._encode(history, ply, rules, options, reader, targets[symmetry], planes, numbers)
+        self._encode(history, ply, rules, options, reader, symmetry_maps[symmetry], planes, numbers)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
@@ -256,7 +256,7 @@ class NetEvaluator:
         """
         height, width = batch.spatial.shape[2:]
         if not use_cache or not self._cache_bytes:
-            raw = self.queue.evaluate(batch.spatial[:n], batch.features[:n])
+            raw = self.batcher.evaluate(batch.spatial[:n], batch.features[:n])
             self._finish(batch, np.arange(n), raw)
             return
         cache = self._cache(width, height)
@@ -269,7 +269,7 @@ class NetEvaluator:
             return
         missing = found[:n_missing]
         rows = slice(n) if n_missing == n else missing
-        raw = self.queue.evaluate(batch.spatial[rows], batch.features[rows])
+        raw = self.batcher.evaluate(batch.spatial[rows], batch.features[rows])
         self._finish(batch, missing, raw)
         with self._guard:
             store(cache, batch, missing, *tables)
@@ -283,7 +283,7 @@ class NetEvaluator:
         if wrong is not None:
             raise NetFileError(f"{self.net.path}: its output {wrong!r} has an unexpected shape")
         points, actions = point_table(width, height), action_table(width, height)
-        if not finish_slots(outputs, self._layout, batch, slots, points, actions):
+        if not decode_slots(outputs, self._layout, batch, slots, points, actions):
             raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
 
     def raw_evaluation(
@@ -310,7 +310,7 @@ class NetEvaluator:
         options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
             self._fill(batch, slot, position.history, position.ply, rules, one, share, options)
-        raw = self.queue.evaluate(batch.spatial, batch.features)
+        raw = self.batcher.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
         average_slots(batch, len(shown))
         policy = prior_by_action(batch, 0, point_table(width, height)[0], position.area)
@@ -404,9 +404,9 @@ def serve(
         NetFileError: The net wants to be told things that are not known.
     """
     if net.device == "cuda":
-        lanes = LANES_PER_GPU * max(1, len(gpu_names()))
-        evaluator = NetEvaluator(net, lanes, max_batch=max_batch or 256, cache_mb=cache_mb)
+        streams = STREAMS_PER_GPU * max(1, len(gpu_names()))
+        evaluator = NetEvaluator(net, streams, max_batch=max_batch or 256, cache_mb=cache_mb)
         evaluator.gpu_batch = recall_batch(evaluator) or GPU_BATCH
         return evaluator
-    lanes = threads or os.cpu_count() or 1
-    return NetEvaluator(net, lanes, max_batch=max_batch or 16, cache_mb=cache_mb)
+    streams = threads or os.cpu_count() or 1
+    return NetEvaluator(net, streams, max_batch=max_batch or 16, cache_mb=cache_mb)

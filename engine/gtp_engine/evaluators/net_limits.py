@@ -1,6 +1,6 @@
 """What a net was not made for, in words. Only the standard library is imported here."""
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.go.rules import InvalidRulesError, Ko, Rules, Scoring, Tax
 
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 DEFAULT_NET = "default"
 PART_HEADS = ("policy", "value", "score", "ownership")

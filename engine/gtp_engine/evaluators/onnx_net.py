@@ -1,7 +1,7 @@
 """A net file that is open on a device: what it says about itself, and what it makes of inputs.
 
 CUDA is only asked for where a driver and a device are found, because asking in vain prints errors.
-On GPUs, batches go through `lanes.LanePool`; when the last GPU fails, the net goes on with the CPU.
+On GPUs, batches go through a `StreamPool`; when the last GPU fails, the CPU goes on.
 """
 
 import logging
@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.devices import DEVICES, cuda_obstacle, gpu_names
+from gtp_engine.evaluators.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
     OUTPUT_NAMES,
@@ -24,8 +25,6 @@ from gtp_engine.evaluators.contract import (
     NetInfo,
     golden_from_metadata,
 )
-from gtp_engine.evaluators.devices import DEVICES, cuda_obstacle, gpu_names
-from gtp_engine.evaluators.lanes import LanePool, NoLaneError, SessionLane
 from gtp_engine.evaluators.onnx_runtime import (
     CPU,
     CUDA,
@@ -39,6 +38,7 @@ from gtp_engine.evaluators.onnx_runtime import (
     run_plain,
     tensorrt_providers,
 )
+from gtp_engine.evaluators.streams import NoGpuError, SessionStream, StreamPool
 from gtp_engine.user_cache import user_cache_folder
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 FloatArray = npt.NDArray[np.float32]
 
 
-LANES_PER_GPU = 3
+STREAMS_PER_GPU = 3
 """Batches in flight on a GPU: one computes while another is copied and a third is put together."""
 
 GRAPH_TRIALS = 3
@@ -59,7 +59,7 @@ _INSTEAD = "using the CPU instead of CUDA"
 
 
 class RawOutputs(NamedTuple):
-    """Outputs of a batch in the net contract's units; None where the net has no such head."""
+    """Outputs of a batch in the units of `net_info`; None where the net has no such head."""
 
     policy: FloatArray | None
     """[B, A + 1] logits, pass last ([B, A] if the net has no pass)."""
@@ -100,7 +100,7 @@ class OnnxNet:
             raise NetFileError(f"{path}: there is no such net file")
         self.device = "cpu"
         """Where the net runs now, "cuda" or "cpu"."""
-        self._pool: LanePool | None = None
+        self._pool: StreamPool | None = None
         session = self._open_gpus(device) if device != "cpu" else None
         if session is None:
             self._open_cpu()
@@ -159,7 +159,7 @@ class OnnxNet:
         if pool is not None:
             try:
                 return pool.run(feed)
-            except NoLaneError as error:
+            except NoGpuError as error:
                 self._fall_back(pool, str(error))
         try:
             outputs = self._session.run(None, feed)
@@ -168,7 +168,7 @@ class OnnxNet:
             raise NetFileError(f"{self.path}: the net failed to run: {reason}") from None
         return dict(zip(self._outputs, outputs, strict=True))
 
-    def _fall_back(self, failed: LanePool, reason: str) -> None:
+    def _fall_back(self, failed: StreamPool, reason: str) -> None:
         """Go on with the CPU; the first of the threads that come here does it for all."""
         with self._guard:
             if self._pool is failed:
@@ -191,7 +191,7 @@ class OnnxNet:
             return None
         try:
             preload_cuda()
-            sessions = self._open_lanes(device == "tensorrt")
+            sessions = self._open_streams(device == "tensorrt")
         except NetFileError as error:
             logger.warning(f"{_INSTEAD}: {error}")
             return None
@@ -201,18 +201,18 @@ class OnnxNet:
                 f"{_INSTEAD}: its libraries do not load; 'pip install gtp-engine[cuda]' brings them"
             )
             return None
-        self._pool = LanePool([SessionLane(session, gpu) for gpu, session in sessions])
+        self._pool = StreamPool([SessionStream(session, gpu) for gpu, session in sessions])
         self.device = "cuda"
         return first
 
-    def _open_lanes(self, tensorrt: bool) -> list[tuple[int, Any]]:
+    def _open_streams(self, tensorrt: bool) -> list[tuple[int, Any]]:
         """Return sessions, each with the number of its GPU; the first decides for all how."""
         gpus = range(max(1, len(gpu_names())))
         providers = self._choose_providers(tensorrt)
         sessions = [(0, open_session(self.path, providers(0)))]
         if sessions[0][1].get_providers()[0] == CPU:
             return sessions
-        wanted = [gpu for gpu in gpus for _ in range(LANES_PER_GPU)]
+        wanted = [gpu for gpu in gpus for _ in range(STREAMS_PER_GPU)]
         return sessions + [(gpu, open_session(self.path, providers(gpu))) for gpu in wanted[1:]]
 
     def _choose_providers(self, tensorrt: bool) -> Callable[[int], list[Provider]]:
@@ -269,10 +269,10 @@ def _has_rows(array: Any, count: int) -> bool:
 def _replays(session: Any, case: GoldenCase) -> bool:
     """Whether a CUDA graph gives what a plain run gives."""
     plain = run_plain(session, case.inputs)
-    lane = SessionLane(session, 0)
+    stream = SessionStream(session, 0)
     rows = len(next(iter(case.inputs.values())))
     for _ in range(GRAPH_TRIALS):
-        bound = lane.run(case.inputs, rows)
+        bound = stream.run(case.inputs, rows)
         for name, expected in plain.items():
             scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
             if not np.abs(bound[name] - expected).max(initial=0.0) <= GRAPH_TOLERANCE * scale:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 # The runtime's own builds report their use to its vendor unless they are told not to.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.outcome import prior_by_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import point_table

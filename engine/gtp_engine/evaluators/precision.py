@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import GoldenCase, NetFileError
 from gtp_engine.evaluators.devices import cpu_name, cuda_obstacle
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
+from gtp_engine.evaluators.net_info import GoldenCase, NetFileError
 from gtp_engine.evaluators.nets import NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.onnx_runtime import runtime_version

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 
 FP32_ON_CPU, OTHERWISE = 1e-3, 0.05

@@ -5,7 +5,7 @@ A symmetry is a number: bit 0 flips the rows, bit 1 the columns, bit 2 transpose
 number drawn from 0..7 is always good.
 
 One table serves both directions: an encoder writes what stands at a point to
-`targets[symmetry, point]`, and what a net says about that point is read from the same index.
+`symmetry_maps[symmetry, point]`, and what a net says about that point is read from the same index.
 """
 
 from functools import lru_cache

@@ -3,7 +3,7 @@
 Positions wait by priority. A position that is alone gets all the threads and batches that suit
 the device; the more there are, the fewer each one gets: leaves of different trees are in no doubt
 about each other, so that no playout is wasted. A thread evaluates the leaves of its searches
-together, and the queue in front of the net merges what the threads ask.
+together, and the batcher in front of the net merges what the threads ask.
 """
 
 import heapq

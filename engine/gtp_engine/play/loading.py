@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.play.call_room import with_room
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import SearchParams

@@ -9,7 +9,7 @@ dense to one, tanh. 17 planes, one board size. The loss is (z - v)^2 - pi log p.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gtp_engine.evaluators.contract import ENCODERS, VALUE_SCALAR
+from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
 from gtp_export.architectures.shape import norm_arrays
 
 

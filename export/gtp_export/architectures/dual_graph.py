@@ -1,4 +1,4 @@
-"""Write a net with a policy and a value head as ONNX by the net contract."""
+"""Write a net with a policy and a value head as ONNX with its net info."""
 
 import onnx
 from onnx import TensorProto

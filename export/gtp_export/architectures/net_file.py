@@ -5,7 +5,7 @@ from pathlib import Path
 
 import onnx
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     ENCODERS,
     NO_RESULT_BY_RULES,
     NO_RESULT_NEVER,

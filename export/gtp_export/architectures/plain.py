@@ -19,7 +19,7 @@ the layer before, it leaves the finished net as they had it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gtp_engine.evaluators.contract import ENCODERS, VALUE_SCALAR
+from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
 from gtp_export.architectures.shape import norm_arrays
 
 POLICY, OWNERSHIP = "policy", "ownership"

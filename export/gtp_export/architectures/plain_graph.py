@@ -1,4 +1,4 @@
-"""Write a plain net as ONNX by the net contract."""
+"""Write a plain net as ONNX with its net info."""
 
 import onnx
 from onnx import TensorProto

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.architectures.dual import DualShape
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape
 from gtp_export.architectures.shape import Shape

@@ -26,7 +26,7 @@ class Shape(Protocol):
 
     @property
     def heads(self) -> Mapping[str, str]:
-        """Output by the net contract's name to a phrase saying what it holds."""
+        """Output by its name in `net_info` to a phrase saying what it holds."""
 
     @property
     def has_pass(self) -> bool:
@@ -34,7 +34,7 @@ class Shape(Protocol):
 
     @property
     def value_kind(self) -> str:
-        """One of the net contract's kinds; without meaning where there is no value."""
+        """One of the kinds of `net_info`; without meaning where there is no value."""
 
     def arrays(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every weight and running statistic by name."""

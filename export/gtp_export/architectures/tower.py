@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import VALUE_WIN_LOSS_NORESULT
+from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT
 from gtp_export.architectures.shape import norm_arrays
 
 POOLS = 3

@@ -1,4 +1,4 @@
-"""Write a tower as ONNX by the net contract, its norms folded into the layers before them."""
+"""Write a tower as ONNX with its net info, its norms folded into the layers before them."""
 
 import onnx
 from onnx import TensorProto

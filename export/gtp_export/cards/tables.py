@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 
 
 def describe_in_table(info: NetInfo) -> str:

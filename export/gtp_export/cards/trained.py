@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_export.cards.tables import describe_in_table, table
 
 SHARES = {

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from gtp_engine.arguments import Parser
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 SUBCOMMANDS = {
     "add": "put a net, or download one, where `gtp-engine --net NAME` finds it",

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked_hash(text: str | None) -> str | None:
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
 
     if text is None:
         return None

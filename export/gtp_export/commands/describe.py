@@ -1,6 +1,6 @@
 """Write a description into an ONNX file of your own, so that `gtp-engine --net` plays with it.
 
-Inputs and outputs get the names of the net contract: say `--rename YOURS=spatial_in`,
+Inputs and outputs get the names that net files have: say `--rename YOURS=spatial_in`,
 `--rename YOURS=policy` and so on where yours have other names. Planes may be float in your file;
 the engine hands over bytes and a cast is put in. What the outputs mean is for you to say.
 """
@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     ENCODERS,
     SCORE_COLUMNS,
     VALUE_KINDS,

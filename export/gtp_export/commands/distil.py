@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from gtp_engine.arguments import parse_count
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.cards.command_line import command_line
 
 LATER_LEARNING_RATE = 0.08

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import parse_count
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

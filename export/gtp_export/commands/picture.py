@@ -9,7 +9,7 @@ import argparse
 import logging
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 logger = logging.getLogger(__name__)
 

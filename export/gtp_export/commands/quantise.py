@@ -70,7 +70,7 @@ def plan_of(arguments: argparse.Namespace) -> "QuantisePlan":
     Raises:
         NetFileError: A number makes no sense.
     """
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_export.quantise.accuracy import Bounds
     from gtp_export.quantise.quantisation import FP16, INT8, QuantisePlan
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train; what is written goes to stderr at the end."""
-    from gtp_engine.evaluators.contract import NetFileError
+    from gtp_engine.evaluators.net_info import NetFileError
     from gtp_export.architectures.presets import PRESETS, find_preset
 
     if arguments.preset == "list":

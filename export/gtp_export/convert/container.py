@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 
 UNPACKED_LIMIT = 2 << 30
 """No net this engine can run is larger: an ONNX file of one piece holds 2 GiB."""

@@ -1,4 +1,4 @@
-"""Fitting an ONNX file of unknown origin to the net contract and describing it."""
+"""Fitting an ONNX file of unknown origin to the names of `net_info` and describing it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
     META_INPUT,
@@ -50,7 +50,7 @@ class Wishes:
 
 
 def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
-    """Write `source` with a description, golden data and the contract's names to `target`.
+    """Write `source` with a description, golden data and the names of `net_info` to `target`.
 
     Raises:
         NetFileError: the file is not ONNX, lacks an input or output, or does not fit what is
@@ -211,7 +211,7 @@ def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
     unknown = [name for name in editor.outputs if name not in OUTPUT_NAMES]
     if unknown:
         editor.fail(
-            f"has an output {unknown[0]!r}, which the contract does not know; "
+            f"has an output {unknown[0]!r}, which net files do not have; "
             f"say --rename {unknown[0]}=NAME with one of {', '.join(OUTPUT_NAMES)}"
         )
     sizes = _board_sizes(editor, wishes)

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
     SPATIAL_INPUT,

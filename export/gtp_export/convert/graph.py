@@ -11,7 +11,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
     OUTPUT_NAMES,
@@ -44,7 +44,7 @@ class Graph:
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        # A foreign net may call its layers what the contract calls its inputs and outputs.
+        # A foreign net may call its layers what `net_info` calls its inputs and outputs.
         self._names = dict.fromkeys((*OUTPUT_NAMES, SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT), 1)
 
     def input(self, name: str, dtype: int, shape: Sequence[int | str]) -> str:

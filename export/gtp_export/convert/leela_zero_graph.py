@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     ENCODERS,
     NO_RESULT_NEVER,
     SPATIAL_INPUT,

@@ -5,7 +5,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     GOLDEN_KEY,
     NET_KEY,
     MetadataError,

@@ -17,7 +17,7 @@ Q_SCORE_POINTS = 20.0
 
 
 def policy_outputs(graph: Graph, board: BoardSize, trunk: str, head: PolicyHead) -> dict[str, str]:
-    """Append the head; return its outputs [B, H*W+1] by their contract names."""
+    """Append the head; return its outputs [B, H*W+1] by their names in `net_info`."""
     pooled = convolution(graph, trunk, head.pool_conv, after=head.pool_norm)
     pooled = pool_mean_max(graph, activation(graph, pooled, head.pool_act), board)
     bias = dense(graph, pooled, head.pool_to_bias, scale=head.norm1.scale)

@@ -23,7 +23,7 @@ class SearchingTeacher(Teacher):
 
     The policy is the share of the visits that each move got, as in Silver et al. 2017, "Mastering
     the game of Go without human knowledge"; value, lead and ownership are the means over the tree.
-    All searches of a call share one evaluation queue.
+    All searches of a call share one batcher.
     """
 
     def __init__(self, path: Path, playouts: int) -> None:
@@ -38,7 +38,7 @@ class SearchingTeacher(Teacher):
         """
         super().__init__(path)
         self._limits = Limits(playouts=playouts)
-        evaluator = NetEvaluator(self.net, lanes=1, max_batch=LEAVES_A_STEP)
+        evaluator = NetEvaluator(self.net, streams=1, max_batch=LEAVES_A_STEP)
         self._scheduler = AnalysisScheduler(evaluator, threads=1, batch=1)
 
     def label(self, positions: Sequence[Position]) -> Labels:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     NO_RESULT_ALWAYS,
     NO_RESULT_NEVER,
     VALUE_WIN_LOSS_NORESULT,

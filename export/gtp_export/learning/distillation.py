@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.architectures.net_file import write_net
 from gtp_export.convert.graph import GraphError
 from gtp_export.learning.outputs import weights_of

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class NetOutputs(NamedTuple):
-    """What a net says about a batch, in the net contract's units unless noted; None: no head."""
+    """What a net says about a batch, in the units of `net_info` unless noted; None: no head."""
 
     policy: Tensor | None = None
     """[B, H * W + 1] logits, pass last; [B, H * W] for nets that cannot pass."""

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.architectures.shape import NORM_EPSILON
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm

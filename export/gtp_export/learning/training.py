@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, distributed, multiprocessing, nn
 from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, numbers_of
 from gtp_export.learning.batch import Batch

@@ -1,4 +1,4 @@
-"""fp16 inside, the contract's types outside: for GPUs.
+"""fp16 inside, the types of `net_info` outside: for GPUs.
 
 Sums of squares and everything computed from the board's size stay in fp32, where fp16 would
 overflow or lose what matters; they are small.
@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from gtp_engine.evaluators.contract import SPATIAL_INPUT
+from gtp_engine.evaluators.net_info import SPATIAL_INPUT
 from gtp_export.convert.graph import GraphError
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
 

@@ -24,7 +24,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import SPATIAL_INPUT
+from gtp_engine.evaluators.net_info import SPATIAL_INPUT
 from gtp_export.quantise.folding import conv_bias, conv_weights
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.ranges import Range

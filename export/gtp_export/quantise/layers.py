@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from gtp_engine.evaluators.contract import META_INPUT, NetFileError
+from gtp_engine.evaluators.net_info import META_INPUT, NetFileError
 from gtp_export.quantise.folding import conv_weights, is_plain_conv
 from gtp_export.quantise.graph_edit import GraphEdit
 

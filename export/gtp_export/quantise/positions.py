@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.contract import NetInfo
+from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.outcome import prior_by_action
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules, Scoring
 from gtp_engine.go.symmetry import point_table

@@ -9,8 +9,8 @@ from pathlib import Path
 import onnx
 
 from gtp_engine.evaluators.accuracy import Accuracy, Opinion, opinions
-from gtp_engine.evaluators.contract import NetFileError, NetInfo
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, read_info, replace_info
@@ -95,7 +95,7 @@ class Laboratory:
         self.info = read_info(source, model)
         if self.info.precision != "fp32":
             raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
-        net = NetEvaluator(open_cpu(source), lanes=1, max_batch=64, cache_mb=0)
+        net = NetEvaluator(open_cpu(source), streams=1, max_batch=64, cache_mb=0)
         logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
         self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
@@ -137,7 +137,7 @@ class Laboratory:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "candidate.onnx"
             write_model(model, path)
-            net = NetEvaluator(open_cpu(path), lanes=1, max_batch=64, cache_mb=0)
+            net = NetEvaluator(open_cpu(path), streams=1, max_batch=64, cache_mb=0)
         return opinions(net, positions.batches)
 
 

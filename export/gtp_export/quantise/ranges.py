@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from gtp_engine.evaluators.contract import GLOBAL_INPUT, META_INPUT, SPATIAL_INPUT, NetInfo
+from gtp_engine.evaluators.net_info import GLOBAL_INPUT, META_INPUT, SPATIAL_INPUT, NetInfo
 from gtp_engine.evaluators.onnx_runtime import open_model
 from gtp_export.quantise.positions import PositionSet
 

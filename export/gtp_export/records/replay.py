@@ -176,7 +176,7 @@ def _write_answers(
     rules: RuleFlags,
     played: int,
     owners: npt.NDArray[np.uint8],
-    targets: npt.NDArray[np.int16],
+    symmetry_map: npt.NDArray[np.int16],
     scratch: npt.NDArray[np.int16],
     filled: Filled,
     slot: int,
@@ -188,16 +188,16 @@ def _write_answers(
     n = legal_points(history, ply, rules, scratch)
     filled.legal[slot, :] = 0
     for i in range(n):
-        filled.legal[slot, targets[scratch[i]]] = 1
+        filled.legal[slot, symmetry_map[scratch[i]]] = 1
     filled.legal[slot, width * height] = 1
-    action = int64(targets[played])
+    action = int64(symmetry_map[played])
     filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
     filled.action[slot] = action
     filled.to_play[slot] = history.turns[ply]["to_play"]
     for row in range(height):
         for col in range(width):
             point = (row + 1) * (width + 1) + col + 1
-            filled.owner[slot, targets[point]] = owners[point]
+            filled.owner[slot, symmetry_map[point]] = owners[point]
 
 
 Fill = Callable[
@@ -252,10 +252,12 @@ def find_filler(encoder: str) -> Fill:
             to_play = int64(history.turns[ply]["to_play"])
             point, color = _move_at(table, game, start + ply, to_play)
             history.turns[ply]["to_play"] = color  # who did play is shown as the player to move
-            targets = tables[symmetries[slot]]
+            symmetry_map = tables[symmetries[slot]]
             features = filled.features[slot]
-            encode(history, ply, rules, options, reader, targets, filled.spatial[slot], features)
-            _write_answers(history, ply, rules, point, owners, targets, scratch, filled, slot)
+            encode(
+                history, ply, rules, options, reader, symmetry_map, filled.spatial[slot], features
+            )
+            _write_answers(history, ply, rules, point, owners, symmetry_map, scratch, filled, slot)
             history.turns[ply]["to_play"] = to_play
 
     made: Fill = kernel(fill, keep=False)

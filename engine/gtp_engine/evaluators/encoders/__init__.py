@@ -15,7 +15,7 @@ def find_encoder(name: str) -> "Encode":
     """Return the kernel of an encoder.
 
     Args:
-        name: A key of `contract.ENCODERS`; the module of that name holds it.
+        name: A key of `net_info.ENCODERS`; the module of that name holds it.
     """
     encode: Encode = import_module(f"{__name__}.{name}").encode
     return encode

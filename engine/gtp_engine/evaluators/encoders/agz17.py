@@ -6,7 +6,7 @@ knowledge", Nature 550, 2017, Methods).
      16           ones if Black is to move
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.history import History
@@ -24,7 +24,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -33,7 +33,7 @@ def encode(
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    mark_past_stones(history, ply, to_play, targets, planes, 0, 2)
-    mark_past_stones(history, ply, 3 - to_play, targets, planes, 1, 2)
+    mark_past_stones(history, ply, to_play, symmetry_map, planes, 0, 2)
+    mark_past_stones(history, ply, 3 - to_play, symmetry_map, planes, 1, 2)
     if to_play == BLACK:
         planes[16, :] = 1

@@ -17,7 +17,7 @@ and tree search", Nature 529, 2016, extended data table 2).
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import mark_chain
 from gtp_engine.evaluators.encoders.stones import mark_color
 from gtp_engine.go.board import (
@@ -46,13 +46,13 @@ LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46
 
 
 @kernel
-def _mark_stones(history: History, ply: int, targets: Targets, planes: Planes) -> None:
+def _mark_stones(history: History, ply: int, symmetry_map: SymmetryMap, planes: Planes) -> None:
     """Fill planes 0 to 19."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
-    mark_color(board, to_play, targets, planes[0])
-    mark_color(board, 3 - to_play, targets, planes[1])
-    mark_color(board, EMPTY, targets, planes[2])
+    mark_color(board, to_play, symmetry_map, planes[0])
+    mark_color(board, 3 - to_play, symmetry_map, planes[1])
+    mark_color(board, EMPTY, symmetry_map, planes[2])
     planes[3, :] = 1
     n_points = int64(board["n_points"])
     age = np.full(n_points, N_LEVELS - 1, np.int8)
@@ -62,10 +62,10 @@ def _mark_stones(history: History, ply: int, targets: Targets, planes: Planes) -
             age[turn["move"]] = ago
     for point in range(n_points):
         if board["color"][point] == BLACK or board["color"][point] == WHITE:
-            planes[AGE + age[point], targets[point]] = 1
+            planes[AGE + age[point], symmetry_map[point]] = 1
         if is_head(board, point):
             n = count_liberties(board, point, N_LEVELS)
-            mark_chain(board, point, targets, planes[LIBERTIES + n - 1])
+            mark_chain(board, point, symmetry_map, planes[LIBERTIES + n - 1])
 
 
 @kernel
@@ -135,7 +135,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -144,15 +144,15 @@ def encode(
     color = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    _mark_stones(history, ply, targets, planes)
+    _mark_stones(history, ply, symmetry_map, planes)
     moves = np.empty(MAX_AREA, np.int16)
     n_moves = legal_points(history, ply, rules, moves)
     scratch = np.empty(1, BOARD)
     for i in range(n_moves):
         point = int64(moves[i])
         if board["color"][point] == EMPTY:  # an encore's pass for ko may name a stone
-            _mark_move(board, scratch, point, color, reader, targets[point], planes)
+            _mark_move(board, scratch, point, color, reader, symmetry_map[point], planes)
     ladders = reader.memory[find_ladders(reader, board)]
     for i in range(n_moves):
         if has_bit(ladders["working"][3 - color], int64(moves[i])):
-            planes[LADDER_CAPTURE, targets[moves[i]]] = 1
+            planes[LADDER_CAPTURE, symmetry_map[moves[i]]] = 1

@@ -4,7 +4,7 @@ It is the one plane of the book "Deep Learning and the Game of Go" taken apart: 
 are the first plane minus the second, which a converted net's graph works out.
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_color
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
@@ -21,7 +21,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -30,5 +30,5 @@ def encode(
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    mark_color(board, to_play, targets, planes[0])
-    mark_color(board, 3 - to_play, targets, planes[1])
+    mark_color(board, to_play, symmetry_map, planes[0])
+    mark_color(board, 3 - to_play, symmetry_map, planes[1])

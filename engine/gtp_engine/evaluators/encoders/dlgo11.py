@@ -7,7 +7,7 @@
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.coords import BLACK, WHITE
@@ -26,7 +26,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -36,8 +36,8 @@ def encode(
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
     planes[:] = 0
-    mark_by_liberties(board, BLACK, 4, targets, planes, 0)
-    mark_by_liberties(board, WHITE, 4, targets, planes, 4)
+    mark_by_liberties(board, BLACK, 4, symmetry_map, planes, 0)
+    mark_by_liberties(board, WHITE, 4, symmetry_map, planes, 4)
     planes[8 if to_play == BLACK else 9, :] = 1
     barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
-    mark_bans(history, ply, rules, targets, planes[10], barred)
+    mark_bans(history, ply, rules, symmetry_map, planes[10], barred)

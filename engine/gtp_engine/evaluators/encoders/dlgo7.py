@@ -6,7 +6,7 @@
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import mark_bans
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.history import History
@@ -24,7 +24,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -34,7 +34,7 @@ def encode(
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
     planes[:] = 0
-    mark_by_liberties(board, to_play, 3, targets, planes, 0)
-    mark_by_liberties(board, 3 - to_play, 3, targets, planes, 3)
+    mark_by_liberties(board, to_play, 3, symmetry_map, planes, 0)
+    mark_by_liberties(board, 3 - to_play, 3, symmetry_map, planes, 3)
     barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
-    mark_bans(history, ply, rules, targets, planes[6], barred)
+    mark_bans(history, ply, rules, symmetry_map, planes[6], barred)

@@ -7,7 +7,7 @@
 import numpy as np
 
 from gtp_engine.evaluators.encoders import gocnn8
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
@@ -28,7 +28,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -36,7 +36,7 @@ def encode(
     board = history.boards[ply]
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(N_PLANES, points)
-    encode_stones(history, ply, rules, options, reader, targets, planes[:RECENT], features)
+    encode_stones(history, ply, rules, options, reader, symmetry_map, planes[:RECENT], features)
     planes[RECENT:] = 0
     n_points = int64(board["n_points"])
     age = np.full(n_points, N_AGES - 1, np.int8)
@@ -45,7 +45,7 @@ def encode(
         if turn["move"] > 0 and not turn["pass_for_ko"]:
             age[turn["move"]] = ago
             if ago < N_RECENT:
-                planes[RECENT + ago, targets[turn["move"]]] = 1
+                planes[RECENT + ago, symmetry_map[turn["move"]]] = 1
     for point in range(n_points):
         if board["color"][point] == BLACK or board["color"][point] == WHITE:
-            planes[AGE + age[point], targets[point]] = 1
+            planes[AGE + age[point], symmetry_map[point]] = 1

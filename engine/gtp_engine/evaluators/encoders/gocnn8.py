@@ -4,7 +4,7 @@
 3-5 the opponent's                                        7 ones
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.liberties import mark_by_liberties
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
@@ -21,7 +21,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -30,8 +30,8 @@ def encode(
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    mark_by_liberties(board, to_play, 3, targets, planes, 0)
-    mark_by_liberties(board, 3 - to_play, 3, targets, planes, 3)
+    mark_by_liberties(board, to_play, 3, symmetry_map, planes, 0)
+    mark_by_liberties(board, 3 - to_play, 3, symmetry_map, planes, 3)
     if board["ko_point"] != 0:
-        planes[6, targets[board["ko_point"]]] = 1
+        planes[6, symmetry_map[board["ko_point"]]] = 1
     planes[7, :] = 1

@@ -14,7 +14,7 @@ Planes = npt.NDArray[np.uint8]
 """[C, H*W], or [C, H, W] as the net takes them."""
 Features = npt.NDArray[np.float32]
 """[G]."""
-Targets = npt.NDArray[np.int16]
+SymmetryMap = npt.NDArray[np.int16]
 """[points] a row of `symmetry.point_table`: the column of each point under that symmetry."""
 
 
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 DEFAULT_OPTIONS = Options()
 
-Encode = Callable[[History, int, RuleFlags, Options, Reader, Targets, Planes, Features], None]
+Encode = Callable[[History, int, RuleFlags, Options, Reader, SymmetryMap, Planes, Features], None]
 """A kernel that fills the inputs of one position.
 
 Its arguments: the game with the path to the position; the ply of the position; the rules; what

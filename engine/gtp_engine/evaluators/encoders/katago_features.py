@@ -1,14 +1,14 @@
 """The groups of planes and globals that KataGo's encoders share.
 
 Everything is in terms of the player to move ("own") and the opponent. Kernels write ones into
-planes that are zero so far. `planes` is [C, H*W]; `targets` [points] gives the column of a point
-under the symmetry in use, so that symmetry costs nothing.
+planes that are zero so far. `planes` is [C, H*W]; `symmetry_map` [points] gives the column of a
+point under the symmetry in use, so that symmetry costs nothing.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.go.board import (
     BoardRecord,
     collect_liberties,
@@ -45,38 +45,40 @@ N_HISTORY = 5
 
 @inline_kernel
 def mark_chain(
-    board: BoardRecord, head: int, targets: Targets, plane: npt.NDArray[np.uint8]
+    board: BoardRecord, head: int, symmetry_map: SymmetryMap, plane: npt.NDArray[np.uint8]
 ) -> None:
     """Set the points of a chain in a plane."""
     stone = int64(head)
     while True:
-        plane[targets[stone]] = 1
+        plane[symmetry_map[stone]] = 1
         stone = int64(board["next"][stone])
         if stone == head:
             return
 
 
 @kernel
-def mark_stones(board: BoardRecord, to_play: int, targets: Targets, planes: Planes) -> None:
+def mark_stones(
+    board: BoardRecord, to_play: int, symmetry_map: SymmetryMap, planes: Planes
+) -> None:
     """Fill planes 0 to 2: the board, own stones, the opponent's."""
     planes[0, :] = 1
     for point in range(board["n_points"]):
         color = board["color"][point]
         if color == to_play:
-            planes[1, targets[point]] = 1
+            planes[1, symmetry_map[point]] = 1
         elif color == 3 - to_play:
-            planes[2, targets[point]] = 1
+            planes[2, symmetry_map[point]] = 1
 
 
 @kernel
-def mark_liberties(board: BoardRecord, targets: Targets, planes: Planes) -> None:
+def mark_liberties(board: BoardRecord, symmetry_map: SymmetryMap, planes: Planes) -> None:
     """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
     for point in range(int64(board["n_points"])):
         if is_head(board, point) and has_few_liberties(board, point, 3):
             n = collect_liberties(board, point, int64(4), found)
             if n < 4:
-                mark_chain(board, point, targets, planes[2 + n])
+                mark_chain(board, point, symmetry_map, planes[2 + n])
 
 
 @kernel
@@ -84,7 +86,7 @@ def mark_bans(
     history: History,
     ply: int,
     rules: RuleFlags,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     bans: npt.NDArray[np.uint8],
     recaptures: npt.NDArray[np.uint8],
 ) -> None:
@@ -92,13 +94,13 @@ def mark_bans(
     turn = history.turns[ply]
     board = history.boards[ply]
     if turn["phase"] > 0:
-        _mark_encore_bans(history, ply, targets, bans)
+        _mark_encore_bans(history, ply, symmetry_map, bans)
         for point in range(board["n_points"]):
             if turn["recapture"][point]:
-                recaptures[targets[point]] = 1
+                recaptures[symmetry_map[point]] = 1
         return
     if board["ko_point"] != 0:
-        bans[targets[board["ko_point"]]] = 1
+        bans[symmetry_map[board["ko_point"]]] = 1
     if rules.ko == SIMPLE:
         return
     color = int64(turn["to_play"])
@@ -110,12 +112,12 @@ def mark_bans(
             and is_playable(board, point, color, rules.multi_stone_suicide)
             and repeats(history, ply, point, rules)
         ):
-            bans[targets[point]] = 1
+            bans[symmetry_map[point]] = 1
 
 
 @kernel
 def _mark_encore_bans(
-    history: History, ply: int, targets: Targets, bans: npt.NDArray[np.uint8]
+    history: History, ply: int, symmetry_map: SymmetryMap, bans: npt.NDArray[np.uint8]
 ) -> None:
     """Mark the ko captures that this player made before in this encore on these stones."""
     board = history.boards[ply]
@@ -128,7 +130,7 @@ def _mark_encore_bans(
             and history.boards[earlier - 1]["hash"] == board["hash"]
             and same_stones(history.boards[earlier - 1], board)
         ):
-            bans[targets[made["move"]]] = 1
+            bans[symmetry_map[made["move"]]] = 1
 
 
 # History -----------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def mark_history(
     history: History,
     ply: int,
     limit: int,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     planes: Planes,
     first_plane: int,
     features: Features,
@@ -204,7 +206,7 @@ def mark_history(
         if move == PASS:
             features[i] = 1.0
         elif move != NULL_MOVE:
-            planes[first_plane + i, targets[move]] = 1
+            planes[first_plane + i, symmetry_map[move]] = 1
         expected = 3 - expected
     return limit
 
@@ -215,7 +217,7 @@ def mark_early_history(
     ply: int,
     rules: RuleFlags,
     options: Options,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     planes: Planes,
     first_plane: int,
     features: Features,
@@ -227,7 +229,7 @@ def mark_early_history(
     """
     hides = is_over(history.turns[ply]) or hides_pass(history, ply, rules, options, 0)
     limit = 0 if hides else min(N_HISTORY, options.max_history)
-    return hides, mark_history(history, ply, limit, targets, planes, first_plane, features)
+    return hides, mark_history(history, ply, limit, symmetry_map, planes, first_plane, features)
 
 
 # Ladders -----------------------------------------------------------------------------------------
@@ -235,7 +237,7 @@ def mark_early_history(
 
 @kernel
 def _mark_bits(
-    words: npt.NDArray[np.uint64], targets: Targets, plane: npt.NDArray[np.uint8]
+    words: npt.NDArray[np.uint64], symmetry_map: SymmetryMap, plane: npt.NDArray[np.uint8]
 ) -> None:
     for i in range(WORDS):
         word = words[i]
@@ -246,24 +248,29 @@ def _mark_bits(
                 point += 8
                 continue
             if word & uint64(1):
-                plane[targets[point]] = 1
+                plane[symmetry_map[point]] = 1
             word >>= uint64(1)
             point += 1
 
 
 @kernel
 def mark_ladders(
-    board: BoardRecord, to_play: int, reader: Reader, targets: Targets, planes: Planes
+    board: BoardRecord, to_play: int, reader: Reader, symmetry_map: SymmetryMap, planes: Planes
 ) -> None:
     """Fill planes 14 and 17: ladders now, and moves that work now."""
     slot = find_ladders(reader, board)
-    _mark_bits(reader.memory[slot]["chains"], targets, planes[14])
-    _mark_bits(reader.memory[slot]["working"][3 - to_play], targets, planes[17])
+    _mark_bits(reader.memory[slot]["chains"], symmetry_map, planes[14])
+    _mark_bits(reader.memory[slot]["working"][3 - to_play], symmetry_map, planes[17])
 
 
 @kernel
 def mark_past_ladders(
-    history: History, ply: int, shown: int, reader: Reader, targets: Targets, planes: Planes
+    history: History,
+    ply: int,
+    shown: int,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    planes: Planes,
 ) -> None:
     """Fill planes 15 and 16: ladders one and two turns ago.
 
@@ -271,9 +278,9 @@ def mark_past_ladders(
         shown: How many latest moves are shown; without them the newer board is repeated.
     """
     slot = find_ladders(reader, history.boards[ply - min(shown, 1)])
-    _mark_bits(reader.memory[slot]["chains"], targets, planes[15])
+    _mark_bits(reader.memory[slot]["chains"], symmetry_map, planes[15])
     slot = find_ladders(reader, history.boards[ply - min(shown, 2)])
-    _mark_bits(reader.memory[slot]["chains"], targets, planes[16])
+    _mark_bits(reader.memory[slot]["chains"], symmetry_map, planes[16])
 
 
 # Areas -------------------------------------------------------------------------------------------
@@ -284,17 +291,17 @@ def mark_owners(
     board: BoardRecord,
     to_play: int,
     area: npt.NDArray[np.uint8],
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     planes: Planes,
 ) -> int:
     """Fill planes 18 and 19 from an area; return own points minus the opponent's."""
     difference = 0
     for point in range(board["n_points"]):
         if area[point] == to_play:
-            planes[18, targets[point]] = 1
+            planes[18, symmetry_map[point]] = 1
             difference += 1
         elif area[point] == 3 - to_play:
-            planes[19, targets[point]] = 1
+            planes[19, symmetry_map[point]] = 1
             difference -= 1
     return difference
 
@@ -305,7 +312,7 @@ def mark_encore_start(
     turn: TurnRecord,
     own_plane: npt.NDArray[np.uint8],
     other_plane: npt.NDArray[np.uint8],
-    targets: Targets,
+    symmetry_map: SymmetryMap,
 ) -> None:
     """Fill the planes of stones that stood when the second encore began."""
     if turn["phase"] < 2:
@@ -313,9 +320,9 @@ def mark_encore_start(
     for point in range(board["n_points"]):
         color = turn["encore_start"][point]
         if color == turn["to_play"]:
-            own_plane[targets[point]] = 1
+            own_plane[symmetry_map[point]] = 1
         elif color == 3 - turn["to_play"]:
-            other_plane[targets[point]] = 1
+            other_plane[symmetry_map[point]] = 1
 
 
 # Globals -----------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ There is nothing about taxes and the button: these nets do not know such rules.
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import (
     AREA,
     komi_wave,
@@ -52,7 +52,7 @@ def fill(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     whole_area: int,
     spatial: Planes,
     features: Features,
@@ -65,7 +65,7 @@ def fill(
         rules: The rules.
         options: What else the net is told.
         reader: This thread's memory for reading ladders.
-        targets: [points] the symmetry to show.
+        symmetry_map: [points] the symmetry to show.
         whole_area: Whether the area planes show what would be counted if the game ended here,
             and not only what is pass-alive.
         spatial: [22, H, W] result.
@@ -79,17 +79,19 @@ def fill(
     planes[1:] = 0
     features[:] = 0.0
 
-    mark_stones(board, to_play, targets, planes)
-    mark_liberties(board, targets, planes)
-    mark_bans(history, ply, rules, targets, planes[6], planes[7])
-    hides, shown = mark_early_history(history, ply, rules, options, targets, planes, 9, features)
-    mark_ladders(board, to_play, reader, targets, planes)
-    mark_past_ladders(history, ply, shown, reader, targets, planes)
+    mark_stones(board, to_play, symmetry_map, planes)
+    mark_liberties(board, symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
+    hides, shown = mark_early_history(
+        history, ply, rules, options, symmetry_map, planes, 9, features
+    )
+    mark_ladders(board, to_play, reader, symmetry_map, planes)
+    mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
     mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)
-    mark_owners(board, to_play, area, targets, planes)
-    mark_encore_start(board, turn, planes[20], planes[21], targets)
+    mark_owners(board, to_play, area, symmetry_map, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
 
     komi = write_early_features(board, turn, rules, options, features)
     features[12] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
@@ -104,10 +106,10 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
     whole_area = 1 if rules.scoring == AREA else 0
-    fill(history, ply, rules, options, reader, targets, whole_area, spatial, features)
+    fill(history, ply, rules, options, reader, symmetry_map, whole_area, spatial, features)

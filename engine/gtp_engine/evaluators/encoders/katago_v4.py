@@ -4,7 +4,7 @@ They are those of version 3, except that the area planes show pass-alive stones 
 territory whatever the rules.
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_v3 import fill
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
@@ -19,9 +19,9 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    fill(history, ply, rules, options, reader, targets, 0, spatial, features)
+    fill(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)

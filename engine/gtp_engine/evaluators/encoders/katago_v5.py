@@ -10,7 +10,7 @@ Planes, in terms of the player to move:
 The globals are the first twelve of version 3.
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import (
     mark_bans,
     mark_early_history,
@@ -33,7 +33,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -44,8 +44,8 @@ def encode(
     planes[1:] = 0
     features[:] = 0.0
 
-    mark_stones(board, int64(turn["to_play"]), targets, planes)
-    mark_bans(history, ply, rules, targets, planes[3], planes[4])
-    mark_early_history(history, ply, rules, options, targets, planes, 6, features)
-    mark_encore_start(board, turn, planes[11], planes[12], targets)
+    mark_stones(board, int64(turn["to_play"]), symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[3], planes[4])
+    mark_early_history(history, ply, rules, options, symmetry_map, planes, 6, features)
+    mark_encore_start(board, turn, planes[11], planes[12], symmetry_map)
     write_early_features(board, turn, rules, options, features)

@@ -5,7 +5,7 @@ shown, nor anything before it. Global 15 is the komi wave; own komi is told apar
 beyond the board's area.
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import AREA, clip, komi_wave, own_komi
 from gtp_engine.evaluators.encoders.katago_v7 import fill_planes, write_rules_and_phase
 from gtp_engine.go.history import History
@@ -21,12 +21,12 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(history, ply, rules, options, reader, targets, 1, spatial, features)
+    hides = fill_planes(history, ply, rules, options, reader, symmetry_map, 1, spatial, features)
     board = history.boards[ply]
     turn = history.turns[ply]
     points = int64(board["width"]) * int64(board["height"])

@@ -21,7 +21,7 @@ Globals:
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import (
     AREA,
     N_HISTORY,
@@ -60,7 +60,12 @@ KOMI_MARGIN = 20.0
 
 @kernel
 def _mark_area(
-    history: History, ply: int, rules: RuleFlags, options: Options, targets: Targets, planes: Planes
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    symmetry_map: SymmetryMap,
+    planes: Planes,
 ) -> bool:
     """Fill planes 18 and 19; return whether the game, ending here, would be no win.
 
@@ -74,7 +79,7 @@ def _mark_area(
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
     white_tax = find_area(board, turn, rules, suicide_legal, area)
     to_play = int64(turn["to_play"])
-    points = mark_owners(board, to_play, area, targets, planes)
+    points = mark_owners(board, to_play, area, symmetry_map, planes)
     points -= white_tax if to_play == WHITE else -white_tax
     return points + own_komi(turn, rules, options.draw_wins) <= 0.0
 
@@ -86,7 +91,7 @@ def fill_planes(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     only_lawful: int,
     spatial: Planes,
     features: Features,
@@ -99,7 +104,7 @@ def fill_planes(
         rules: The rules.
         options: What else the net is told.
         reader: This thread's memory for reading ladders.
-        targets: [points] the symmetry to show.
+        symmetry_map: [points] the symmetry to show.
         only_lawful: Whether a move against the rules hides itself and what came before it.
         spatial: [22, H, W] result.
         features: Result.
@@ -114,22 +119,22 @@ def fill_planes(
     planes[1:] = 0
     features[:] = 0.0
 
-    mark_stones(board, to_play, targets, planes)
-    mark_liberties(board, targets, planes)
-    mark_bans(history, ply, rules, targets, planes[6], planes[7])
+    mark_stones(board, to_play, symmetry_map, planes)
+    mark_liberties(board, symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
     # Kernels are compiled in the order of their calls: this one here, while another process
     # compiles areas, which then are there.
-    mark_ladders(board, to_play, reader, targets, planes)
-    no_win = _mark_area(history, ply, rules, options, targets, planes)
+    mark_ladders(board, to_play, reader, symmetry_map, planes)
+    no_win = _mark_area(history, ply, rules, options, symmetry_map, planes)
 
     hides = hides_pass(history, ply, rules, options, no_win)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
     limit = min(limit, options.max_history, int64(turn["recent"]))
     if only_lawful:
         limit = count_lawful(history, ply, limit, rules)
-    shown = mark_history(history, ply, limit, targets, planes, 9, features)
-    mark_past_ladders(history, ply, shown, reader, targets, planes)
-    mark_encore_start(board, turn, planes[20], planes[21], targets)
+    shown = mark_history(history, ply, limit, symmetry_map, planes, 9, features)
+    mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
     return bool(hides)
 
 
@@ -154,12 +159,12 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
     """Fill the inputs of one position; see `inputs.Encode`."""
-    hides = fill_planes(history, ply, rules, options, reader, targets, 0, spatial, features)
+    hides = fill_planes(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
     board = history.boards[ply]
     turn = history.turns[ply]
     points = int64(board["width"]) * int64(board["height"])

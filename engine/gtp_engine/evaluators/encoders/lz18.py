@@ -7,7 +7,7 @@ Rows count from the top here, as everywhere; a converted net is turned according
 knows neither komi nor rules.
 """
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, Targets
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_past_stones
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.history import History
@@ -25,7 +25,7 @@ def encode(
     rules: RuleFlags,
     options: Options,
     reader: Reader,
-    targets: Targets,
+    symmetry_map: SymmetryMap,
     spatial: Planes,
     features: Features,
 ) -> None:
@@ -34,6 +34,6 @@ def encode(
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
-    mark_past_stones(history, ply, to_play, targets, planes, 0, 1)
-    mark_past_stones(history, ply, 3 - to_play, targets, planes, 8, 1)
+    mark_past_stones(history, ply, to_play, symmetry_map, planes, 0, 1)
+    mark_past_stones(history, ply, 3 - to_play, symmetry_map, planes, 8, 1)
     planes[16 if to_play == BLACK else 17, :] = 1

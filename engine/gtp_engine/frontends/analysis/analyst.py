@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.play.loading import EngineUnavailableError, Loader

@@ -124,7 +124,7 @@ def describe_model(evaluator: "Evaluator") -> dict[str, Any]:
     return {
         "name": evaluator.net.path.name,
         "internalName": info.name,
-        "maxBatchSize": evaluator.queue.max_batch,
+        "maxBatchSize": evaluator.batcher.max_batch,
         "usesHumanSLProfile": evaluator.takes_profile,
         "version": info.encoder_version,
         "usingFP16": "auto",

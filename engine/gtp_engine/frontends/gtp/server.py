@@ -94,7 +94,7 @@ class Server:
 
     def _explain(self, error: Exception) -> str:
         """Return one line about a failure; if it should not happen, stderr has the details."""
-        from gtp_engine.evaluators.contract import NetFileError
+        from gtp_engine.evaluators.net_info import NetFileError
         from gtp_engine.play.loading import EngineUnavailableError
 
         summary = " ".join(str(error).split()).replace("#", "")

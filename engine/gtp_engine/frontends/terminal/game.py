@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine import __version__
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
 from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving

@@ -9,7 +9,7 @@ Inputs: `spatial_in` uint8 [B, C, H, W]; `global_in` float32 [B, G] unless the e
 globals; `meta_in` float32 [B, M] for nets that take a player profile. The board fills the
 tensor: there is no mask. Outputs speak for `to_play`, in natural units: `policy` (logits, pass
 last), `policy_optimistic`, `q_winloss`, `q_score`, `value`, `score` (columns named by
-`NetInfo.score_columns`), `ownership`. A net has at least one of them; `outcome` says what stands
+`NetInfo.score_columns`), `ownership`. A net has at least one of them; `decoding` says what stands
 for the others.
 
 Importing this module costs nothing but the standard library; golden arrays import numpy when
@@ -92,7 +92,7 @@ class NetFileError(ValueError):
 
 
 class MetadataError(NetFileError):
-    """An ONNX file whose metadata are missing or do not follow the contract."""
+    """An ONNX file whose metadata are missing or do not hold a net info."""
 
 
 @dataclass(frozen=True)

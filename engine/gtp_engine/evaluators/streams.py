@@ -1,6 +1,6 @@
-"""Run batches of any size on GPUs that want few sizes: buckets, lanes, and what can go wrong.
+"""Run batches of any size on GPUs that want few sizes: buckets, streams, and what can go wrong.
 
-A lane is a session of its own on a GPU. With two or three a GPU, one copies while another
+A stream is a session of its own on a GPU. With two or three a GPU, one copies while another
 computes, and each may capture CUDA graphs, which one thread at a time must replay. A batch is
 padded to the next bucket, so that each shape's memory is bound once and its graph captured once.
 
@@ -31,17 +31,17 @@ BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batch sizes that run as they are; all others are padded to the next one."""
 
 KEPT_SHAPES = 2 * len(BUCKETS)
-"""Bound batches that a lane keeps: those of two board sizes."""
+"""Bound batches that a stream keeps: those of two board sizes."""
 
 Feed = Mapping[str, Array]
 """By input, rows of a batch."""
 
 
-class NoLaneError(RuntimeError):
+class NoGpuError(RuntimeError):
     """Every GPU has failed; the message is the reason of the last one."""
 
 
-class Lane(Protocol):
+class Stream(Protocol):
     """What runs one padded batch at a time."""
 
     @property
@@ -56,14 +56,14 @@ class Lane(Protocol):
         """
 
 
-class SessionLane:
+class SessionStream:
     """A session, and the memory bound to it for each shape."""
 
     def __init__(self, session: Any, gpu: int, device: str = "cuda") -> None:
         """Serve a session.
 
         Args:
-            session: Used by this lane alone.
+            session: Used by this stream alone.
             gpu: The GPU's number.
             device: Where the memory is: "cuda", or "cpu" where the session runs there.
         """
@@ -78,7 +78,7 @@ class SessionLane:
         return self._gpu
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
-        """See `Lane.run`; padding holds what an earlier batch left there."""
+        """See `Stream.run`; padding holds what an earlier batch left there."""
         key = (bucket, *(array.shape[1:] for array in feed.values()))
         if key not in self._bound:
             while len(self._bound) >= KEPT_SHAPES:
@@ -106,17 +106,17 @@ def _rows(row: Array, count: int) -> Array:
     return np.zeros((count, *row.shape[1:]), row.dtype)
 
 
-class LanePool:
-    """Hands batches to whichever lane is free, for any number of threads."""
+class StreamPool:
+    """Hands batches to whichever stream is free, for any number of threads."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
-        """Serve some lanes.
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        """Serve some streams.
 
         Args:
-            lanes: At least one.
+            streams: At least one.
         """
-        self._free = list(lanes)
-        self._all = list(lanes)
+        self._free = list(streams)
+        self._all = list(streams)
         self._changed = threading.Condition()
         self.largest = BUCKETS[-1]
         """Largest bucket that is still tried."""
@@ -124,13 +124,13 @@ class LanePool:
     @property
     def gpus(self) -> list[int]:
         """The GPUs that have not failed."""
-        return sorted({lane.gpu for lane in self._all})
+        return sorted({stream.gpu for stream in self._all})
 
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs of a batch of any size.
 
         Raises:
-            NoLaneError: Every GPU has failed.
+            NoGpuError: Every GPU has failed.
         """
         total = len(next(iter(feed.values())))
         parts: list[dict[str, Array]] = []
@@ -149,31 +149,31 @@ class LanePool:
     def _run_part(self, rows: Feed, size: int) -> dict[str, Array] | None:
         """Return the outputs of a batch of at most the largest bucket; None to try once more."""
         bucket = next(bucket for bucket in BUCKETS if bucket >= size)
-        lane = self._take()
+        stream = self._take()
         try:
-            found = lane.run(rows, bucket)
+            found = stream.run(rows, bucket)
         except Exception as error:  # the runtime's own exception classes are not public
             if is_out_of_memory(error) and bucket > 1:
                 self._shrink(bucket)
             else:
-                self._give_up(lane.gpu, first_line(error))
+                self._give_up(stream.gpu, first_line(error))
             return None
         finally:
-            self._put_back(lane)
+            self._put_back(stream)
         return {name: array[:size] for name, array in found.items()}
 
-    def _take(self) -> Lane:
+    def _take(self) -> Stream:
         with self._changed:
             while not self._free:
                 if not self._all:
-                    raise NoLaneError(self._reason)
+                    raise NoGpuError(self._reason)
                 self._changed.wait()
             return self._free.pop()
 
-    def _put_back(self, lane: Lane) -> None:
+    def _put_back(self, stream: Stream) -> None:
         with self._changed:
-            if lane in self._all:
-                self._free.append(lane)
+            if stream in self._all:
+                self._free.append(stream)
             self._changed.notify_all()
 
     def _shrink(self, bucket: int) -> None:
@@ -181,17 +181,17 @@ class LanePool:
         with self._changed:
             smaller = bucket // 2
             if smaller >= self.largest:
-                return  # another lane has found out before
+                return  # another stream has found out before
             self.largest = smaller
         logger.warning(f"the GPU has no memory for batches of {bucket}; using {smaller}")
 
     def _give_up(self, gpu: int, reason: str) -> None:
         """Use a GPU no more."""
         with self._changed:
-            left = [lane for lane in self._all if lane.gpu != gpu]
+            left = [stream for stream in self._all if stream.gpu != gpu]
             was_known = len(left) == len(self._all)
             self._all = left
-            self._free = [lane for lane in self._free if lane.gpu != gpu]
+            self._free = [stream for stream in self._free if stream.gpu != gpu]
             self._reason = reason
             self._changed.notify_all()
         if left and not was_known:

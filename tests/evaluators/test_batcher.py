@@ -1,4 +1,4 @@
-"""The evaluation queue: what waits is merged, lanes are kept to, errors reach everybody."""
+"""The batcher: what waits is merged, streams are kept to, errors reach everybody."""
 
 import threading
 import time
@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gtp_engine.evaluators.contract import NetFileError
+from gtp_engine.evaluators.batcher import Batcher
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import FloatArray, RawOutputs
-from gtp_engine.evaluators.queue import EvaluationQueue
 
 PATIENCE = 30.0
 """Seconds after which a test gives up waiting."""
@@ -48,15 +48,15 @@ def request(
 
 
 class Callers:
-    """Threads that each hand one batch to a queue and keep what comes back."""
+    """Threads that each hand one batch to a batcher and keep what comes back."""
 
-    def __init__(self, queue: EvaluationQueue) -> None:
-        self.queue = queue
+    def __init__(self, batcher: Batcher) -> None:
+        self.batcher = batcher
         self.results: dict[int, RawOutputs | BaseException] = {}
         self._threads: list[threading.Thread] = []
 
     def call(self, numbers: list[int], board: int = 3) -> None:
-        """Hand in a batch and wait until it runs or waits in the queue."""
+        """Hand in a batch and wait until it runs or waits in the batcher."""
         before = self.seen()
         thread = threading.Thread(target=self._call, args=(numbers, board), daemon=True)
         self._threads.append(thread)
@@ -64,12 +64,12 @@ class Callers:
         wait_until(lambda: self.seen() > before)
 
     def seen(self) -> int:
-        with self.queue._guard:
-            return self.queue.runs + len(self.queue._waiting) + len(self.results)
+        with self.batcher._guard:
+            return self.batcher.runs + len(self.batcher._waiting) + len(self.results)
 
     def _call(self, numbers: list[int], board: int) -> None:
         try:
-            result: RawOutputs | BaseException = self.queue.evaluate(
+            result: RawOutputs | BaseException = self.batcher.evaluate(
                 *request(len(numbers), numbers, board)
             )
         except BaseException as error:
@@ -101,26 +101,26 @@ def numbers_of(result: RawOutputs | BaseException) -> list[int]:
 
 def test_a_single_caller_runs_at_once_alone() -> None:
     net = Net()
-    queue = EvaluationQueue(net.run, lanes=1, max_batch=4)
-    assert queue.mean_batch == 0.0
-    assert numbers_of(queue.evaluate(*request(2, [5, 6]))) == [5, 6]
-    assert numbers_of(queue.evaluate(*request(1, [7]))) == [7]
+    batcher = Batcher(net.run, streams=1, max_batch=4)
+    assert batcher.mean_batch == 0.0
+    assert numbers_of(batcher.evaluate(*request(2, [5, 6]))) == [5, 6]
+    assert numbers_of(batcher.evaluate(*request(1, [7]))) == [7]
     assert net.batches == [2, 1]
-    assert (queue.runs, queue.evaluations, queue.mean_batch) == (2, 3, 1.5)
+    assert (batcher.runs, batcher.evaluations, batcher.mean_batch) == (2, 3, 1.5)
 
 
-def test_what_waits_for_a_lane_is_merged_up_to_the_largest_batch() -> None:
+def test_what_waits_for_a_stream_is_merged_up_to_the_largest_batch() -> None:
     net = Net()
     net.gate.clear()
-    queue = EvaluationQueue(net.run, lanes=1, max_batch=5)
-    callers = Callers(queue)
-    callers.call([1])  # takes the lane
+    batcher = Batcher(net.run, streams=1, max_batch=5)
+    callers = Callers(batcher)
+    callers.call([1])  # takes the stream
     for numbers in ([10, 11], [20, 21], [30], [40]):
         callers.call(numbers)
     assert net.batches == [1]
     net.gate.set()
     callers.join()
-    # The first free lane takes 2 + 2 + 1 positions or another five; the last one is left over.
+    # The first free stream takes 2 + 2 + 1 positions or another five; the last one is left over.
     assert net.batches[0] == 1 and sum(net.batches) == 7
     assert max(net.batches) <= 5 and len(net.batches) == 3
     for first in (1, 10, 20, 30, 40):
@@ -131,8 +131,8 @@ def test_what_waits_for_a_lane_is_merged_up_to_the_largest_batch() -> None:
 def test_only_boards_of_one_size_are_merged() -> None:
     net = Net()
     net.gate.clear()
-    queue = EvaluationQueue(net.run, lanes=1, max_batch=16)
-    callers = Callers(queue)
+    batcher = Batcher(net.run, streams=1, max_batch=16)
+    callers = Callers(batcher)
     callers.call([1])
     for number, board in ((10, 3), (20, 5), (30, 3), (40, 5)):
         callers.call([number], board)
@@ -145,12 +145,12 @@ def test_only_boards_of_one_size_are_merged() -> None:
 
 def test_a_larger_request_than_the_largest_batch_runs_as_it_is() -> None:
     net = Net()
-    queue = EvaluationQueue(net.run, lanes=1, max_batch=2)
-    assert numbers_of(queue.evaluate(*request(5, [1, 2, 3, 4, 5]))) == [1, 2, 3, 4, 5]
+    batcher = Batcher(net.run, streams=1, max_batch=2)
+    assert numbers_of(batcher.evaluate(*request(5, [1, 2, 3, 4, 5]))) == [1, 2, 3, 4, 5]
     assert net.batches == [5]
 
 
-def test_an_error_reaches_every_request_of_the_run_and_frees_the_lane() -> None:
+def test_an_error_reaches_every_request_of_the_run_and_frees_the_stream() -> None:
     net = Net()
 
     def run(spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
@@ -160,8 +160,8 @@ def test_an_error_reaches_every_request_of_the_run_and_frees_the_lane() -> None:
         return found
 
     net.gate.clear()
-    queue = EvaluationQueue(run, lanes=1, max_batch=8)
-    callers = Callers(queue)
+    batcher = Batcher(run, streams=1, max_batch=8)
+    callers = Callers(batcher)
     for number in (1, 10, 20):
         callers.call([number])
     net.gate.set()
@@ -169,10 +169,10 @@ def test_an_error_reaches_every_request_of_the_run_and_frees_the_lane() -> None:
     assert numbers_of(callers.results[1]) == [1]
     assert isinstance(callers.results[10], NetFileError)
     assert isinstance(callers.results[20], NetFileError)
-    assert numbers_of(queue.evaluate(*request(1, [7]))) == [7]
+    assert numbers_of(batcher.evaluate(*request(1, [7]))) == [7]
 
 
-def test_even_an_interruption_frees_the_lane() -> None:
+def test_even_an_interruption_frees_the_stream() -> None:
     calls = []
 
     def run(spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
@@ -181,10 +181,10 @@ def test_even_an_interruption_frees_the_lane() -> None:
             raise KeyboardInterrupt
         return Net().run(spatial, features)
 
-    queue = EvaluationQueue(run, lanes=1, max_batch=8)
+    batcher = Batcher(run, streams=1, max_batch=8)
     with pytest.raises(KeyboardInterrupt):
-        queue.evaluate(*request(1, [1]))
-    assert numbers_of(queue.evaluate(*request(1, [2]))) == [2]
+        batcher.evaluate(*request(1, [1]))
+    assert numbers_of(batcher.evaluate(*request(1, [2]))) == [2]
 
 
 def test_an_interruption_of_one_thread_is_none_of_the_others_that_share_its_run() -> None:
@@ -197,28 +197,28 @@ def test_an_interruption_of_one_thread_is_none_of_the_others_that_share_its_run(
         return found
 
     net.gate.clear()
-    queue = EvaluationQueue(run, lanes=1, max_batch=8)
-    callers = Callers(queue)
+    batcher = Batcher(run, streams=1, max_batch=8)
+    callers = Callers(batcher)
     for number in (1, 10, 20, 30):
         callers.call([number])
     net.gate.set()
     callers.join()
-    assert isinstance(callers.results[10], KeyboardInterrupt), "it had the lane"
+    assert isinstance(callers.results[10], KeyboardInterrupt), "it had the stream"
     assert net.batches == [1, 3, 2]
     assert [numbers_of(callers.results[number]) for number in (1, 20, 30)] == [[1], [20], [30]]
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 3])
-def test_many_threads_get_their_own_answers_on_the_lanes_there_are(lanes: int) -> None:
+@pytest.mark.parametrize("streams", [1, 2, 3])
+def test_many_threads_get_their_own_answers_on_the_streams_there_are(streams: int) -> None:
     net = Net()
-    queue = EvaluationQueue(net.run, lanes, max_batch=6)
+    batcher = Batcher(net.run, streams, max_batch=6)
     wrong = []
 
     def work(worker: int) -> None:
         for i in range(40):
             size = 1 + (worker + i) % 3
             numbers = [1000 * worker + 10 * i + k for k in range(size)]
-            if numbers_of(queue.evaluate(*request(size, numbers, 3 + i % 2))) != numbers:
+            if numbers_of(batcher.evaluate(*request(size, numbers, 3 + i % 2))) != numbers:
                 wrong.append(numbers)
 
     threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
@@ -227,6 +227,6 @@ def test_many_threads_get_their_own_answers_on_the_lanes_there_are(lanes: int) -
     for thread in threads:
         thread.join(PATIENCE)
     assert not wrong and not any(thread.is_alive() for thread in threads)
-    assert net.most_running <= lanes and max(net.batches) <= 6
-    assert queue.runs == len(net.batches) and queue.evaluations == sum(net.batches)
-    assert queue.evaluations == sum(1 + (w + i) % 3 for w in range(8) for i in range(40))
+    assert net.most_running <= streams and max(net.batches) <= 6
+    assert batcher.runs == len(net.batches) and batcher.evaluations == sum(net.batches)
+    assert batcher.evaluations == sum(1 + (w + i) % 3 for w in range(8) for i in range(40))

@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.net_info import (
     NO_RESULT_ALWAYS,
     NO_RESULT_BY_RULES,
     VALUE_WIN_LOSS_NORESULT,
     NetInfo,
 )
-from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import SIMPLE, TERRITORY
@@ -133,7 +133,7 @@ def knows_no_result(rules: RuleFlags) -> bool:
 
 
 @kernel
-def finish_slot(
+def decode_slot(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,
@@ -157,12 +157,12 @@ def finish_slot(
         Whether the results are finite; a search cannot go on from others.
     """
     if outputs.policy.shape[0] > 0:
-        _finish_policy(outputs, row, layout, batch, slot, points)
+        _decode_policy(outputs, row, layout, batch, slot, points)
     else:
         _prefer_open_points(outputs, row, batch, slot, points)
-    no_result = _finish_value(outputs, row, layout, batch, slot)
+    no_result = _decode_value(outputs, row, layout, batch, slot)
     if outputs.score.shape[0] > 0:
-        _finish_score(outputs, row, layout, batch, slot, no_result)
+        _decode_score(outputs, row, layout, batch, slot, no_result)
     else:
         _count_ownership(outputs, row, batch, slot)
     if outputs.value.shape[0] == 0:
@@ -179,7 +179,7 @@ def finish_slot(
 
 
 @hot_kernel
-def finish_slots(
+def decode_slots(
     outputs: OutputArrays,
     layout: OutputLayout,
     batch: EvalBatch,
@@ -203,7 +203,7 @@ def finish_slots(
     for row in range(slots.shape[0]):
         slot = slots[row]
         symmetry = int64(batch.slots[slot]["symmetry"])
-        if not finish_slot(
+        if not decode_slot(
             outputs, int64(row), layout, batch, slot, points[symmetry], actions[symmetry]
         ):
             return False
@@ -211,7 +211,7 @@ def finish_slots(
 
 
 @kernel
-def _finish_policy(
+def _decode_policy(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,
@@ -244,7 +244,7 @@ def _finish_policy(
 
 
 @kernel
-def _finish_value(
+def _decode_value(
     outputs: OutputArrays, row: int, layout: OutputLayout, batch: EvalBatch, slot: int
 ) -> float:
     """Write value and no result; return the share of no result that the score is reduced by."""
@@ -272,7 +272,7 @@ def _finish_value(
 
 
 @kernel
-def _finish_score(
+def _decode_score(
     outputs: OutputArrays,
     row: int,
     layout: OutputLayout,

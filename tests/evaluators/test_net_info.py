@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators.contract import (
+from gtp_engine.evaluators.net_info import (
     ENCODERS,
     GOLDEN_KEY,
     NET_KEY,
@@ -142,6 +142,6 @@ def test_damaged_golden_data_are_refused(array: dict[str, object]) -> None:
 
 
 def test_importing_the_contract_imports_no_numpy() -> None:
-    code = "import sys, gtp_engine.evaluators.contract; print('numpy' in sys.modules)"
+    code = "import sys, gtp_engine.evaluators.net_info; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

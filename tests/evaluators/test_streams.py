@@ -1,4 +1,4 @@
-"""Batches on GPUs, with lanes that answer as told and with a session on the CPU."""
+"""Batches on GPUs, with streams that answer as told and with a session on the CPU."""
 
 import threading
 from pathlib import Path
@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators.lanes import BUCKETS, KEPT_SHAPES, LanePool, NoLaneError, SessionLane
 from gtp_engine.evaluators.onnx_runtime import (
     CPU,
     Array,
     is_out_of_memory,
     open_session,
     run_plain,
+)
+from gtp_engine.evaluators.streams import (
+    BUCKETS,
+    KEPT_SHAPES,
+    NoGpuError,
+    SessionStream,
+    StreamPool,
 )
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -25,7 +31,7 @@ OUT_OF_MEMORY = (
 PATIENCE = 30.0
 
 
-class Lane:
+class Stream:
     """Answers each row with twice itself; has memory for so many rows."""
 
     def __init__(self, gpu: int = 0, memory: int = 10**6) -> None:
@@ -71,16 +77,16 @@ def assert_right(found: dict[str, Array], count: int) -> None:
     ],
 )
 def test_batches_are_padded_to_buckets(count: int, buckets: list[int]) -> None:
-    lane = Lane()
-    assert_right(LanePool([lane]).run(rows(count)), count)
-    assert lane.buckets == buckets
+    stream = Stream()
+    assert_right(StreamPool([stream]).run(rows(count)), count)
+    assert stream.buckets == buckets
 
 
 def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
-    lane = Lane(memory=20)
-    pool = LanePool([lane])
+    stream = Stream(memory=20)
+    pool = StreamPool([stream])
     assert_right(pool.run(rows(100)), 100)
-    assert lane.buckets == [128, 64, 32] + [16] * 6 + [4]
+    assert stream.buckets == [128, 64, 32] + [16] * 6 + [4]
     assert pool.largest == 16
     assert said == [
         "the GPU has no memory for batches of 128; using 64",
@@ -92,16 +98,16 @@ def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
 
 
 def test_a_gpu_without_any_memory_has_failed() -> None:
-    pool = LanePool([Lane(memory=0)])
-    with pytest.raises(NoLaneError, match="Failed to allocate memory"):
+    pool = StreamPool([Stream(memory=0)])
+    with pytest.raises(NoGpuError, match="Failed to allocate memory"):
         pool.run(rows(5))
     assert pool.gpus == []
 
 
 def test_the_other_gpus_go_on(said: list[str]) -> None:
-    lanes = [Lane(0), Lane(0), Lane(1)]
-    lanes[2].error = "CUDA failure 700: an illegal memory access was encountered"
-    pool = LanePool(lanes)
+    streams = [Stream(0), Stream(0), Stream(1)]
+    streams[2].error = "CUDA failure 700: an illegal memory access was encountered"
+    pool = StreamPool(streams)
     for _ in range(3):
         assert_right(pool.run(rows(3)), 3)
     assert pool.gpus == [0]
@@ -109,26 +115,26 @@ def test_the_other_gpus_go_on(said: list[str]) -> None:
         "GPU 1 has failed, the others go on: "
         "CUDA failure 700: an illegal memory access was encountered"
     ]
-    lanes[0].error = lanes[1].error = "gone"
-    with pytest.raises(NoLaneError, match="gone"):
+    streams[0].error = streams[1].error = "gone"
+    with pytest.raises(NoGpuError, match="gone"):
         pool.run(rows(3))
-    with pytest.raises(NoLaneError, match="gone"):
+    with pytest.raises(NoGpuError, match="gone"):
         pool.run(rows(3))
     assert len(said) == 1
 
 
-def test_as_many_batches_are_in_flight_as_there_are_lanes() -> None:
-    lanes = [Lane(), Lane()]
-    for lane in lanes:
-        lane.gate.clear()
-    pool = LanePool(lanes)
+def test_as_many_batches_are_in_flight_as_there_are_streams() -> None:
+    streams = [Stream(), Stream()]
+    for stream in streams:
+        stream.gate.clear()
+    pool = StreamPool(streams)
     found: list[dict[str, Array]] = []
     threads = [threading.Thread(target=lambda: found.append(pool.run(rows(3)))) for _ in range(5)]
     for thread in threads:
         thread.start()
-    assert all(lane.entered.wait(PATIENCE) for lane in lanes)
-    for lane in lanes:
-        lane.gate.set()
+    assert all(stream.entered.wait(PATIENCE) for stream in streams)
+    for stream in streams:
+        stream.gate.set()
     for thread in threads:
         thread.join(PATIENCE)
     assert len(found) == 5
@@ -137,22 +143,22 @@ def test_as_many_batches_are_in_flight_as_there_are_lanes() -> None:
 
 
 def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:
-    lane = Lane()
-    lane.gate.clear()
-    lane.error = "gone"
-    pool = LanePool([lane])
-    errors: list[NoLaneError] = []
+    stream = Stream()
+    stream.gate.clear()
+    stream.error = "gone"
+    pool = StreamPool([stream])
+    errors: list[NoGpuError] = []
 
     def call() -> None:
         try:
             pool.run(rows(1))
-        except NoLaneError as error:
+        except NoGpuError as error:
             errors.append(error)
 
     threads = [threading.Thread(target=call) for _ in range(3)]
     for thread in threads:
         thread.start()
-    lane.gate.set()
+    stream.gate.set()
     for thread in threads:
         thread.join(PATIENCE)
     assert [str(error) for error in errors] == ["gone"] * 3
@@ -185,7 +191,7 @@ def inputs(count: int, size: int, seed: int) -> dict[str, Array]:
 
 def test_bound_batches_give_what_plain_runs_give() -> None:
     session = open_session(TINY, [CPU])
-    pool = LanePool([SessionLane(session, 0, "cpu")])
+    pool = StreamPool([SessionStream(session, 0, "cpu")])
     kept = []
     for seed, (count, size) in enumerate([(1, 9), (3, 9), (3, 9), (4, 5), (2, 9), (1, 9)]):
         feed = inputs(count, size, seed)
@@ -199,7 +205,7 @@ def test_bound_batches_give_what_plain_runs_give() -> None:
 
 
 def test_memory_of_sizes_long_past_is_given_back() -> None:
-    lane = SessionLane(open_session(TINY, [CPU]), 0, "cpu")
+    stream = SessionStream(open_session(TINY, [CPU]), 0, "cpu")
     for size in range(2, 25):
-        lane.run(inputs(1, size, size), 1)
-    assert len(lane._bound) == KEPT_SHAPES >= 2 * len(BUCKETS)
+        stream.run(inputs(1, size, size), 1)
+    assert len(stream._bound) == KEPT_SHAPES >= 2 * len(BUCKETS)

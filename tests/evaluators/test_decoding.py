@@ -4,17 +4,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gtp_engine.evaluators.contract import NetInfo
-from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
-from gtp_engine.evaluators.onnx_net import RawOutputs
-from gtp_engine.evaluators.outcome import (
-    finish_slot,
+from gtp_engine.evaluators.decoding import (
+    decode_slot,
     knows_no_result,
     misshapen_output,
     output_arrays,
     output_layout,
     prior_by_action,
 )
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
+from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.onnx_net import RawOutputs
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -74,7 +74,7 @@ def finished(
     batch.no_result_counts[1] = no_result_counts
     points, actions = point_table(WIDTH, HEIGHT)[symmetry], action_table(WIDTH, HEIGHT)[symmetry]
     assert misshapen_output(output_arrays(raw), output_layout(net), AREA) is None
-    assert finish_slot(output_arrays(raw), 0, output_layout(net), batch, 1, points, actions)
+    assert decode_slot(output_arrays(raw), 0, output_layout(net), batch, 1, points, actions)
     return batch
 
 

@@ -1,11 +1,11 @@
-"""One queue in front of a net, for any number of searches and threads.
+"""One batcher in front of a net, for any number of searches and threads.
 
-Threads hand in batches of encoded positions and wait for the outputs. As many runs as the queue
-has lanes are under way at once; a thread that finds a lane free runs at once, on its own batch
-alone if nobody waits, so that a single search pays no hand-over. When all lanes are busy, what
-waits is merged: the thread that gets the next lane takes every waiting batch of its board size
+Threads hand in batches of encoded positions and wait for the outputs. As many runs as there are
+streams go on at once; a thread that finds a stream free runs at once, on its own batch alone if
+nobody waits, so that a single search pays no hand-over. When all streams are busy, what
+waits is merged: the thread that gets the next stream takes every waiting batch of its board size
 with it, up to the largest batch. Nobody else has to do the work: there are no threads here. A run
-that ends hands its lane to the request that has waited longest, and wakes only whom it concerns:
+that ends hands its stream to the request that has waited longest, and wakes only whom it concerns:
 with hundreds of threads, waking all of them each time would cost more than the net.
 """
 
@@ -32,25 +32,25 @@ class _Request:
         self.outputs: RawOutputs | None = None
         self.error: BaseException | None = None
         self.group: list[_Request] = []
-        """With whom it is to run on the lane that it was given; empty if another runs it."""
+        """With whom it is to run on the stream that it was given; empty if another runs it."""
         self.woken = threading.Event()
 
 
-class EvaluationQueue:
+class Batcher:
     """Merges batches from many threads into runs of one net."""
 
-    def __init__(self, run: Run, lanes: int, max_batch: int) -> None:
+    def __init__(self, run: Run, streams: int, max_batch: int) -> None:
         """Serve a net.
 
         Args:
             run: Evaluates [B, C, H, W] planes and [B, G] globals; called from several threads.
-            lanes: Runs under way at once; on a CPU, the cores.
+            streams: Runs under way at once; on a CPU, the cores.
             max_batch: Largest merged batch. A single larger request is run as it is.
         """
         self._run = run
         self.max_batch = max_batch
         """Largest merged batch."""
-        self._free_lanes = lanes
+        self._free_streams = streams
         self._waiting: deque[_Request] = deque()
         self._guard = threading.Lock()
         self.runs = 0
@@ -75,8 +75,8 @@ class EvaluationQueue:
         """
         mine: _Request | None = None
         with self._guard:
-            if self._free_lanes:  # so that nobody waits
-                self._take_lane(len(spatial))
+            if self._free_streams:  # so that nobody waits
+                self._take_stream(len(spatial))
             else:
                 mine = _Request(spatial, features)
                 self._waiting.append(mine)
@@ -86,7 +86,7 @@ class EvaluationQueue:
             return self._run(spatial, features)
         finally:
             with self._guard:
-                self._free_lane()
+                self._free_stream()
 
     def _outputs_after_waiting(self, mine: _Request) -> RawOutputs:
         """Return the outputs of a request that is in the queue."""
@@ -99,7 +99,7 @@ class EvaluationQueue:
         return mine.outputs
 
     def _wait(self, mine: _Request) -> None:
-        """Wait until a request is done or has a lane; give the lane up if interrupted."""
+        """Wait until a request is done or has a stream; give the stream up if interrupted."""
         try:
             mine.woken.wait()
         except BaseException:
@@ -108,17 +108,17 @@ class EvaluationQueue:
                     self._waiting.remove(mine)
                 elif mine.group:
                     self._waiting.extendleft(reversed(mine.group[1:]))
-                    self._free_lane()
+                    self._free_stream()
             raise
 
-    def _take_lane(self, positions: int) -> None:
-        """Take a lane for a run of so many positions."""
-        self._free_lanes -= 1
+    def _take_stream(self, positions: int) -> None:
+        """Take a stream for a run of so many positions."""
+        self._free_streams -= 1
         self.runs += 1
         self.evaluations += positions
 
-    def _give_lane(self, mine: _Request) -> None:
-        """Take a lane for a request, and with it what waits for the same board size."""
+    def _give_stream(self, mine: _Request) -> None:
+        """Take a stream for a request, and with it what waits for the same board size."""
         mine.group = [mine]
         total = len(mine.spatial)
         shape = mine.spatial.shape[1:]
@@ -129,18 +129,18 @@ class EvaluationQueue:
                 total += len(request.spatial)
         for request in mine.group[1:]:
             self._waiting.remove(request)
-        self._take_lane(total)
+        self._take_stream(total)
 
-    def _free_lane(self) -> None:
-        """Free a lane and give it to whoever has waited longest."""
-        self._free_lanes += 1
+    def _free_stream(self) -> None:
+        """Free a stream and give it to whoever has waited longest."""
+        self._free_streams += 1
         if self._waiting:
             first = self._waiting.popleft()
-            self._give_lane(first)
+            self._give_stream(first)
             first.woken.set()
 
     def _run_group(self, group: list[_Request]) -> None:
-        """Run a group on the lane taken for it, free the lane and hand out the outputs.
+        """Run a group on the stream taken for it, free the stream and hand out the outputs.
 
         An interruption concerns the calling thread alone; the others wait on.
         """
@@ -148,14 +148,14 @@ class EvaluationQueue:
         error: BaseException | None = None
         try:
             outputs = self._outputs_of(group)
-        except BaseException as failure:  # whatever it is, others wait for the lane
+        except BaseException as failure:  # whatever it is, others wait for the stream
             error = failure
         is_interrupted = error is not None and not isinstance(error, Exception)
         with self._guard:
             if is_interrupted:
                 self._waiting.extendleft(reversed(group[1:]))
                 group = group[:1]
-            self._free_lane()
+            self._free_stream()
         for i, request in enumerate(group):
             if error is None:
                 request.outputs = outputs[i]

@@ -1,15 +1,15 @@
-"""Keys of situations: two that a net is to judge alike have the same key.
+"""Position hashes: two positions that a net is to judge alike have the same one.
 
-A key covers the stones, the player to move, the legal moves, and with them every ban by ko and
+A hash covers the stones, the player to move, the legal moves, and with them every ban by ko and
 superko, the phase with its marks, what a pass would do, the button, komi and rules. It leaves out
 the moves that led there, which many nets are shown too: positions reached by different orders of
 moves share an evaluation.
 
-On a board with few stones all symmetries of a position share one key. The one whose hash is the
-smallest counts as the position; the slot remembers which symmetry leads there.
+On a board with few stones all symmetries of a position share one hash, the smallest of theirs;
+the slot remembers which symmetry leads there.
 
-The key has 128 bits, sums of random coefficients (Zobrist 1970, with sums in place of exclusive
-or); among 10^9 situations the odds of one false match are below 10^-20.
+The hash has 128 bits, sums of random coefficients (Zobrist 1970, with sums in place of exclusive
+or); among 10^9 positions the odds of one false match are below 10^-20.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 FEW_STONES = 20
-"""Up to this many stones, mirrored positions share a key: further on they hardly ever meet."""
+"""Up to this many stones, mirrored positions share a hash: further on they hardly ever meet."""
 
 _BANNED, _LISTED, _MARKED, _OF_ENCORE = 3, 4, 5, 6  # after 1 and 2, the colours
 _KINDS = 9
@@ -52,7 +52,7 @@ def _sum_board(
     slot: int,
     board: BoardRecord,
     turn: TurnRecord,
-    targets: npt.NDArray[np.int16],
+    symmetry_map: npt.NDArray[np.int16],
 ) -> tuple[int, int]:
     """Add up the coefficients of stones, bans and marks under a symmetry."""
     low = uint64(0)
@@ -60,8 +60,8 @@ def _sum_board(
     for point in range(board["n_points"]):
         color = board["color"][point]
         if color != EMPTY and color != WALL:
-            low += _COEFFICIENTS[color, targets[point], 0]
-            high += _COEFFICIENTS[color, targets[point], 1]
+            low += _COEFFICIENTS[color, symmetry_map[point], 0]
+            high += _COEFFICIENTS[color, symmetry_map[point], 1]
     moves = batch.moves[slot]
     if turn["phase"] == 0:
         # Legal moves stand in the order of the board's empty points; those left out are banned.
@@ -71,20 +71,20 @@ def _sum_board(
             if moves[i] == point:
                 i += 1
             else:
-                low += _COEFFICIENTS[_BANNED, targets[point], 0]
-                high += _COEFFICIENTS[_BANNED, targets[point], 1]
+                low += _COEFFICIENTS[_BANNED, symmetry_map[point], 0]
+                high += _COEFFICIENTS[_BANNED, symmetry_map[point], 1]
         return low, high
     for i in range(batch.slots[slot]["n_moves"]):
-        low += _COEFFICIENTS[_LISTED, targets[moves[i]], 0]
-        high += _COEFFICIENTS[_LISTED, targets[moves[i]], 1]
+        low += _COEFFICIENTS[_LISTED, symmetry_map[moves[i]], 0]
+        high += _COEFFICIENTS[_LISTED, symmetry_map[moves[i]], 1]
     for point in range(board["n_points"]):
         if board["color"][point] != WALL:
             kind = _OF_ENCORE + int64(turn["encore_start"][point])
-            low += _COEFFICIENTS[kind, targets[point], 0]
-            high += _COEFFICIENTS[kind, targets[point], 1]
+            low += _COEFFICIENTS[kind, symmetry_map[point], 0]
+            high += _COEFFICIENTS[kind, symmetry_map[point], 1]
             if turn["recapture"][point]:
-                low += _COEFFICIENTS[_MARKED, targets[point], 0]
-                high += _COEFFICIENTS[_MARKED, targets[point], 1]
+                low += _COEFFICIENTS[_MARKED, symmetry_map[point], 0]
+                high += _COEFFICIENTS[_MARKED, symmetry_map[point], 1]
     return low, high
 
 
@@ -115,16 +115,16 @@ def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: i
 
 
 @kernel
-def write_key(
+def write_position_hash(
     batch: EvalBatch,
     slot: int,
     history: History,
     ply: int,
     rules: RuleFlags,
-    targets: npt.NDArray[np.int16],
+    symmetry_maps: npt.NDArray[np.int16],
     salt: int,
 ) -> None:
-    """Write the key of a position, and the symmetry under which it is remembered.
+    """Write the hash of a position, and the symmetry under which it is remembered.
 
     Args:
         batch: The batch; the slot's moves and optimism are written.
@@ -132,20 +132,20 @@ def write_key(
         history: The game and the path to the position.
         ply: The position.
         rules: The rules.
-        targets: [symmetries, points] rows of `symmetry.point_table`, those that differ.
+        symmetry_maps: [symmetries, points] rows of `symmetry.point_table`, those that differ.
         salt: Stands for whatever else the evaluation depends on.
     """
     board = history.boards[ply]
     turn = history.turns[ply]
-    low, high = _sum_board(batch, slot, board, turn, targets[0])
+    low, high = _sum_board(batch, slot, board, turn, symmetry_maps[0])
     batch.slots[slot]["canonical"] = 0
     n_stones = int64(board["width"]) * int64(board["height"]) - int64(board["n_empty"])
     if n_stones <= FEW_STONES and turn["phase"] == 0:
-        for symmetry in range(1, targets.shape[0]):
-            other_low, other_high = _sum_board(batch, slot, board, turn, targets[symmetry])
+        for symmetry in range(1, symmetry_maps.shape[0]):
+            other_low, other_high = _sum_board(batch, slot, board, turn, symmetry_maps[symmetry])
             if other_low < low:
                 low, high = other_low, other_high
                 batch.slots[slot]["canonical"] = symmetry
     rest = _rest(history, ply, rules, batch.slots[slot]["optimism"], salt)
-    batch.slots[slot]["keys"][0] = mix(low ^ rest)
-    batch.slots[slot]["keys"][1] = mix(high + rest)
+    batch.slots[slot]["position_hash"][0] = mix(low ^ rest)
+    batch.slots[slot]["position_hash"][1] = mix(high + rest)

@@ -1,4 +1,4 @@
-"""Keys: the same for situations that a net is to judge alike, different for all others."""
+"""Position hashes: the same where a net is to judge alike, different for all others."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.evaluators.eval_batch import list_moves, new_eval_batch
-from gtp_engine.evaluators.situation_keys import FEW_STONES, write_key
+from gtp_engine.evaluators.position_hash import FEW_STONES, write_position_hash
 from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -17,16 +17,18 @@ from gtp_engine.search.signature import random_position
 RULES = Rules.parse("chinese")
 
 
-def key_of(position: Position, optimism: float = 0.0, salt: int = 0) -> tuple[tuple[int, int], int]:
-    """Return a position's key, and the symmetry under which it is remembered."""
+def hash_of(
+    position: Position, optimism: float = 0.0, salt: int = 0
+) -> tuple[tuple[int, int], int]:
+    """Return the hash of a position, and the symmetry under which it is remembered."""
     width, height = position.width, position.height
     batch = new_eval_batch(1, width, height, 0, 0, False)
     flags = position.rules.flags
     list_moves(batch, 0, position.history, position.ply, flags)
     batch.optimism[0] = optimism
-    targets = point_table(width, height)[: len(symmetries(width, height))]
-    write_key(batch, 0, position.history, position.ply, flags, targets, salt)
-    low, high = batch.keys[0]
+    symmetry_maps = point_table(width, height)[: len(symmetries(width, height))]
+    write_position_hash(batch, 0, position.history, position.ply, flags, symmetry_maps, salt)
+    low, high = batch.position_hash[0]
     return (int(low), int(high)), int(batch.canonical[0])
 
 
@@ -38,31 +40,31 @@ def played(*moves: str, size: int = 9, rules: Rules = RULES) -> Position:
 
 
 def test_the_order_of_moves_does_not_matter() -> None:
-    assert key_of(played("C3", "G7", "C7")) == key_of(played("C7", "G7", "C3"))
+    assert hash_of(played("C3", "G7", "C7")) == hash_of(played("C7", "G7", "C3"))
 
 
 def test_whatever_else_differs_gives_another_key() -> None:
     base = ("C3", "G6")
-    keys = [key_of(played(*base))[0]]
-    keys += [key_of(played(*base), optimism=share)[0] for share in (0.2, 1.0)]
-    keys += [key_of(played(*base), salt=salt)[0] for salt in (1, 2)]
-    keys.append(key_of(played(*base, "pass"))[0])
+    hashes = [hash_of(played(*base))[0]]
+    hashes += [hash_of(played(*base), optimism=share)[0] for share in (0.2, 1.0)]
+    hashes += [hash_of(played(*base), salt=salt)[0] for salt in (1, 2)]
+    hashes.append(hash_of(played(*base, "pass"))[0])
     other_player = played(*base)
     other_player.to_play = WHITE
-    keys.append(key_of(other_player)[0])
+    hashes.append(hash_of(other_player)[0])
     for change in (
         {"komi": 6.5},
         {"komi": -7.5},
         {"multi_stone_suicide": True},
         {"friendly_pass_ok": not RULES.friendly_pass_ok},
     ):
-        keys.append(key_of(played(*base, rules=replace(RULES, **change)))[0])
+        hashes.append(hash_of(played(*base, rules=replace(RULES, **change)))[0])
     for name in ("japanese", "aga-button", "tromp-taylor"):
-        keys.append(key_of(played(*base, rules=Rules.parse(name, komi=RULES.komi)))[0])
-    keys.append(key_of(played("C3", "G5"))[0])
-    keys.append(key_of(played("G6", "C3"))[0])
+        hashes.append(hash_of(played(*base, rules=Rules.parse(name, komi=RULES.komi)))[0])
+    hashes.append(hash_of(played("C3", "G5"))[0])
+    hashes.append(hash_of(played("G6", "C3"))[0])
     for half in (0, 1):
-        assert len({key[half] for key in keys}) == len(keys)
+        assert len({each[half] for each in hashes}) == len(hashes)
 
 
 KO = """
@@ -74,15 +76,15 @@ KO = """
 """
 
 
-def test_a_ban_by_ko_is_part_of_the_situation() -> None:
+def test_a_ban_by_ko_is_part_of_the_hash() -> None:
     banned = position_of(KO, RULES, to_play=WHITE)
     banned.play(WHITE, parse_vertex("B4", 5, 5))  # takes C4, which Black may not take back
     free = position_of("\n".join(" ".join(".XO"[c] for c in row) for row in banned.grid()), RULES)
     assert len(banned.legal_moves()) == len(free.legal_moves()) - 1
-    assert key_of(banned) != key_of(free)
+    assert hash_of(banned) != hash_of(free)
 
 
-def test_an_earlier_pass_in_the_same_situation_is_part_of_it() -> None:
+def test_an_earlier_pass_in_the_same_position_is_part_of_it() -> None:
     # Under simple ko it makes the next one end the game for good; the net is told so.
     again = position_of(KO, RULES, to_play=BLACK)
     for vertex in ("pass", "B4", "pass", "pass", "C4", "pass"):
@@ -92,7 +94,7 @@ def test_an_earlier_pass_in_the_same_situation_is_part_of_it() -> None:
     assert (again.grid() == once.grid()).all() and again.to_play == once.to_play == BLACK
     assert again.turn["passes"] == once.turn["passes"] == 1
     assert again.legal_moves() == once.legal_moves()
-    assert key_of(again) != key_of(once)
+    assert hash_of(again) != hash_of(once)
 
 
 def mirrored(position: Position, symmetry: int) -> Position:
@@ -110,12 +112,12 @@ def mirrored(position: Position, symmetry: int) -> Position:
 @pytest.mark.parametrize("size", [(9, 9), (7, 5), (5, 7)])
 def test_mirrored_openings_share_a_key(size: tuple[int, int]) -> None:
     plain = mirrored(random_position(*size, "tromp-taylor", 12, seed=4), 0)
-    key, canonical = key_of(plain)
+    key, canonical = hash_of(plain)
     tables = point_table(*size)
     grid = plain.grid()
     for symmetry in symmetries(*size):
         other = mirrored(plain, symmetry)
-        other_key, other_canonical = key_of(other)
+        other_key, other_canonical = hash_of(other)
         assert other_key == key
         # Both become the same board under the symmetries they are remembered by.
         ways = [(plain, canonical), (other, other_canonical)]
@@ -127,21 +129,21 @@ def test_mirrored_openings_share_a_key(size: tuple[int, int]) -> None:
     assert sorted(boards[0].values()) == sorted(grid.ravel().tolist())
 
 
-def test_with_many_stones_each_position_has_a_key_of_its_own() -> None:
+def test_with_many_stones_each_position_has_a_hash_of_its_own() -> None:
     plain = mirrored(random_position(9, 9, "tromp-taylor", FEW_STONES + 20, seed=4), 0)
     assert (plain.grid() != 0).sum() > FEW_STONES
-    keys = {key_of(mirrored(plain, symmetry)) for symmetry in range(N_SYMMETRIES)}
-    assert len(keys) == N_SYMMETRIES and {canonical for _, canonical in keys} == {0}
+    hashes = {hash_of(mirrored(plain, symmetry)) for symmetry in range(N_SYMMETRIES)}
+    assert len(hashes) == N_SYMMETRIES and {canonical for _, canonical in hashes} == {0}
 
 
-def test_marks_of_the_encores_are_part_of_the_situation() -> None:
+def test_marks_of_the_encores_are_part_of_the_hash() -> None:
     # The same stones in the game and in its encores, with a pass made or not.
     rules = Rules.parse("japanese")
-    keys = set()
+    hashes = set()
     for passes in range(5):
         position = Position(5, 5, rules, encores=True)
         position.play(BLACK, parse_vertex("C3", 5, 5))
         for _ in range(passes):
             position.play(position.to_play, PASS)
-        keys.add(key_of(position))
-    assert len(keys) == 5
+        hashes.add(hash_of(position))
+    assert len(hashes) == 5
