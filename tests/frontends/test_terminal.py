@@ -115,6 +115,7 @@ class Sitting:
         evaluator: Evaluator | None = None,
         colors: tuple[int, ...] = (BLACK,),
         resume: Path | None = None,
+        handicap: int = 0,
         note: Callable[[str, str], None] = lambda mark, text: None,
         **settings: object,
     ) -> None:
@@ -127,7 +128,7 @@ class Sitting:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
         console = Console(file=output, width=80, force_terminal=False, highlight=False)
         screen = Screen(console=console)
-        TerminalGame(self.engine, screen, frozenset(colors), [], note).run(resume)
+        TerminalGame(self.engine, screen, frozenset(colors), [], note).run(resume, handicap)
         self.text = output.getvalue()
         self.position = self.engine.position
 
@@ -336,6 +337,17 @@ def test_a_window_that_closes_before_its_signal_comes_leaves_the_move_made(
     assert window.is_closed
     (file,) = Path().glob("*.sgf")
     assert len(load_sgf(file).moves) == 2
+
+
+@pytest.mark.parametrize(("asked", "komi"), [({}, 0.5), ({"komi": 5.5}, 5.5)])
+def test_with_handicap_komi_is_half_a_point_unless_it_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, asked: dict[str, float], komi: float
+) -> None:
+    colors = (BLACK, WHITE)
+    sitting = Sitting(monkeypatch, size=(9, 9), colors=colors, handicap=4, **asked)
+    assert sitting.position.handicap == 4 and sitting.position.komi == komi
+    sitting = Sitting(monkeypatch, "new", size=(9, 9), colors=colors, handicap=4, **asked)
+    assert sitting.position.komi == asked.get("komi", 7.0), "the next game has no handicap"
 
 
 def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None:

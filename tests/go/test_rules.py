@@ -63,6 +63,14 @@ def test_presets_go_round(name: str) -> None:
     assert Rules.from_kata(rules.to_kata(), komi=rules.komi) == rules
 
 
+def test_titles_name_no_server_and_are_understood() -> None:
+    assert Rules().title == "default"
+    assert Rules.parse("chinese-kgs").title == Rules.parse("chinese-ogs").title == "chinese-superko"
+    for rules in PRESETS.values():
+        assert Rules.parse(rules.title or "") == rules
+    assert Rules(ko=Ko.SIMPLE, button=True).title is None
+
+
 def test_a_json_object_with_spaces() -> None:
     rules = Rules.parse('{ "ko": "SITUATIONAL", "scoring" : "TERRITORY", "tax":"ALL", "komi": 5 }')
     assert rules == Rules(ko=Ko.SITUATIONAL, scoring=Scoring.TERRITORY, tax=Tax.ALL, komi=5.0)

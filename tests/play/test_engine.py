@@ -295,6 +295,13 @@ def test_turns_without_commitment_do_not_count_towards_resigning() -> None:
     assert made.genmove(BLACK, commit=False).point is None
 
 
+def test_nobody_resigns_who_cleans_up() -> None:
+    made = engine(Verdict(WHITE), resign_turns=1, playouts=4)
+    made.play_sequence([(BLACK, at("A1")), (WHITE, at("A2"))] + [(BLACK, PASS), (WHITE, PASS)] * 3)
+    assert made.genmove(BLACK, commit=False).point is None
+    assert made.genmove(BLACK, cleanup=True).point is not None
+
+
 def test_resigning_can_be_switched_off() -> None:
     made = engine(Verdict(WHITE), resign=False)
     for _ in range(20):

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_count,
         default=0,
         metavar="N",
-        help="stones that Black begins with",
+        help="stones that Black begins with; komi is 0.5 then unless --komi says otherwise",
     )
     table.add_argument("--resume", type=Path, metavar="FILE.sgf", help="go on with a game")
     add_options(parser)

@@ -52,7 +52,7 @@ def _remarks(position: "Position") -> list[str]:
         where = format_vertex(last.point, position.width, position.height)
         lines.append(f"Last move: {COLOR_NAMES[last.color]} {where}")
     lines.append(f"Captured: {position.captured(BLACK)} black, {position.captured(WHITE)} white")
-    lines.append(f"Rules: {rules.preset or _describe(rules)}, komi {position.komi:g}")
+    lines.append(f"Rules: {rules.title or _describe(rules)}, komi {position.komi:g}")
     return lines
 
 

@@ -195,6 +195,11 @@ class Rules:
                 return name
         return None
 
+    @property
+    def title(self) -> str | None:
+        """The preset's name as people are shown it, which `parse` knows too."""
+        return _TITLES.get(self.preset or "", self.preset)
+
 
 _HANDICAP_BONUS_BY_NAME = {
     "0": HandicapBonus.ZERO,
@@ -223,6 +228,7 @@ _TERRITORY = Rules(
 _AGA = Rules(ko=Ko.SITUATIONAL, handicap_bonus=HandicapBonus.N_MINUS_ONE)
 
 PRESETS: dict[str, Rules] = {
+    "default": Rules(),
     "tromp-taylor": Rules(multi_stone_suicide=True, friendly_pass_ok=False),
     "chinese": Rules(ko=Ko.SIMPLE, handicap_bonus=HandicapBonus.N),
     "chinese-ogs": Rules(handicap_bonus=HandicapBonus.N),
@@ -238,7 +244,11 @@ PRESETS: dict[str, Rules] = {
 }
 """Named rules. Each carries its customary komi for 19x19."""
 
+_TITLES = {"chinese-ogs": "chinese-superko"}
+"""Names to show in place of those that name one of several servers with the same rules."""
+
 _ALIASES = {
+    "chinese-superko": "chinese-ogs",
     "tromptaylor": "tromp-taylor",
     "chinese-kgs": "chinese-ogs",
     "chinesekgs": "chinese-ogs",

@@ -161,7 +161,7 @@ class Engine(Game):
         Args:
             color: Who is to move, also out of turn.
             report: Who wants to hear about the search.
-            cleanup: Capture every dead stone before passing.
+            cleanup: Capture every dead stone before passing, and never resign.
             commit: Play the move; a resignation leaves the game as it is.
 
         Raises:
@@ -187,9 +187,10 @@ class Engine(Game):
                 decision = decide(search, position, limits, report, cleanup=cleanup)
         finally:
             search.forget_stop()
-        decision = self._resign_counter.resign_or(
-            decision, self._resign_rule(), position.ply, position.handicap, commit=commit
-        )
+        if not cleanup:  # the game is over, and nothing but the count is left
+            decision = self._resign_counter.resign_or(
+                decision, self._resign_rule(), position.ply, position.handicap, commit=commit
+            )
         if commit:
             self.clock.spend(color, time.monotonic() - started)
             if decision.point is not None:

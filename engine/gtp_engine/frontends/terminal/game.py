@@ -48,6 +48,9 @@ LOOK_SECONDS = 2.0
 REPORT_SECONDS = 0.25
 """How often it says what it thinks meanwhile."""
 
+HANDICAP_KOMI = 0.5
+"""Points for White in a game with handicap stones, where no komi was asked for."""
+
 _SIZE = re.compile(r"([0-9]{1,2})(?:x([0-9]{1,2}))?")
 
 
@@ -133,6 +136,8 @@ class TerminalGame:
                     self._adopt(resume)
                 elif handicap > 1:
                     self._engine.fixed_handicap(handicap)
+                    if self._engine.settings.komi is None:  # the next game has the usual one again
+                        self._position.komi = HANDICAP_KOMI
                 while True:
                     self._let_engine_move()
                     self._show()

@@ -16,7 +16,7 @@ def describe_game(position: Position, names: dict[int, str]) -> list[str]:
         for color in (BLACK, WHITE)
     ]
     rules = position.rules
-    named = f"{rules.preset} rules" if rules.preset else f"{rules.scoring.name.lower()} scoring"
+    named = f"{rules.title} rules" if rules.title else f"{rules.scoring.name.lower()} scoring"
     lines.append(f"{named.capitalize()}, komi {position.komi:g}")
     if position.ply:
         last = position.moves[-1]
