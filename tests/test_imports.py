@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
 
 LAYERS = [
+    "platforms",
     "messages",
     "text_table",
     "user_cache",

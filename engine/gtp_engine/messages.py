@@ -7,10 +7,11 @@ packages into a program of their own sets `logging` up as they like.
 import contextlib
 import logging
 import re
-import select
 import sys
 import threading
 from collections.abc import Iterator
+
+from gtp_engine.platforms import would_block
 
 PACKAGES = ("gtp_engine", "gtp_export")
 
@@ -56,18 +57,10 @@ def show(text: str) -> None:
     # Perhaps nobody listens any more, or somebody keeps the pipe and never reads it.
     with _lock, contextlib.suppress(OSError, ValueError):
         for begin in range(0, len(text) + 1, _PIECE):
-            if _would_block():
+            if would_block(sys.stderr):
                 return
             sys.stderr.write(f"{text}\n"[begin : begin + _PIECE])
             sys.stderr.flush()
-
-
-def _would_block() -> bool:
-    """Whether stderr is a full pipe; no where the system cannot tell."""
-    try:
-        return not select.select([], [sys.stderr.fileno()], [], 0)[1]
-    except (OSError, ValueError):
-        return False
 
 
 class _StderrHandler(logging.Handler):

@@ -1,10 +1,7 @@
 """The other side of GTP: start an engine and talk to it."""
 
 import contextlib
-import os
 import queue
-import shlex
-import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +9,8 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+
+from gtp_engine.platforms import OWN_GROUP, kill_group, split_command_line
 
 _CLOSING_SECONDS = 2.0
 _LINES_KEPT = 20
@@ -55,7 +54,7 @@ def split_command(text: str) -> list[str]:
     Raises:
         ValueError: There are none, or a quotation has no end.
     """
-    words = shlex.split(text, posix=sys.platform != "win32")
+    words = split_command_line(text)
     if not words:
         raise ValueError("the command of an engine is empty")
     if words[0] == "self":
@@ -85,7 +84,7 @@ class GtpClient:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # so that it can be ended with all that it starts
+                **OWN_GROUP,
             )
         except OSError as error:
             raise EngineDied(f"{command[0]} cannot be started: {error.strerror}") from None
@@ -190,26 +189,18 @@ class GtpClient:
             if self._process.poll() is None:
                 self.ask("quit", _CLOSING_SECONDS)
         except (EngineFailure, EngineRefusal):
-            self._kill()
+            kill_group(self._process)
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # nobody reads what was still to be written
             self._process.stdin.close()
         try:
             self._process.wait(_CLOSING_SECONDS)
         except subprocess.TimeoutExpired:
-            self._kill()
+            kill_group(self._process)
             self._process.wait()
-        self._kill()
+        kill_group(self._process)
         for thread in self._threads:
             thread.join()
         for stream in (self._process.stdout, self._process.stderr):
             assert stream is not None
             stream.close()
-
-    def _kill(self) -> None:
-        """End the process and, where the system can, what a script in its place has started."""
-        if sys.platform == "win32":
-            self._process.kill()
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left
-            os.killpg(self._process.pid, signal.SIGKILL)

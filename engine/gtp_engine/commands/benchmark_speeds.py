@@ -1,11 +1,10 @@
 """What `gtp-engine benchmark` measures. The jobs take turns, so that all fare alike."""
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.eval_batch import EvalBatch
@@ -14,6 +13,7 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import run_random_games
+from gtp_engine.platforms import peak_memory_bytes
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
@@ -219,7 +219,7 @@ class SearchJob:
             cache_hits=hits,
             collisions=search.collisions,
             lock_wait=lock.waited / (wall * self._threads),
-            memory_mb=_peak_memory_mb(),
+            memory_mb=peak_memory_bytes() / (1 << 20),
         )
 
 
@@ -280,13 +280,3 @@ def net_jobs(
 def opening_position(size: BoardSize) -> Position:
     """Return a position in the first third of a random game."""
     return random_position(*size, "chinese-ogs", size[0] * size[1] // 5, seed=1)
-
-
-def _peak_memory_mb() -> float:
-    """Return the largest memory this process has had; 0 where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    peak: Any = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(peak) / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -7,10 +7,11 @@ first. Only the standard library is imported.
 import ctypes
 import os
 import platform
-import sys
 import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from gtp_engine.platforms import CUDA_DRIVER, cpu_description
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def gpu_names() -> list[str]:
 
 def _driver() -> ctypes.CDLL:
     """Load CUDA's driver; raise OSError where there is none."""
-    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    return ctypes.CDLL(CUDA_DRIVER)
 
 
 def _gpu_name(driver: ctypes.CDLL, number: int) -> str:
@@ -95,11 +96,8 @@ def _unpin(driver: ctypes.CDLL, context: ctypes.c_void_p, address: ctypes.c_void
 @cache
 def cpu_name() -> str:
     """Return the processor's name, with the instructions for 8-bit products it has."""
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            return _cpu_name(file.read(8192))  # the first core's entry is shorter
-    except OSError:
-        return platform.processor() or platform.machine()
+    cpuinfo = cpu_description()
+    return _cpu_name(cpuinfo) if cpuinfo else platform.processor() or platform.machine()
 
 
 def _cpu_name(cpuinfo: str) -> str:

@@ -1,11 +1,11 @@
 """What a user can set when the engine starts. Only the standard library is imported here."""
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import Rules, Scoring, default_komi
+from gtp_engine.platforms import memory_bytes
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 
 DEVICES = ("auto", "cuda", "tensorrt", "cpu")
@@ -68,11 +68,8 @@ def default_memory() -> int:
     A quarter of the machine's, but 256 at least and 2048 at most; 1024 where the system does not
     tell what it has.
     """
-    try:
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    except (AttributeError, ValueError, OSError):
-        return 1024
-    return min(2048, max(256, machine // 4))
+    machine = memory_bytes()
+    return 1024 if machine is None else min(2048, max(256, machine // 4 >> 20))
 
 
 def customary_komi(rules: Rules, width: int, height: int) -> float:

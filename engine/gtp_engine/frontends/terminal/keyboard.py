@@ -1,12 +1,13 @@
 """Lines from a person, and the signals of a terminal: Ctrl-C, a closed window, another size."""
 
-import select
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from gtp_engine.platforms import LEAVE_SIGNALS, RESIZE_SIGNALS, wait_for_input
 
 
 class Leaving(Exception):
@@ -41,13 +42,10 @@ class Keyboard:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Return a context in which signals are taken care of; afterwards all is as before."""
-        wanted = {"SIGINT": self._interrupt, "SIGTERM": self._hang_up}
-        wanted |= {"SIGHUP": self._hang_up, "SIGWINCH": self._resize}
-        earlier = {
-            number: signal.signal(number, handler)
-            for name, handler in wanted.items()
-            if (number := getattr(signal, name, None)) is not None  # Windows lacks some
-        }
+        wanted = {signal.SIGINT: self._interrupt}
+        wanted |= dict.fromkeys(LEAVE_SIGNALS, self._hang_up)
+        wanted |= dict.fromkeys(RESIZE_SIGNALS, self._resize)
+        earlier = {number: signal.signal(number, handler) for number, handler in wanted.items()}
         self._woken, waker = socket.socketpair()  # Windows takes no pipes
         with self._woken, waker:
             waker.setblocking(False)
@@ -92,9 +90,9 @@ class Keyboard:
 
         One that comes just before a read would wait for the next key: the read begins all the same.
         """
-        if self._woken is None or sys.platform == "win32" or not sys.stdin.isatty():
+        if self._woken is None or not sys.stdin.isatty():
             return
-        while sys.stdin not in select.select([sys.stdin, self._woken], [], [])[0]:
+        while not wait_for_input(sys.stdin, self._woken):
             self._woken.recv(4096)
 
     def check(self) -> None:

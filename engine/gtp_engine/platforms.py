@@ -1,0 +1,117 @@
+"""Where Linux, macOS and Windows differ. No other module asks for what one of them lacks.
+
+Only the standard library is imported.
+"""
+
+import contextlib
+import os
+import select
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from typing import Any, TextIO
+
+LEAVE_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
+"""What asks a program to end: a service manager, a window that is closed."""
+
+RESIZE_SIGNALS: tuple[signal.Signals, ...] = ()
+"""What says that the terminal has another size; Windows says nothing."""
+
+OWN_GROUP: dict[str, Any]
+"""How `subprocess.Popen` starts a program that `kill_group` can end with all that it starts.
+
+Ctrl-C in the terminal does not reach it.
+"""
+
+CUDA_DRIVER: str
+"""The driver's library."""
+
+if sys.platform == "win32":
+    OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    CUDA_DRIVER = "nvcuda.dll"
+else:
+    LEAVE_SIGNALS += (signal.SIGHUP,)
+    RESIZE_SIGNALS += (signal.SIGWINCH,)
+    OWN_GROUP = {"start_new_session": True}
+    CUDA_DRIVER = "libcuda.so.1"
+
+
+def kill_group(process: "subprocess.Popen[Any]") -> None:
+    """End a program that was started with OWN_GROUP, and all that it has started.
+
+    Windows forgets whom a program has started once that has ended by itself.
+    """
+    if sys.platform == "win32":
+        command = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        with contextlib.suppress(OSError):
+            if process.poll() is None:
+                subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+        process.kill()
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def split_command_line(text: str) -> list[str]:
+    """Return the words of a command; quotes hold words together.
+
+    Raises:
+        ValueError: A quotation has no end.
+    """
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    if sys.platform == "win32":
+        lexer.escape = ""  # a backslash parts the folders of a path
+    return list(lexer)
+
+
+def wait_for_input(stream: TextIO, other: socket.socket) -> bool:
+    """Wait until a terminal has a line or a socket has something to read.
+
+    Returns:
+        Whether it is the terminal. Windows cannot wait for both: there it is True at once.
+    """
+    if sys.platform == "win32":
+        return True
+    terminal = stream.fileno()
+    return terminal in select.select([terminal, other.fileno()], [], [])[0]
+
+
+def would_block(stream: TextIO) -> bool:
+    """Whether a stream is a full pipe; no where the system cannot tell, as Windows."""
+    try:
+        return not select.select([], [stream.fileno()], [], 0)[1]
+    except (OSError, ValueError):
+        return False
+
+
+def memory_bytes() -> int | None:
+    """Return how much memory the machine has; None where the system does not say, as Windows."""
+    if sys.platform == "win32":
+        return None
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError):
+        return None
+
+
+def peak_memory_bytes() -> int:
+    """Return the largest memory this process has had; 0 where the system does not say."""
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def cpu_description() -> str:
+    """Return what Linux says of its first processors; empty elsewhere."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return file.read(8192)  # a processor's entry is shorter
+    except OSError:
+        return ""

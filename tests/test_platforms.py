@@ -1,0 +1,103 @@
+"""What Linux, macOS and Windows do not share is asked for in one module."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gtp_engine import platforms
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted(path for root in ("engine", "export") for path in (ROOT / root).rglob("*.py"))
+THE_ONE = ROOT / "engine" / "gtp_engine" / "platforms.py"
+
+MODULES = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "termios", "tty"}
+"""What one of the platforms lacks; `select` is there, but takes no files on Windows."""
+
+NAMES = {
+    "os": {"fork", "geteuid", "getuid", "killpg", "mkfifo", "name", "setsid", "sysconf", "uname"},
+    "signal": {"SIGALRM", "SIGHUP", "SIGKILL", "SIGUSR1", "SIGWINCH", "pthread_kill", "setitimer"},
+    "sys": {"platform"},
+}
+"""Attributes of modules that one of the platforms lacks, and what tells platforms apart.
+
+`scripts/lint` knows the others: mypy looks at the sources as on each platform.
+"""
+
+ARGUMENTS = {"preexec_fn", "start_new_session", "process_group", "pass_fds", "creationflags"}
+
+FOLDERS = ("/proc/", "/dev/", "/tmp/", "/etc/", "/sys/")
+
+KNOWN = {"evaluators/nets.py", "user_cache.py"}
+"""Those still to be mended."""
+
+
+def foreign(path: Path) -> Iterator[str]:
+    """Yield what a file asks for that not every platform has."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = {alias.name.split(".")[0] for alias in node.names} & MODULES
+        elif isinstance(node, ast.ImportFrom):
+            names = {(node.module or "").split(".")[0]} & MODULES
+            names |= {alias.name for alias in node.names} & NAMES.get(node.module or "", set())
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names = {node.attr} & NAMES.get(node.value.id, set())
+        elif isinstance(node, ast.keyword):
+            names = {node.arg or ""} & ARGUMENTS
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = {node.value} if node.value.startswith(FOLDERS) else set()
+        else:
+            continue
+        for name in names:
+            yield f"line {getattr(node, 'lineno', 0)}: {name}"
+
+
+def test_one_module_asks_for_what_not_every_platform_has() -> None:
+    found = {
+        path.relative_to(ROOT / "engine" / "gtp_engine").as_posix()
+        if path.is_relative_to(ROOT / "engine")
+        else path.relative_to(ROOT).as_posix(): list(foreign(path))
+        for path in SOURCES
+        if path != THE_ONE
+    }
+    assert {path: what for path, what in found.items() if what and path not in KNOWN} == {}
+    assert all(found.get(path) for path in KNOWN)
+    assert list(foreign(THE_ONE))
+
+
+def test_words_of_a_command_are_held_together_by_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert platforms.split_command_line(r"""gnu\ go 'a b' "c d" #1""") == [
+        "gnu go",
+        "a b",
+        "c d",
+        "#1",
+    ]
+    monkeypatch.setattr(sys, "platform", "win32")
+    line = r'"C:\Program Files\gnugo.exe" --mode gtp C:\new\net.onnx'
+    words = [r"C:\Program Files\gnugo.exe", "--mode", "gtp", r"C:\new\net.onnx"]
+    assert platforms.split_command_line(line) == words
+    with pytest.raises(ValueError):
+        platforms.split_command_line('gnugo "')
+
+
+def test_a_program_is_ended_with_all_that_it_started() -> None:
+    """The child's child keeps the pipe open for as long as it lives."""
+    child = "import time; time.sleep(600)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, **platforms.OWN_GROUP
+    )
+    platforms.kill_group(process)
+    assert process.communicate(timeout=60)[0] == b""
+    platforms.kill_group(process)  # nobody is left
+
+
+def test_memory_is_known_here_or_said_not_to_be() -> None:
+    total = platforms.memory_bytes()
+    assert total is None or total > platforms.peak_memory_bytes() >= 0
+    if sys.platform != "win32":
+        assert platforms.peak_memory_bytes() > 1 << 20
