@@ -170,12 +170,16 @@ def is_over(turn: TurnRecord) -> bool:
 
 @kernel
 def count_lawful(history: History, ply: int, limit: int, rules: RuleFlags) -> int:
-    """Return how many latest moves, up to a limit, were made in turn and within the rules."""
+    """Return how many latest moves, up to a limit, kept the rules.
+
+    A move out of turn begins a new history: it counts itself, and nothing before it.
+    """
     for n in range(limit):
         made = history.turns[ply - n]
         before = ply - n - 1
-        in_turn = made["mover"] == history.turns[before]["to_play"]
-        if not in_turn or not is_legal(history, before, int64(made["move"]), rules):
+        if made["mover"] != history.turns[before]["to_play"]:
+            return n + 1
+        if not is_legal(history, before, int64(made["move"]), rules):
             return n
     return limit
 
