@@ -1,8 +1,10 @@
 """Labels, shards, self-play and the folder they fill."""
 
+import itertools
 import weakref
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,11 +182,15 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
     lines: list[str] = []
+    # Every look at the clock takes a hundredth of a second, which is less than a shard ever takes.
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 100)
+    monkeypatch.setattr("gtp_export.labelling.generation.time", clock)
     spent = [seconds_spent(tmp_path)]
     for _ in range(2):
         Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
         spent.append(seconds_spent(tmp_path))
-    assert len(lines) == 2 and 0.0 == spent[0] < spent[1] < spent[2]
+    assert len(lines) == 2 and 0.0 == spent[0] < spent[1] < spent[2] < 1
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)

@@ -205,7 +205,7 @@ def seconds_spent(folder: Path) -> float:
 
 def _note_seconds(folder: Path, seconds: float) -> None:
     partial = folder / f"{NOTE}.part"
-    partial.write_text(json.dumps({"seconds": round(seconds, 1)}))
+    partial.write_text(json.dumps({"seconds": seconds}))
     partial.replace(folder / NOTE)
 
 
