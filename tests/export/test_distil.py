@@ -4,17 +4,22 @@ import itertools
 import weakref
 from dataclasses import replace
 from pathlib import Path
+<<<<<<< HEAD
 from types import SimpleNamespace
+=======
+from typing import Any
+>>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
 
 import numpy as np
 import pytest
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.labelling.generation import KINDS, Generator, _chunks, draw_size, seconds_spent
+from gtp_export.labelling.generation import KINDS, Generator, _chunks, draw_size, spent_on_labels
 from gtp_export.labelling.samples import (
     Samples,
     ShardError,
@@ -29,8 +34,10 @@ from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.reading import read_table
+from gtp_export.span import PAUSE, Span
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
+ENDLESS = Span(1e9, "samples")
 
 
 def random_samples(width: int, height: int, n: int, seed: int = 1) -> tuple[Samples, np.ndarray]:
@@ -182,6 +189,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
     lines: list[str] = []
+<<<<<<< HEAD
     # Every look at the clock takes a hundredth of a second, which is less than a shard ever takes.
     ticks = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(ticks) / 100)
@@ -191,6 +199,16 @@ def test_a_folder_of_shards_goes_on_where_it_was(
         Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
         spent.append(seconds_spent(tmp_path))
     assert len(lines) == 2 and 0.0 == spent[0] < spent[1] < spent[2] < 1
+=======
+    spent = [spent_on_labels(tmp_path)]
+    for wanted in (1, 1, 2):
+        span = Span(spent[min(wanted, len(spent)) - 1].samples + 1, "samples")
+        Generator(TINY_NET, tmp_path, None, seed=3).run(span, lines.append)
+        spent.append(spent_on_labels(tmp_path))
+    assert len(lines) == 2 and spent[0] == (0, 0.0, 0.0)
+    assert spent[1] == spent[2], "the span was spent before"
+    assert all(after > before for before, after in zip(spent[2], spent[3], strict=True))
+>>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
@@ -209,11 +227,45 @@ def test_records_become_shards_until_they_are_used_up(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
     games, lines = read_table([pack]), []
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 6
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lines.append) == 6
     assert len(lines) == 3
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lines.append) == 0
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lines.append) == 0
+
+
+def test_a_file_halts_labelling_at_a_batch_of_positions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_small_kinds(monkeypatch, "9x9", games=2)
+    data, pause = tmp_path / "data", tmp_path / PAUSE
+    asked: list[int] = []
+    halts: list[int] = []
+    whole_run = OnnxNet.run
+
+    def run(net: OnnxNet, *inputs: Any) -> Any:
+        assert not pause.exists(), "a halted process asks its teacher nothing"
+        asked.append(len(inputs[0]))
+        if len(asked) == 3:
+            pause.touch()
+        return whole_run(net, *inputs)
+
+    def sleep(seconds: float) -> None:
+        halts.append(len(asked))
+        pause.unlink()
+
+    monkeypatch.setattr(OnnxNet, "run", run)
+    monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
+    Generator(TINY_NET, data, None, seed=3).run(Span(1, "samples"), lambda line: None)
+    assert halts == [3] and len(asked) > 4
+
+
+def test_what_an_older_version_labelled_is_counted(tmp_path: Path) -> None:
+    for side in ("train", "valid"):
+        (tmp_path / side).mkdir()
+        write_shard(tmp_path / side / "9x9-000000.npz", random_samples(9, 9, n=3)[0])
+    (tmp_path / "labelling.json").write_text('{"seconds": 90.0}')
+    assert spent_on_labels(tmp_path) == (6, 0.0, 90.0)
 
 
 def test_a_record_never_changes_sides(tmp_path: Path) -> None:
@@ -243,7 +295,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
     games = read_table([pack])
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(60.0, lambda line: None) == 12
+    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lambda line: None) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
 
@@ -277,7 +329,7 @@ def test_several_processes_make_the_same_shards_as_one(
     for processes in (1, 2):
         folder = tmp_path / str(processes)
         generator = Generator(TINY_NET, folder, games, seed=3, processes=processes)
-        assert generator.run(60.0, lambda line: None) == 12
+        assert generator.run(ENDLESS, lambda line: None) == 12
         made[processes] = {
             path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")
         }

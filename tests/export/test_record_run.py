@@ -43,7 +43,7 @@ def games(tmp_path: Path) -> Path:
 
 def train(games: Path, out: Path, *more: str) -> int:
     arguments = ["--games", str(games), "--valid", str(games), "--out", str(out)]
-    quick = ["--minutes", "0.05", "--batch-points", "320", "--positions", "20", "--device", "cpu"]
+    quick = ["--samples", "200", "--batch-points", "320", "--positions", "20", "--device", "cpu"]
     return run_command(["train", *arguments, *quick, *more])
 
 
@@ -137,8 +137,8 @@ def test_mistakes_are_one_sentence(
     for more, words in (
         (("--preset", "huge"), "unknown preset 'huge'"),
         (("--preset", "tiny", "--freeze", "roof"), "no layers 'roof'"),
-        (("--preset", "tiny", "--minutes", "0"), "--minutes must be positive"),
-        (("--preset", "tiny", "--minutes", "nan"), "--minutes must be positive"),
+        (("--preset", "tiny", "--samples", "0"), "--samples must be positive"),
+        (("--preset", "tiny", "--samples", "nan"), "--samples must be positive"),
         (("--preset", "tiny", "--learning-rate", "0"), "--learning-rate must be positive"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
         (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
@@ -182,7 +182,7 @@ def test_exhausted_memory_keeps_the_checkpoint(
         raise MemoryError
 
     monkeypatch.setattr("gtp_export.learning.training.Trainer.step", fail)
-    assert train(games, out, "--preset", "tiny") == 1
+    assert train(games, out, "--preset", "tiny", "--samples", "400") == 1
     assert "memory is exhausted" in capsys.readouterr().err
     assert (out / "checkpoint.pt").read_bytes() == before
     assert issubclass(TrainError, ValueError)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,8 +28,10 @@ from gtp_export.learning.training import (  # noqa: E402
     TrainError,
     TrainPlan,
     has_bfloat16,
+    spent_in,
     train,
 )
+from gtp_export.span import PAUSE, Meter, Span, Spent  # noqa: E402
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 
@@ -62,11 +65,14 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def plan_for(data: Path, minutes: float) -> TrainPlan:
+LONG, SHORT = Span(10.0), Span(100, "samples")
+
+
+def plan_for(data: Path, span: Span) -> TrainPlan:
     return TrainPlan(
         DistilTask(TOWERS["tiny"], data),
         data.parent / "run",
-        minutes,
+        span,
         batch_points=800,
         warm_up_steps=10,
     )
@@ -136,7 +142,7 @@ def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_training_learns_what_is_easy(data: Path) -> None:
-    trainer = Trainer(0, plan_for(data, minutes=10.0))
+    trainer = Trainer(0, plan_for(data, LONG))
     first = trainer.step()
     for _ in range(25):
         last = trainer.step()
@@ -146,7 +152,7 @@ def test_training_learns_what_is_easy(data: Path) -> None:
 
 
 def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
-    plan = plan_for(data, minutes=10.0)
+    plan = plan_for(data, LONG)
     plan.out.mkdir()
     trainer = Trainer(0, plan)
     for _ in range(3):
@@ -154,15 +160,15 @@ def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
     trainer.save()
     resumed = Trainer(0, plan)
     assert resumed.restore()
-    assert (resumed.steps, resumed.samples) == (trainer.steps, trainer.samples)
-    assert resumed.seconds > 0
+    assert (resumed.steps, resumed.spent) == (trainer.steps, trainer.spent)
+    assert spent_in(plan.out) == trainer.spent and min(trainer.spent) > 0
     for name, array in weights_of(trainer.average).items():
         np.testing.assert_array_equal(weights_of(resumed.average)[name], array)
     assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
 
 
 def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) -> None:
-    plan = plan_for(data, minutes=10.0)
+    plan = plan_for(data, LONG)
     begun = data / "begun.pt"
     plan.out.mkdir()
     Trainer(0, plan).save()
@@ -179,18 +185,92 @@ def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) ->
     assert norms["blocks.0.norm1"].steps == norms["blocks.0.norm1"].WARM_UP_STEPS + 1
 
 
-def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
-    plan = plan_for(data, minutes=10.0)
+class _Unpauser:
+    """Takes the file away that halts a run, when told that it halts."""
+
+    def __init__(self, pause: Path) -> None:
+        self.pause = pause
+
+    def __call__(self, line: str) -> None:
+        with (self.pause.parent / "said").open("a") as file:
+            file.write(line + "\n")
+        if line.startswith("halted"):
+            self.pause.unlink()
+
+
+def _export_nothing(net: torch.nn.Module, stem: str) -> None:
+    """Stand in for what writes nets; can be sent to another process."""
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_file_halts_all_processes_and_they_end_together(data: Path, processes: int) -> None:
+    plan = replace(plan_for(data, SHORT), processes=processes)
+    plan.out.mkdir()
+    (plan.out / PAUSE).touch()
+    train(plan, _export_nothing, _Unpauser(plan.out / PAUSE))
+    said = (plan.out / "said").read_text().splitlines()
+    assert said[0] == f"halted until {plan.out / PAUSE} is gone" and said[1] == "going on"
+    spent = spent_in(plan.out)
+    largest = 800 // 24  # boards a batch
+    assert SHORT.amount <= spent.samples < SHORT.amount + processes * largest
+    assert spent.core_seconds > 0
+
+
+def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        now += 3600.0
+        (tmp_path / PAUSE).unlink()
+
+    monkeypatch.setattr("gtp_export.span.time.monotonic", lambda: now)
+    monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
+    meter = Meter(tmp_path)
+    (tmp_path / PAUSE).touch()
+    now += 1.0
+    meter.wait_while_halted()
+    now += 1.0
+    assert meter.lap().seconds == 2.0 and meter.lap().seconds == 0.0
+
+
+@pytest.mark.parametrize(
+    ("unit", "share"), [("samples", 0.1), ("core-hours", 0.2), ("minutes", 0.3)]
+)
+def test_a_span_is_of_one_unit(data: Path, unit: str, share: float) -> None:
+    span = Span(10.0, unit)
+    spent = Spent(samples=1, core_seconds=2 * 3600.0, seconds=3 * 60.0)
+    assert span.share(spent) == pytest.approx(share)
+    assert span.left(spent.plus(spent)).endswith(f"of 10 {unit} left")
+    # The rate falls with the share of the span, whatever its unit.
+    trainer = Trainer(0, replace(plan_for(data, span), warm_up_steps=1, learning_rate=1.0))
+    trainer.spent = spent
+    assert trainer._learning_rate() == pytest.approx(0.5 + 0.5 * np.cos(np.pi * share))
+
+
+def test_an_older_versions_checkpoint_is_one_sentence(data: Path) -> None:
+    plan = plan_for(data, LONG)
     plan.out.mkdir()
     Trainer(0, plan).save()
-    other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, 10.0)
+    state = torch.load(plan.out / "checkpoint.pt")
+    del state["spent"]
+    torch.save(state | {"samples": 5, "seconds": 3.0}, plan.out / "checkpoint.pt")
+    with pytest.raises(TrainError, match="older version; --from"):
+        Trainer(0, plan).restore()
+
+
+def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
+    plan = plan_for(data, LONG)
+    plan.out.mkdir()
+    Trainer(0, plan).save()
+    other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, LONG)
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"half"])
 def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> None:
-    plan = plan_for(data, minutes=10.0)
+    plan = plan_for(data, LONG)
     plan.out.mkdir()
     path = plan.out / "checkpoint.pt"
     trainer = Trainer(0, plan)
@@ -203,7 +283,7 @@ def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> Non
 
 
 def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:
-    trainer = Trainer(0, replace(plan_for(data, minutes=10.0), learning_rate=1e30))
+    trainer = Trainer(0, replace(plan_for(data, LONG), learning_rate=1e30))
     with pytest.raises(TrainError, match=r"no longer finite at step [23]"):
         for _ in range(5):
             trainer.step()
@@ -211,7 +291,7 @@ def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> No
 
 
 def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
-    plan = plan_for(data, minutes=0.02)
+    plan = plan_for(data, SHORT)
     plan.out.mkdir()
     (plan.out / "metrics.jsonl").write_text('{"net": "first"}\n{"net": "sec')
     train(plan, lambda net, stem: None, lambda line: None)
@@ -220,7 +300,7 @@ def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
 
 
 def test_facts_leave_damaged_shards_out(data: Path) -> None:
-    plan = plan_for(data, minutes=10.0)
+    plan = plan_for(data, LONG)
     plan.out.mkdir()
     (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
     write_facts(plan, DistilTask(TOWERS["tiny"], data), "gtp-export distil")
@@ -244,18 +324,18 @@ class _Shown:
 
 def test_the_terminal_is_left_as_it_was_when_a_run_fails(data: Path) -> None:
     bar = _Shown()
-    plan = replace(plan_for(data, minutes=10.0), learning_rate=1e30)
+    plan = replace(plan_for(data, LONG), learning_rate=1e30)
     with pytest.raises(TrainError):
         train(plan, lambda net, stem: None, lambda line: None, bar)
     assert bar.closed == 1
     finished = _Shown()
-    plan = plan_for(data, minutes=0.01)
+    plan = plan_for(data, SHORT)
     train(plan, lambda net, stem: None, lambda line: None, finished)
     assert finished.shares[-1] == 1.0 and finished.closed == 1
 
 
 def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
-    plan, exported, lines = plan_for(data, minutes=0.02), [], []
+    plan, exported, lines = plan_for(data, SHORT), [], []
     train(plan, lambda net, stem: exported.append(stem), lines.append)
     assert exported == ["student-final"]
     entry = json.loads((plan.out / "metrics.jsonl").read_text().splitlines()[-1])
@@ -272,7 +352,7 @@ def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
 
 def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
-    assert run_command(["distil", *arguments, "--minutes", "0.04", "--name", "pupil"]) == 0
+    assert run_command(["distil", *arguments, "--samples", "500", "--name", "pupil"]) == 0
     info = OnnxNet(tmp_path / "student-final.onnx", "cpu").info
     assert info.name == "pupil" and "tiny" in info.source
     assert "records" not in info.trained_on
@@ -286,33 +366,43 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert (", bf16," in card) == has_bfloat16("cpu")
 
 
-def test_labelling_goes_on_with_the_time_it_had_left(
+def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spans: list[float] = []
+    told: list[tuple[str, float]] = []
     whole_run = Generator.run
 
-    def run(generator: Generator, seconds: float, say: Callable[[str], None]) -> int:
-        spans.append(seconds)
-        return whole_run(generator, 0.0, say)
+    def run(generator: Generator, span: Span, say: Callable[[str], None]) -> int:
+        told.append(("label", span.amount))
+        return whole_run(generator, span, say)
+
+    def train_until(*arguments: Any, until: float) -> None:
+        told.append(("train", until))
+        train(*arguments, until=until)
 
     monkeypatch.setattr(Generator, "run", run)
+    monkeypatch.setattr("gtp_export.learning.distillation.train", train_until)
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
-    times = ["--minutes", "0.04", "--label-minutes", "0.01"]
-    note = tmp_path / "data" / "labelling.json"
-    note.parent.mkdir()
-    note.write_text('{"seconds": 0.4}')
-    assert run_command(["distil", *arguments, *times]) == 0
-    assert spans == [pytest.approx(0.2)]
-    # Killed between the labels and the first checkpoint, it does not label once more.
-    note.write_text('{"seconds": 0.6}')
-    (tmp_path / "checkpoint.pt").unlink()
-    assert run_command(["distil", *arguments, *times]) == 0
-    assert len(spans) == 1
+    spans = ["--samples", "300", "--label-positions", "4000", "--rounds", "2"]
+    assert run_command(["distil", *arguments, *spans]) == 0
+    both = [("label", 2000.0), ("train", 0.5), ("label", 4000.0), ("train", 1.0)]
+    assert told == both
+    checkpoint = tmp_path / "checkpoint.pt"
+    # Killed after the second round's labels, it does not label once more.
+    state = torch.load(checkpoint)
+    torch.save(state | {"spent": (160, *state["spent"][1:])}, checkpoint)
+    told.clear()
+    assert run_command(["distil", *arguments, *spans]) == 0
+    assert told == [("train", 1.0)]
+    # Killed in the first round's training.
+    torch.save(state | {"spent": (10, *state["spent"][1:])}, checkpoint)
+    told.clear()
+    assert run_command(["distil", *arguments, *spans]) == 0
+    assert told == [("train", 0.5), ("train", 1.0)]
 
 
 def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
-    arguments = ["--teacher", str(TINY_NET), "--preset", "tiny", "--minutes", "0.04"]
+    arguments = ["--teacher", str(TINY_NET), "--preset", "tiny", "--samples", "500"]
     first, second = tmp_path / "first", tmp_path / "second"
     assert run_command(["distil", *arguments, "--out", str(first)]) == 0
     start = first / "student-final.onnx"
@@ -330,8 +420,11 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     ("option", "value", "sentence"),
     [
         ("--label-minutes", "60", "less than --minutes"),
-        ("--label-minutes", "nan", "less than --minutes"),
-        ("--minutes", "nan", "must be positive"),
+        ("--label-minutes", "nan", "--label-minutes must be positive"),
+        ("--minutes", "nan", "--minutes must be positive"),
+        ("--core-hours", "-1", "--core-hours must be positive"),
+        ("--label-positions", "0", "--label-positions must be positive"),
+        ("--rounds", "0", "--rounds must be positive"),
         ("--learning-rate", "-1", "--learning-rate must be positive"),
         ("--learning-rate", "nan", "--learning-rate must be positive"),
         ("--played-weight", "1", "below 1"),

@@ -85,10 +85,10 @@ def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
     )
     return (
         f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
-        f"{metrics['seconds'] / 60:.0f} minutes with {facts['processes']} processes on a CPU: "
-        f"SGD with Nesterov momentum, learning rate {facts['learning_rate']} falling along a "
-        f"cosine, batch renormalisation, {facts['precision']}, the eight symmetries, averaged "
-        "weights. "
+        f"{metrics['seconds'] / 60:.0f} minutes ({metrics['core_hours']:.1f} core-hours) with "
+        f"{facts['processes']} processes on {facts['device']}: SGD with Nesterov momentum, "
+        f"learning rate {facts['learning_rate']} falling along a cosine, batch renormalisation, "
+        f"{facts['precision']}, the eight symmetries, averaged weights. "
         f"Last losses: {losses} (the ownership's includes the targets' own entropy)."
     )
 

@@ -38,7 +38,7 @@ def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         f"to measure on, divided by game: {files}.",
         "## Training",
         f"{run['steps']:,} steps and {run['samples']:,} samples in {run['seconds'] / 60:.0f} "
-        f"minutes on {facts['device']}: {facts['optimizer']}, "
+        f"minutes ({run['core_hours']:.1f} core-hours) on {facts['device']}: {facts['optimizer']}, "
         f"learning rate {facts['learning_rate']:g} falling along a cosine, batch "
         "renormalisation, the eight symmetries, averaged weights. The trainer waited "
         f"{run['waited']:.1%} of the time for positions.",

@@ -1,4 +1,9 @@
-"""Make a net of our own that judges positions as a teacher net does."""
+"""Make a net of our own that judges positions as a teacher net does: label, train, measure.
+
+A run ends after so many samples, core-hours or minutes; core-hours and minutes are for labels and
+training together. One that was killed goes on where it was when the same command is given again;
+while a file PAUSE lies in its folder it stands still.
+"""
 
 import argparse
 import sys
@@ -7,6 +12,13 @@ from pathlib import Path
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.cards.command_line import command_line
+from gtp_export.span import HOUR, Span, add_span_arguments, read_span
+
+LABEL_SHARE = 0.3
+"""Share of the core-hours or minutes that goes into labels, if nothing else is asked for."""
+SAMPLES_PER_LABEL = 5
+"""How often each position is learned from where samples end the run, if nothing else is asked
+for."""
 
 LATER_LEARNING_RATE = 0.08
 """Peak for a trained net, tuned by hand: at the one that suits random weights, `TrainPlan`'s, it
@@ -17,9 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export distil` takes."""
     parser.add_argument("--teacher", type=Path, required=True, metavar="NET.onnx")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run")
-    parser.add_argument("--minutes", type=float, default=60.0, help="length of the run (60)")
+    span = parser.add_mutually_exclusive_group().add_argument
+    add_span_arguments(span, "", "the run", "samples", "60")
+    span = parser.add_mutually_exclusive_group().add_argument
+    add_span_arguments(span, "label-", "the labelling", "positions", "three tenths of the run")
     parser.add_argument(
-        "--label-minutes", type=float, metavar="M", help="of them for labels (three tenths)"
+        "--rounds", type=int, default=1, metavar="N", help="label and train a part N times (1)"
     )
     parser.add_argument("--preset", default="b6c64", help="architecture (b6c64)")
     parser.add_argument(
@@ -51,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", default="student", help="name to write into the net")
     parser.add_argument("--licence", default="unknown", help="licence to write into the net")
-    parser.add_argument("--processes", type=int, default=1, help="processes (1)")
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--processes", type=int, default=1, help="processes, on CPUs (1)")
+    parser.add_argument("--batch-points", type=int, metavar="N", help="points a batch (10400)")
     parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
 
 
@@ -64,14 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
         describe_student,
         distil,
     )
-    from gtp_export.learning.training import TrainPlan
+    from gtp_export.learning.training import TrainPlan, choose_device
 
     shape = find_tower(arguments.preset)
-    label_minutes, rate = arguments.label_minutes, arguments.learning_rate
-    if not arguments.minutes > 0 or arguments.processes < 1:
-        raise NetFileError("--minutes and --processes must be positive")
-    if label_minutes is not None and not 0 < label_minutes < arguments.minutes:
-        raise NetFileError("--label-minutes must be positive and less than --minutes")
+    rate = arguments.learning_rate
+    for name in ("processes", "rounds", "batch_points"):
+        number = getattr(arguments, name)
+        if number is not None and number < 1:
+            raise NetFileError(f"--{name.replace('_', '-')} must be positive")
+    span, label_span = _read_spans(arguments)
     if rate is not None and not rate > 0:
         raise NetFileError("--learning-rate must be positive")
     if not 0.0 <= arguments.played_weight < 1.0:
@@ -80,27 +98,50 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--playouts must be 0 for none, or at least 2")
     if rate is None:
         rate = TrainPlan.learning_rate if arguments.start is None else LATER_LEARNING_RATE
+    device = choose_device(arguments.device)
     task = DistilTask(shape, arguments.out / "data")
     plan = TrainPlan(
         task=task,
         out=arguments.out,
-        minutes=arguments.minutes,
+        span=span,
         learning_rate=rate,
-        processes=arguments.processes,
+        processes=1 if device == "cuda" else arguments.processes,
+        batch_points=arguments.batch_points or TrainPlan.batch_points,
+        device=device,
         start=arguments.start,
         seed=arguments.seed,
     )
     labelling = Labelling(
         teacher=arguments.teacher,
+        span=label_span,
         packs=arguments.games,
         played_weight=arguments.played_weight,
-        minutes=label_minutes,
         playouts=arguments.playouts,
+        processes=arguments.processes,
+        rounds=arguments.rounds,
     )
     info = describe_student(shape, arguments.name, labelling, arguments.start, arguments.licence)
     net = distil(labelling, plan, task, info, _command_line(arguments))
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0
+
+
+def _read_spans(arguments: argparse.Namespace) -> tuple[Span, Span]:
+    """Return how long to train and how long to label.
+
+    Raises:
+        NetFileError: One is not positive, or nothing is left for training.
+    """
+    whole = read_span(arguments, "", "samples") or HOUR
+    labels = read_span(arguments, "label-", "positions")
+    if whole.unit == "samples":
+        return whole, labels or whole.times(1 / SAMPLES_PER_LABEL)
+    labels = labels or whole.times(LABEL_SHARE)
+    if labels.unit != whole.unit:
+        return whole, labels
+    if not labels.amount < whole.amount:
+        raise NetFileError(f"--label-{whole.unit} must be less than --{whole.unit}")
+    return Span(whole.amount - labels.amount, whole.unit), labels
 
 
 def _command_line(arguments: argparse.Namespace) -> str:
@@ -112,13 +153,20 @@ def _command_line(arguments: argparse.Namespace) -> str:
             "--games": arguments.games,
             "--preset": arguments.preset,
             "--out": arguments.out,
+            "--samples": arguments.samples,
+            "--core-hours": arguments.core_hours,
             "--minutes": arguments.minutes,
+            "--label-positions": arguments.label_positions,
+            "--label-core-hours": arguments.label_core_hours,
             "--label-minutes": arguments.label_minutes,
+            "--rounds": arguments.rounds if arguments.rounds > 1 else None,
             "--from": arguments.start,
             "--learning-rate": arguments.learning_rate,
             "--played-weight": arguments.played_weight,
             "--playouts": arguments.playouts,
+            "--device": None if arguments.device == "auto" else arguments.device,
             "--processes": arguments.processes if arguments.processes > 1 else None,
+            "--batch-points": arguments.batch_points,
             "--seed": None if arguments.seed == 1 else arguments.seed,
         },
     )

@@ -1,7 +1,9 @@
-"""Train a net on game records: read, train, evaluate, export and describe it in a span of time.
+"""Train a net on game records: read, train, evaluate, export and describe it.
 
-A run that was killed goes on from its last checkpoint when the same command is given again. With
---from it begins with a net made here, to fine-tune it on other games, one's own for example.
+A run ends after so many samples, core-hours or minutes. One that was killed goes on from its last
+checkpoint when the same command is given again; while a file PAUSE lies in its folder it stands
+still. With --from it begins with a net made here, to fine-tune it on other games, one's own for
+example.
 """
 
 import argparse
@@ -9,6 +11,7 @@ import sys
 from pathlib import Path
 
 from gtp_engine.arguments import parse_count
+from gtp_export.span import HOUR, add_span_arguments, read_span
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--games", type=Path, nargs="+", default=[], metavar="FILE", help="games to learn from")
     add("--valid", type=Path, nargs="+", default=[], metavar="FILE", help="games to measure on")
     add("--out", type=Path, metavar="DIR", help="folder of the run")
-    add("--minutes", type=float, default=60.0, help="length of the run, all in all (60)")
+    span = parser.add_mutually_exclusive_group().add_argument
+    add_span_arguments(span, "", "the run", "samples", "60")
     add(
         "--from",
         dest="start",
@@ -49,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{name:<16}{preset.summary}" for name, preset in PRESETS.items()))
         return 0
     find_preset(arguments.preset)
-    for name in ("minutes", "processes", "threads", "batch_points", "positions"):
+    span = read_span(arguments, "", "samples") or HOUR
+    for name in ("processes", "threads", "batch_points", "positions"):
         if not getattr(arguments, name) > 0:  # nan is not either
             raise NetFileError(f"--{name.replace('_', '-')} must be positive")
     if arguments.learning_rate is not None and not arguments.learning_rate > 0:
@@ -64,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         games=tuple(arguments.games),
         out=arguments.out,
         valid=tuple(arguments.valid),
-        minutes=arguments.minutes,
+        span=span,
         name=arguments.name,
         licence=arguments.licence,
         start=arguments.start,

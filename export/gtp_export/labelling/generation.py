@@ -4,13 +4,13 @@ Every job makes one shard, and several processes may work on jobs. Which kind co
 only on the shards that are there, so that the mixture stays as wanted however often the run is
 interrupted. One shard in `VALID_EVERY` of each kind goes to the folder `valid`. A job plays whole
 games, and a record's side depends on its moves, so that no game is on both sides, in other runs
-neither. A note beside the folders says how long it took so far.
+neither. A note beside the folders says what it took so far.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
-from gtp_export.labelling.samples import Samples, write_shard
+from gtp_export.labelling.samples import Samples, ShardError, count_samples, write_shard
 from gtp_export.labelling.searching_teacher import open_teacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.games import Games
+from gtp_export.span import Meter, Span, Spent
 
 TRAIN, VALID = "train", "valid"
 """Folders."""
@@ -95,14 +96,16 @@ class Generator:
             processes: How many work at once.
             playouts: Of the teacher's search for each label; 0 for its net's own answers.
 
+        A file PAUSE in the folder above halts all processes until it is gone.
+
         Raises:
             NetFileError: The teacher cannot be used.
             OSError: A folder cannot be made.
         """
-        self._opening = (teacher, playouts)
-        self._teacher: Teacher | None = None
+        self._opening = (teacher, playouts, folder.parent)
+        self._worker: _Worker | None = None
         if processes == 1:
-            self._teacher = open_teacher(*self._opening)
+            self._worker = _Worker(*self._opening)
         else:
             Teacher(teacher, "cpu")  # refuses a bad one; the processes open their own
         self._folder = folder
@@ -114,45 +117,42 @@ class Generator:
         self._kinds = [kind for kind in KINDS if kind.name != RECORDS or self._chunks]
         self._planned = _count_shards(folder)
 
-    def run(self, seconds: float, say: Callable[[str], None]) -> int:
-        """Add shards for a while and return how many positions were made.
+    def run(self, span: Span, say: Callable[[str], None]) -> int:
+        """Add shards until a span is spent, and return how many positions were made.
 
         Args:
-            seconds: No job but the first is begun after that time.
+            span: For all shards of the folder, earlier ones too.
             say: Told in a line about every shard.
 
         Raises:
             OSError: A shard cannot be written.
         """
-        start = time.monotonic()
-        before = seconds_spent(self._folder)
-        positions = 0
-        for job, made in self._made(start + seconds):
-            positions += made
-            elapsed = time.monotonic() - start
-            _note_seconds(self._folder, before + elapsed)
+        self._spent = before = spent_on_labels(self._folder)
+        for job, took in self._made(span):
+            self._spent = self._spent.plus(took)
+            _note(self._folder, self._spent)
             shard = f"{job.path.parent.name}/{job.path.name}"
-            say(f"{positions} positions in {elapsed:.0f} s; last {shard}")
-        return positions
+            made = self._spent.samples - before.samples
+            say(f"{made} positions, {span.left(self._spent)}; last {shard}")
+        return self._spent.samples - before.samples
 
-    def _made(self, ends_at: float) -> Iterator[tuple[Job, int]]:
-        """Work on jobs until a moment of the monotonic clock; give each with its positions."""
-        if self._teacher is not None:
-            job = self._next_job()
-            while job is not None:
-                yield job, _make_shard(self._teacher, job)
-                job = self._next_job() if time.monotonic() < ends_at else None
+    def _made(self, span: Span) -> Iterator[tuple[Job, Spent]]:
+        """Work on jobs as long as a span is not spent; give each with what it took."""
+        if self._worker is not None:
+            while span.share(self._spent) < 1.0 and (job := self._next_job()) is not None:
+                yield job, self._worker.make(job)
             return
         context = get_context("spawn")
         with ProcessPoolExecutor(
-            self._processes, context, _open_teacher_here, self._opening
+            self._processes, context, _begin_to_work_here, self._opening
         ) as pool:
-            yield from self._made_by(pool, ends_at)
+            yield from self._made_by(pool, span)
 
-    def _made_by(self, pool: Executor, ends_at: float) -> Iterator[tuple[Job, int]]:
-        running: dict[Future[int], Job] = {}
+    def _made_by(self, pool: Executor, span: Span) -> Iterator[tuple[Job, Spent]]:
+        meter = Meter(self._folder.parent)
+        running: dict[Future[Spent], Job] = {}
         while True:
-            while len(running) < self._processes and (not running or time.monotonic() < ends_at):
+            while len(running) < self._processes and span.share(self._spent) < 1.0:
                 job = self._next_job()
                 if job is None:
                     break
@@ -161,9 +161,12 @@ class Generator:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                yield running.pop(future), future.result()
-            if time.monotonic() >= ends_at and not running:
-                return
+                took = future.result()
+                took = took._replace(
+                    core_seconds=took.core_seconds + meter.lap().core_seconds,
+                    seconds=took.seconds / self._processes,
+                )
+                yield running.pop(future), took
 
     def _next_job(self) -> Job | None:
         """Return the job that the mixture lacks most; None when nothing can be made."""
@@ -195,17 +198,35 @@ class Generator:
         return side, tuple(self._games.record(int(game)) for game in chunk)
 
 
-def seconds_spent(folder: Path) -> float:
-    """Return how long shards have been made in a folder, all runs together; 0 if it is new."""
+def count_by_kind(folder: Path) -> dict[str, int]:
+    """Return the number of positions by kind of shard; damaged shards are not counted."""
+    counts: dict[str, int] = {}
+    for path in sorted(folder.glob("*.npz")):
+        kind = path.stem.rpartition("-")[0]
+        with suppress(ShardError):
+            counts[kind] = counts.get(kind, 0) + count_samples(path)
+    return counts
+
+
+def spent_on_labels(folder: Path) -> Spent:
+    """Return the positions in a folder, and what they took by its note, all runs together."""
     try:
-        return float(json.loads((folder / NOTE).read_text())["seconds"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return 0.0
+        note = json.loads((folder / NOTE).read_text())
+        times = float(note.get("core_seconds", 0.0)), float(note["seconds"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+        times = 0.0, 0.0
+    samples = sum(sum(count_by_kind(folder / side).values()) for side in (TRAIN, VALID))
+    return Spent(samples, *times)
 
 
-def _note_seconds(folder: Path, seconds: float) -> None:
+def _note(folder: Path, spent: Spent) -> None:
     partial = folder / f"{NOTE}.part"
+<<<<<<< HEAD
     partial.write_text(json.dumps({"seconds": seconds}))
+=======
+    times = {"seconds": round(spent.seconds, 1), "core_seconds": round(spent.core_seconds, 1)}
+    partial.write_text(json.dumps(times))
+>>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
     partial.replace(folder / NOTE)
 
 
@@ -248,25 +269,33 @@ def _groups(
     return [groups[i] for i in generator.permutation(len(groups))]
 
 
-_process_teacher: list[Teacher] = []
-"""The teacher of a worker process."""
+class _Worker:
+    """Makes shards in one process."""
+
+    def __init__(self, teacher: Path, playouts: int, run: Path) -> None:
+        self._meter = Meter(run)
+        self._teacher = open_teacher(teacher, playouts)
+        self._teacher.before_labels = self._meter.wait_while_halted
+
+    def make(self, job: Job) -> Spent:
+        """Write a job's shard; it has no positions where no game of its records could be used."""
+        samples = _make(self._teacher, job)
+        if samples is None:
+            return self._meter.lap()
+        write_shard(job.path, samples)
+        return self._meter.lap()._replace(samples=len(samples.features))
 
 
-def _open_teacher_here(path: Path, playouts: int) -> None:
-    _process_teacher.append(open_teacher(path, playouts))
+_worker_here: list[_Worker] = []
+"""The one of a worker process."""
 
 
-def _make_shard_here(job: Job) -> int:
-    return _make_shard(_process_teacher[0], job)
+def _begin_to_work_here(teacher: Path, playouts: int, run: Path) -> None:
+    _worker_here.append(_Worker(teacher, playouts, run))
 
 
-def _make_shard(teacher: Teacher, job: Job) -> int:
-    """Write a job's shard; return its positions, 0 where no game of its records could be used."""
-    samples = _make(teacher, job)
-    if samples is None:
-        return 0
-    write_shard(job.path, samples)
-    return len(samples.features)
+def _make_shard_here(job: Job) -> Spent:
+    return _worker_here[0].make(job)
 
 
 def _count_shards(folder: Path) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Ask a teacher net what it makes of positions, and keep its answers as training targets."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +46,9 @@ class Labels(NamedTuple):
 class Teacher:
     """A net that labels positions."""
 
+    before_labels: Callable[[], None] | None = None
+    """Called before each batch of positions, to halt where that is wanted."""
+
     def __init__(self, path: Path, device: str = "auto") -> None:
         """Open the net.
 
@@ -71,6 +74,8 @@ class Teacher:
 
     def label(self, positions: Sequence[Position]) -> Labels:
         """Evaluate positions of one board size, of any rules and komi."""
+        if self.before_labels is not None:
+            self.before_labels()
         first = positions[0]
         n, width, height = len(positions), first.width, first.height
         spatial = np.zeros((n, PLANES, height, width), np.uint8)

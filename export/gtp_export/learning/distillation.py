@@ -1,9 +1,8 @@
-"""From a teacher net to a net of our own in a given time: label, train, measure, export."""
+"""From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,22 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards.distilled import write_card
-from gtp_export.labelling.generation import Generator, seconds_spent
-from gtp_export.labelling.samples import ShardError, count_samples
+from gtp_export.labelling.generation import (
+    TRAIN,
+    VALID,
+    Generator,
+    count_by_kind,
+    spent_on_labels,
+)
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.sample_source import SampleSource
-from gtp_export.learning.training import CHECKPOINT, TrainPlan, has_bfloat16, train
+from gtp_export.learning.training import TrainPlan, has_bfloat16, spent_in, train
+from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
-
-LABEL_SHARE = 0.3
-"""Share of the span that goes into labelling positions before training begins, if no other is
-asked for."""
+from gtp_export.span import Span
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class DistilTask:
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
         """Return how far it is from it on positions it does not learn from."""
-        return measure(net, self.data / "valid")
+        return measure(net, self.data / "valid", device)
 
 
 def say(line: str) -> None:
@@ -65,15 +67,18 @@ class Labelling:
 
     teacher: Path
     """A net that reads the same inputs."""
+    span: Span
+    """How many positions are labelled, or how long."""
     packs: Sequence[Path] = ()
     """Game records whose positions are labelled besides those of self-play."""
     played_weight: float = 0.0
     """Share of the played move in the policy that is learned where a position comes from a
     record."""
-    minutes: float | None = None
-    """How much of the plan's minutes goes into labels; LABEL_SHARE of them if None."""
     playouts: int = 0
     """Of the teacher's search for each label; 0 for its net's own answers."""
+    processes: int = 1
+    rounds: int = 1
+    """So many times a part of the positions is labelled, and a part of the training done."""
 
 
 def distil(
@@ -81,13 +86,12 @@ def distil(
 ) -> Path:
     """Make a net that judges positions as the teacher does.
 
-    A run that was interrupted goes on where it was: labelled positions, the time they took, and
+    A run that was interrupted goes on where it was: labelled positions, what they took, and
     checkpoints are kept.
 
     Args:
         labelling: What is labelled, and how.
-        plan: How to train; its `minutes` hold for labelling and training together, and its task
-            is the next.
+        plan: How to train; its task is the next.
         task: The architecture, and the folder for labelled positions.
         info: The description to put into the net, of `describe_student`.
         command: What asks for such a run, for the card.
@@ -100,24 +104,26 @@ def distil(
         SgfError: There is no game in the packs.
         OSError: A file cannot be read or written.
     """
-    label_minutes = labelling.minutes
-    if label_minutes is None:
-        label_minutes = LABEL_SHARE * plan.minutes
-    seconds = 60.0 * label_minutes - seconds_spent(task.data)
-    if seconds > 0 and not (plan.out / CHECKPOINT).exists():
-        games = read_table(labelling.packs) if labelling.packs else None
-        generator = Generator(
-            labelling.teacher,
-            task.data,
-            games,
-            plan.seed,
-            labelling.played_weight,
-            plan.processes,
-            labelling.playouts,
-        )
-        generator.run(seconds, say)
-    plan = replace(plan, minutes=plan.minutes - label_minutes)
-    train(plan, NetExport(plan.out, info), say)
+    games: Games | None = None
+    for number in range(1, labelling.rounds + 1):
+        part = number / labelling.rounds
+        if number < labelling.rounds and plan.span.share(spent_in(plan.out)) >= part:
+            continue
+        span = labelling.span.times(part)
+        if span.share(spent_on_labels(task.data)) < 1.0:
+            if labelling.packs and games is None:
+                games = read_table(labelling.packs)
+            generator = Generator(
+                labelling.teacher,
+                task.data,
+                games,
+                plan.seed,
+                labelling.played_weight,
+                labelling.processes,
+                labelling.playouts,
+            )
+            generator.run(span, say)
+        train(plan, NetExport(plan.out, info), say, until=part)
     write_facts(plan, task, command)
     write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
@@ -148,24 +154,14 @@ def describe_student(
 
 def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
-    shards = {side: sorted((task.data / side).glob("*.npz")) for side in ("train", "valid")}
     facts = {
         "command": command,
         "shape": asdict(task.shape),
         "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,
         "processes": plan.processes,
+        "device": plan.device,
         "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
-        "positions": {side: _count_positions(paths) for side, paths in shards.items()},
+        "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
     }
     (plan.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
-
-
-def _count_positions(paths: Sequence[Path]) -> dict[str, int]:
-    """Return the number of positions by kind of shard; damaged ones were not learned from."""
-    counts: dict[str, int] = {}
-    for path in paths:
-        kind = path.stem.rpartition("-")[0]
-        with suppress(ShardError):
-            counts[kind] = counts.get(kind, 0) + count_samples(path)
-    return counts

@@ -17,7 +17,7 @@ BATCH_POINTS = 20_000
 SEED = 7
 
 
-def measure(net: Tower, folder: Path) -> dict[str, dict[str, float]]:
+def measure(net: Tower, folder: Path, device: str = "cpu") -> dict[str, dict[str, float]]:
     """Compare a net with the labels of a folder of shards.
 
     Returns:
@@ -31,10 +31,10 @@ def measure(net: Tower, folder: Path) -> dict[str, dict[str, float]]:
         name = f"{width}x{height}"
         group = name if name in ("9x9", "13x13", "19x19") else "other"
         groups.setdefault(group, []).append(join_samples(shards))
-    return {name: _measure_group(net, parts) for name, parts in sorted(groups.items())}
+    return {name: _measure_group(net, parts, device) for name, parts in sorted(groups.items())}
 
 
-def _measure_group(net: Tower, parts: list[Samples]) -> dict[str, float]:
+def _measure_group(net: Tower, parts: list[Samples], device: str) -> dict[str, float]:
     generator = np.random.default_rng(SEED)
     total = sum(len(samples.features) for samples in parts)
     sums: dict[str, float] = {}
@@ -45,7 +45,7 @@ def _measure_group(net: Tower, parts: list[Samples]) -> dict[str, float]:
         index = generator.permutation(n)[:wanted]
         size = max(1, BATCH_POINTS // samples.area)
         for at in range(0, wanted, size):
-            batch = make_batch(samples, index[at : at + size], 0)
+            batch = make_batch(samples, index[at : at + size], 0).to(device)
             used += len(batch.features)
             for name, value in _batch_sums(net, batch).items():
                 sums[name] = sums.get(name, 0.0) + value

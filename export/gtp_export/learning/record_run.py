@@ -1,4 +1,4 @@
-"""From game records to finished nets in a given time: train, evaluate, export, write the card."""
+"""From game records to finished nets in a given span: train, evaluate, export, write the card."""
 
 import json
 import sys
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from torch import nn
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
@@ -22,9 +21,10 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.parity import check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
-from gtp_export.learning.training import METRICS, Trainer, TrainPlan, train
+from gtp_export.learning.training import METRICS, Trainer, TrainPlan, choose_device, train
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+from gtp_export.span import HOUR, Span
 
 VALID_SHARE = 0.03
 """Share of the games that is not learned from, without games given for that."""
@@ -33,11 +33,9 @@ FEWEST_VALID = 30
 LARGEST_VALID_SHARE = 0.2
 """... but no larger share."""
 TRAIN_SHARE = 0.85
-"""Share of the span that trains; the rest evaluates and exports."""
+"""Share of the minutes that trains; the rest evaluates and exports."""
 BATCH_POINTS = 64 * 361
 """Points of the boards of a process's batch, unless another number is asked for."""
-MEASUREMENTS = 10
-"""How often a run is measured."""
 PARITY_SEED = 10
 """Draws the positions on which a written net is compared with the one in training."""
 
@@ -53,8 +51,8 @@ class RecordRun:
     out: Path
     valid: tuple[Path, ...] = ()
     """Games to measure on; a share of the others if there are none."""
-    minutes: float = 60.0
-    """For everything."""
+    span: Span = HOUR
+    """Of the training; minutes are for everything."""
     name: str = ""
     """Name of the net; the preset's if empty."""
     licence: str = "unknown"
@@ -83,7 +81,7 @@ class RecordRun:
                 "--games": self.games,
                 "--valid": self.valid,
                 "--out": self.out,
-                "--minutes": self.minutes,
+                f"--{self.span.unit}": self.span.amount,
                 "--from": self.start,
                 "--freeze": ",".join(self.frozen),
                 "--processes": self.processes if self.processes > 1 else None,
@@ -97,9 +95,9 @@ class RecordRun:
 def run_records(run: RecordRun, say: Say) -> Path:
     """Train, evaluate and export; a run that was killed goes on from its last checkpoint.
 
-    In the run's folder: NAME.onnx, and NAME-int8.onnx and NAME-fp16.onnx where asked for and good
-    enough; the card NAME.md; metrics.jsonl and metrics.json; pictures, if the extra `plots` is
-    installed.
+    In the run's folder: NAME-latest.onnx until it is finished; NAME.onnx, and NAME-int8.onnx and
+    NAME-fp16.onnx where asked for and good enough; the card NAME.md; metrics.jsonl and
+    metrics.json; pictures, if the extra `plots` is installed.
 
     Returns:
         The net in fp32.
@@ -116,14 +114,12 @@ def run_records(run: RecordRun, say: Say) -> Path:
     plan = TrainPlan(
         task=task,
         out=run.out,
-        minutes=TRAIN_SHARE * run.minutes,
+        span=run.span.times(TRAIN_SHARE) if run.span.unit == "minutes" else run.span,
         processes=1 if device == "cuda" else run.processes,
         batch_points=run.batch_points,
         learning_rate=task.preset.learning_rate if run.learning_rate is None else run.learning_rate,
         adam=task.preset.adam,
         loss_weights=task.preset.loss_weights,
-        measure_minutes=TRAIN_SHARE * run.minutes / MEASUREMENTS,
-        export_minutes=float("inf"),
         stem=name,
         device=device,
         start=run.start,
@@ -132,17 +128,6 @@ def run_records(run: RecordRun, say: Say) -> Path:
     )
     train(plan, NetExport(run.out, info), say, ProgressBar() if sys.stderr.isatty() else None)
     return finish(run, plan, task, info, say)
-
-
-def choose_device(wanted: str) -> str:
-    """Return `cpu` or `cuda`.
-
-    Raises:
-        NetFileError: CUDA is asked for and there is none.
-    """
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise NetFileError("this PyTorch finds no CUDA device")
-    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def prepare(run: RecordRun, say: Say) -> RecordTask:
@@ -217,6 +202,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     evaluation = EvaluationPlan(run.positions, seed=run.seed)
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
     written.replace(target)
+    (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
     smaller = {kind: quantise(target, kind, say) for kind in run.precisions}
     entries = read_metrics(run.out)
     facts = {

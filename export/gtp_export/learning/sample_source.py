@@ -20,7 +20,8 @@ from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import Targets
 
 RESCAN_SECONDS = 60.0
-MAX_BATCH = 256
+FEWEST_POINTS = 24
+"""Smaller boards count as so many points, lest their batches grow huge."""
 SYMMETRIES_PER_BATCH = 4
 COMMON_SIZES = {(9, 9): 0.22, (13, 13): 0.12, (19, 19): 0.56}
 """Share of the batches, and so of the time, by board size; the rest is for all other sizes.
@@ -115,7 +116,7 @@ class SampleSource:
         if time.monotonic() - self._scanned > RESCAN_SECONDS:
             self._scan()
         samples = self._pools[self._draw_size(generator)]
-        count = min(MAX_BATCH, max(2, self._batch_points // samples.area))
+        count = max(2, self._batch_points // max(FEWEST_POINTS, samples.area))
         index = generator.integers(len(samples.features), size=count)
         # Transposing changes the shape of a rectangle; with all flips a batch keeps one shape.
         transposed = 4 * int(generator.integers(2))

@@ -1,9 +1,13 @@
-"""Train a net at a task, within a span of time.
+"""Train a net at a task, within a span of samples, core-hours or minutes.
 
 Each step, every process draws a batch of one board size, of about the same number of points
-whatever the size; gradients are averaged over the processes. The learning rate follows one
-cosine over the span. The weights that are measured and shipped are a running average. A run that
-was killed goes on from its last checkpoint, minutes old at most.
+whatever the size; gradients are averaged over the processes, and what each has spent is added up
+with them, so that all end at the same step. The learning rate follows one cosine over the span.
+The weights that are measured and shipped are a running average. A run that was killed goes on
+from its last checkpoint, a minute old at most.
+
+A file PAUSE in the run's folder halts the first process before its next step, and so the others,
+which wait for its gradients; that may take as long as it likes.
 """
 
 import json
@@ -12,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,11 +33,14 @@ from gtp_export.learning.nets import build_net
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
+from gtp_export.span import PAUSE, Meter, Span, Spent
 
-CHECKPOINT_SECONDS = 60.0
+CHECKPOINT_SECONDS = 30.0
+LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
 BUFFER_SYNC_STEPS = 50
 LOG_STEPS = 50
-ALL_REDUCE_TIMEOUT_MINUTES = 10
+ALL_REDUCE_TIMEOUT = timedelta(days=365)
+"""A halt may take long. A process that dies is noticed otherwise."""
 CHECKPOINT = "checkpoint.pt"
 METRICS = "metrics.jsonl"
 
@@ -83,7 +91,7 @@ class TrainPlan:
     task: Task
     out: Path
     """Folder for checkpoint, metrics and nets."""
-    minutes: float
+    span: Span
     """Length of the run, earlier parts of a resumed one included."""
     processes: int = 1
     batch_points: int = 10_400
@@ -99,10 +107,8 @@ class TrainPlan:
     average_decay: float = 0.999
     max_gradient_norm: float = 3.0
     seed: int = 1
-    export_minutes: float = 10.0
-    """A net is written that often."""
-    measure_minutes: float = 10.0
-    """The net is measured that often."""
+    measurements: int = 10
+    """How often the net is measured and written in the course of the run, if it is not short."""
     stem: str = "student"
     """What the names of written nets begin with."""
     device: str = "cpu"
@@ -133,14 +139,49 @@ class Progress(Protocol):
         """Leave the terminal as it was, however the run ended."""
 
 
-def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None = None) -> None:
-    """Run the training, in as many processes as planned, to its end.
+def choose_device(wanted: str) -> str:
+    """Return `cpu` or `cuda`.
+
+    Raises:
+        NetFileError: CUDA is asked for and there is none.
+    """
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise NetFileError("this PyTorch finds no CUDA device")
+    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def spent_in(folder: Path) -> Spent:
+    """Return what the run of a folder has spent by its checkpoint; nothing without one.
+
+    Raises:
+        NetFileError: The checkpoint is damaged, or an older version's.
+    """
+    path = folder / CHECKPOINT
+    return _spent_of(read_checkpoint(path), path) if path.exists() else Spent()
+
+
+def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
+    if "spent" not in state:
+        raise TrainError(f"{path}: is of an older version; --from it goes on, in another --out")
+    return Spent(*state["spent"])
+
+
+def train(
+    plan: TrainPlan,
+    export: Export,
+    say: Say,
+    progress: Progress | None = None,
+    until: float = 1.0,
+) -> None:
+    """Run the training, in as many processes as planned, to its end or to a share of it.
 
     Args:
         plan: What to do. All the rest must be picklable if it asks for more than a process.
-        export: Called with the averaged net every `export_minutes` and at the end.
+        export: Called with the averaged net and `STEM-latest` now and then, and with
+            `STEM-final` at the end.
         say: Told in lines what is measured, and how it goes unless there is `progress`.
         progress: Told how it goes.
+        until: Which share of the span ends it for now.
 
     Raises:
         TrainError: The run cannot go on.
@@ -149,12 +190,12 @@ def train(plan: TrainPlan, export: Export, say: Say, progress: Progress | None =
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     if plan.processes == 1:
-        _run(0, plan, export, say, progress)
+        _run(0, plan, export, say, progress, until)
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
     failures = multiprocessing.get_context("spawn").SimpleQueue()
-    arguments = (plan, export, say, progress, rendezvous, failures)
+    arguments = (plan, export, say, progress, until, rendezvous, failures)
     try:
         multiprocessing.spawn(_run_rank, arguments, plan.processes)
     except ProcessException as error:
@@ -173,21 +214,20 @@ def _run_rank(
     export: Export,
     say: Say,
     progress: Progress | None,
+    until: float,
     rendezvous: Path,
     failures: Any,
 ) -> None:
     """Run one process's share; what a user can do something about is put into a queue."""
-    from datetime import timedelta
-
     distributed.init_process_group(
         "gloo",
         init_method=f"file://{rendezvous.resolve()}",
         rank=rank,
         world_size=plan.processes,
-        timeout=timedelta(minutes=ALL_REDUCE_TIMEOUT_MINUTES),
+        timeout=ALL_REDUCE_TIMEOUT,
     )
     try:
-        _run(rank, plan, export, say, progress)
+        _run(rank, plan, export, say, progress, until)
     except (NetFileError, SgfError, OSError) as error:
         failures.put(error)
         sys.exit(1)
@@ -195,33 +235,42 @@ def _run_rank(
         distributed.destroy_process_group()
 
 
-def _run(rank: int, plan: TrainPlan, export: Export, say: Say, progress: Progress | None) -> None:
+def _run(
+    rank: int,
+    plan: TrainPlan,
+    export: Export,
+    say: Say,
+    progress: Progress | None,
+    until: float,
+) -> None:
     torch.set_num_threads(1)
     trainer = Trainer(rank, plan)
     trainer.restore()
-    reporter = _Reporter(trainer, plan, export, say, progress) if rank == 0 else None
+    reporter = _Reporter(trainer, plan, export, say, progress, until) if rank == 0 else None
     try:
-        _train_to_the_end(trainer, plan, reporter)
+        while trainer.progress < until:
+            if reporter is not None:
+                reporter.before_step()
+            found = _step(trainer, plan)
+            if reporter is not None:
+                reporter.after_step(found)
+        if reporter is not None:
+            reporter.finish()
     finally:
         if reporter is not None:
             reporter.close()
 
 
-def _train_to_the_end(trainer: "Trainer", plan: TrainPlan, reporter: "_Reporter | None") -> None:
-    while trainer.progress < 1.0:
-        try:
-            found = trainer.step()
-        except (MemoryError, RuntimeError) as error:
-            if "memory" not in str(error) and not isinstance(error, MemoryError):
-                raise
-            raise TrainError(
-                f"memory is exhausted at batches of {plan.batch_points} points; the checkpoint in "
-                f"{plan.out} is kept, smaller batches go on from it (--batch-points)"
-            ) from None
-        if reporter is not None:
-            reporter.after_step(found)
-    if reporter is not None:
-        reporter.finish()
+def _step(trainer: "Trainer", plan: TrainPlan) -> dict[str, float]:
+    try:
+        return trainer.step()
+    except (MemoryError, RuntimeError) as error:
+        if "memory" not in str(error) and not isinstance(error, MemoryError):
+            raise
+        raise TrainError(
+            f"memory is exhausted at batches of {plan.batch_points} points; the checkpoint in "
+            f"{plan.out} is kept, smaller batches go on from it (--batch-points)"
+        ) from None
 
 
 class Trainer:
@@ -239,12 +288,9 @@ class Trainer:
             plan.device, torch.bfloat16, enabled=has_bfloat16(plan.device)
         )
         self.steps = 0
-        self.samples = 0
-        """Samples drawn by this process."""
-        self.progress = 0.0
-        """Share of the span that has passed."""
-        self._spent = 0.0
-        self._clock = time.monotonic()
+        self.spent = Spent()
+        """By all processes; the same in all of them."""
+        self.meter = Meter(plan.out)
         self._source: Source | None = None
         self._first_draw = False
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
@@ -262,9 +308,9 @@ class Trainer:
             )
 
     @property
-    def seconds(self) -> float:
-        """Time spent so far, in earlier parts of the run too."""
-        return self._spent + time.monotonic() - self._clock
+    def progress(self) -> float:
+        """Share of the span that has passed."""
+        return self._plan.span.share(self.spent)
 
     @property
     def waited(self) -> float:
@@ -288,7 +334,7 @@ class Trainer:
         total = sum(weights[name] * loss for name, loss in found.items() if name in weights)
         self._optimizer.zero_grad(set_to_none=False)
         total.backward()
-        self._share_gradients()
+        self._share_gradients(len(batch.features))
         found["gradient"] = torch.nn.utils.clip_grad_norm_(
             self.net.parameters(), self._plan.max_gradient_norm
         )
@@ -302,7 +348,6 @@ class Trainer:
             group["lr"] = rate
         self._optimizer.step()
         self.steps += 1
-        self.samples += len(batch.features)
         self._update_average()
         return {name: float(loss.detach()) for name, loss in found.items()}
 
@@ -318,7 +363,7 @@ class Trainer:
         batch = self._source.draw(generator).to(plan.device)
         if self._first_draw:  # what starting takes, compiling above all, is not training
             self._first_draw = False
-            self._clock = time.monotonic()
+            self.meter.forgive_seconds()
         return batch
 
     def _learning_rate(self) -> float:
@@ -326,18 +371,23 @@ class Trainer:
         cosine = 0.5 * (1.0 + np.cos(np.pi * min(1.0, self.progress)))
         return float(self._plan.learning_rate * warm * cosine)
 
-    def _share_gradients(self) -> None:
-        """Average the gradients over the processes; all take the first one's clock."""
-        progress = self.seconds / (60.0 * self._plan.minutes)
-        if self._plan.processes == 1:
-            self.progress = progress
+    def _share_gradients(self, drawn: int) -> None:
+        """Average the gradients over the processes, and add up what each has spent."""
+        lap = self.meter.lap()._replace(samples=drawn)
+        processes = self._plan.processes
+        if processes == 1:
+            self.spent = self.spent.plus(lap)
             return
         gradients = [p.grad for p in self.net.parameters() if p.grad is not None]
-        clock = torch.tensor([progress if self._rank == 0 else 0.0])
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), clock])
+        laps = torch.zeros(processes, len(lap))
+        if self._rank > 0:  # the others wait for the first one, also while it is halted
+            lap = lap._replace(seconds=0.0)
+        laps[self._rank] = torch.tensor(lap)
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), laps.flatten()])
         distributed.all_reduce(flat)
-        self.progress = float(flat[-1])
-        flat /= self._plan.processes
+        samples, *times = flat[-laps.numel() :].view_as(laps).double().sum(0).tolist()
+        self.spent = self.spent.plus(Spent(int(samples), *times))
+        flat /= processes
         at = 0
         for gradient in gradients:
             gradient.copy_(flat[at : at + gradient.numel()].view_as(gradient))
@@ -372,8 +422,7 @@ class Trainer:
             "optimizer": self._optimizer.state_dict(),
             "norm_steps": _norm_steps(self.net),
             "steps": self.steps,
-            "samples": self.samples,
-            "seconds": self.seconds,
+            "spent": tuple(self.spent),
         }
         path = self._plan.out / CHECKPOINT
         partial = path.with_suffix(".part")
@@ -403,8 +452,7 @@ class Trainer:
         self._optimizer.load_state_dict(state["optimizer"])
         for module in _norms(self.net):
             module.steps.fill_(state["norm_steps"])
-        self.steps, self.samples = state["steps"], state["samples"]
-        self._spent, self._clock = state["seconds"], time.monotonic()
+        self.steps, self.spent = state["steps"], _spent_of(state, path)
         return True
 
 
@@ -442,39 +490,58 @@ class _Reporter:
         export: Export,
         say: Say,
         progress: Progress | None,
+        until: float,
     ) -> None:
         self._trainer = trainer
         self._plan = plan
         self._export = export
         self._say = say
         self._progress = progress
+        self._until = until
         self._means: dict[str, float] = {}
-        self._saved = self._measured = self._exported = trainer.seconds
-        self._began, self._first_samples = trainer.seconds, trainer.samples
+        self._began, self._saved = trainer.spent, time.monotonic()
+        self._measured = trainer.spent
         _drop_half_a_line(plan.out / METRICS)
 
+    def before_step(self) -> None:
+        meter = self._trainer.meter
+        if meter.is_halted():
+            self._save()
+            self._say(f"halted until {self._plan.out / PAUSE} is gone")
+            meter.wait_while_halted()
+            self._say("going on")
+
     def after_step(self, found: Mapping[str, float]) -> None:
-        trainer, plan = self._trainer, self._plan
+        trainer = self._trainer
         for name, loss in found.items():
             self._means[name] = 0.98 * self._means.get(name, loss) + 0.02 * loss
         if trainer.steps % LOG_STEPS == 0:
             self._log()
-        if trainer.seconds - self._saved > CHECKPOINT_SECONDS:
-            trainer.save()
-            self._saved = trainer.seconds
-        stem = f"{plan.stem}-{trainer.seconds / 60:03.0f}min"
-        if trainer.seconds - self._measured > 60.0 * plan.measure_minutes:
-            self._measured = trainer.seconds
-            self._measure(stem)
-        if trainer.seconds - self._exported > 60.0 * plan.export_minutes:
-            self._exported = trainer.seconds
-            self._export(trainer.average, stem)
+        is_due = self._is_measurement_due()
+        if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
+            self._save()
+        if is_due and trainer.progress < self._until:
+            self._measured = trainer.spent
+            self._write("latest")
+
+    def _is_measurement_due(self) -> bool:
+        plan, spent, before = self._plan, self._trainer.spent, self._measured
+        if spent.seconds - before.seconds < LEAST_SECONDS_BETWEEN_MEASUREMENTS:
+            return False
+        return plan.span.share(spent) - plan.span.share(before) > 1.0 / plan.measurements
 
     def finish(self) -> None:
         if self._progress is not None:
             self._progress(1.0, "measuring")
+        self._save()
+        self._write("final" if self._trainer.progress >= 1.0 else "latest")
+
+    def _save(self) -> None:
         self._trainer.save()
-        stem = f"{self._plan.stem}-final"
+        self._saved = time.monotonic()
+
+    def _write(self, which: str) -> None:
+        stem = f"{self._plan.stem}-{which}"
         self._measure(stem)
         self._export(self._trainer.average, stem)
 
@@ -484,27 +551,30 @@ class _Reporter:
 
     def _log(self) -> None:
         trainer = self._trainer
-        passed = max(1e-9, trainer.seconds - self._began)
-        rate = self._plan.processes * (trainer.samples - self._first_samples) / passed
-        left = max(0.0, 60.0 * self._plan.minutes - trainer.seconds)
+        passed = self._passed()
+        rate = (trainer.spent.samples - self._began.samples) / passed
         means = ", ".join(f"{name} {mean:.3f}" for name, mean in self._means.items())
         waited = f", {trainer.waited / passed:.1%} waiting" if trainer.waited else ""
         text = f"step {trainer.steps}, {rate:.0f} samples/s{waited}: {means}"
         if self._progress is not None:
             self._progress(trainer.progress, text)
         else:
-            self._say(f"{left / 60:.1f} min left, {text}")
+            self._say(f"{self._plan.span.left(trainer.spent)}, {text}")
+
+    def _passed(self) -> float:
+        """Return the seconds since this process began."""
+        return max(1e-9, self._trainer.spent.seconds - self._began.seconds)
 
     def _measure(self, stem: str) -> None:
         """Append an entry to the metrics."""
         trainer = self._trainer
-        passed = max(1e-9, trainer.seconds - self._began)
         entry = {
             "net": stem,
             "steps": trainer.steps,
-            "samples": trainer.samples * self._plan.processes,
-            "seconds": round(trainer.seconds, 1),
-            "waited": round(trainer.waited / passed, 4),
+            "samples": trainer.spent.samples,
+            "seconds": round(trainer.spent.seconds, 1),
+            "core_hours": round(trainer.spent.core_seconds / 3600.0, 4),
+            "waited": round(trainer.waited / self._passed(), 4),
             "losses": {name: round(mean, 4) for name, mean in self._means.items()},
             "valid": self._plan.task.measure(trainer.average, self._plan.device),
         }

@@ -1,0 +1,143 @@
+"""How long a run is, what it has spent so far, and how a file halts it meanwhile."""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from gtp_engine.evaluators.net_info import NetFileError
+
+PAUSE = "PAUSE"
+"""A file of this name in a run's folder halts all its processes until it is gone."""
+LOOK_SECONDS = 0.5
+"""A halted process looks that often whether the file is still there."""
+UNITS = ("samples", "core-hours", "minutes")
+
+
+class Spent(NamedTuple):
+    """What a run, or a part of it, has spent: all processes, earlier parts of a resumed run too."""
+
+    samples: int = 0
+    """Drawn to learn from; labelled where labels are made."""
+    core_seconds: float = 0.0
+    """Processor time of all processes."""
+    seconds: float = 0.0
+    """On the wall, without what a halt took."""
+
+    def plus(self, other: "Spent") -> "Spent":
+        """Return the sum."""
+        return Spent(
+            self.samples + other.samples,
+            self.core_seconds + other.core_seconds,
+            self.seconds + other.seconds,
+        )
+
+
+@dataclass(frozen=True)
+class Span:
+    """How much of one unit a run may spend."""
+
+    amount: float
+    unit: str = "minutes"
+    """One of UNITS."""
+
+    def share(self, spent: Spent) -> float:
+        """Return which share of it is spent, above 1 beyond the end."""
+        return self._counted(spent) / self.amount
+
+    def times(self, factor: float) -> "Span":
+        """Return a longer or shorter one."""
+        return Span(factor * self.amount, self.unit)
+
+    def left(self, spent: Spent) -> str:
+        """Say how much is left, as in "1.5 of 4 core-hours left"."""
+        left = max(0.0, self.amount - self._counted(spent))
+        figures = f"{left:,.0f}" if self.unit == "samples" else f"{left:.2f}"
+        return f"{figures} of {self.amount:,.6g} {self.unit} left"
+
+    def _counted(self, spent: Spent) -> float:
+        match self.unit:
+            case "samples":
+                return spent.samples
+            case "core-hours":
+                return spent.core_seconds / 3600.0
+        return spent.seconds / 60.0
+
+
+HOUR = Span(60.0)
+"""What a run takes if nothing else is asked for."""
+
+
+class Meter:
+    """Measures what this process spends, and halts it while the run's folder says so."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin to measure.
+
+        Args:
+            folder: The run's, where PAUSE may be put.
+        """
+        self._pause = folder / PAUSE
+        self._core_seconds = time.process_time()
+        self._seconds = time.monotonic()
+
+    def lap(self) -> Spent:
+        """Return what was spent since the last lap."""
+        before = self._core_seconds, self._seconds
+        self._core_seconds, self._seconds = time.process_time(), time.monotonic()
+        return Spent(0, self._core_seconds - before[0], self._seconds - before[1])
+
+    def forgive_seconds(self) -> None:
+        """Count the time on the wall from now on; the processor's is not forgiven."""
+        self._seconds = time.monotonic()
+
+    def is_halted(self) -> bool:
+        """Whether the file is there."""
+        return self._pause.exists()
+
+    def wait_while_halted(self) -> None:
+        """Return when the file is not there; the time until then does not count."""
+        began = time.monotonic()
+        while self.is_halted():
+            time.sleep(LOOK_SECONDS)
+        self._seconds += time.monotonic() - began
+
+
+def add_span_arguments(
+    add: Callable[..., object], prefix: str, what: str, samples: str, default: str
+) -> None:
+    """Declare the options that give a span, one a unit.
+
+    Args:
+        add: `add_argument` of a group in which options exclude each other.
+        prefix: What stands before each unit, such as "label-".
+        what: What the span is of, for the help.
+        samples: What samples are called in the option's name.
+        default: What holds without any, for the help.
+    """
+    add(f"--{prefix}{samples}", type=float, metavar="N", help=f"length of {what} in {samples}")
+    add(
+        f"--{prefix}core-hours",
+        type=float,
+        metavar="H",
+        help="the same in processor time of all its processes",
+    )
+    add(f"--{prefix}minutes", type=float, metavar="M", help=f"the same on the wall ({default})")
+
+
+def read_span(arguments: argparse.Namespace, prefix: str, samples: str) -> Span | None:
+    """Return the span that was asked for, None if none was.
+
+    Raises:
+        NetFileError: It is not positive.
+    """
+    for unit in UNITS:
+        option = prefix + (samples if unit == "samples" else unit)
+        amount = getattr(arguments, option.replace("-", "_"))
+        if amount is not None:
+            if not 0 < amount < float("inf"):  # nan is not either
+                raise NetFileError(f"--{option} must be positive")
+            return Span(amount, unit)
+    return None
