@@ -1,9 +1,12 @@
-"""How long a run is, what it has spent so far, and how a file halts it meanwhile."""
+"""How long a run is, what it has spent so far, and what halts or ends its processes."""
 
 import argparse
+import os
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,6 +106,19 @@ class Meter:
         while self.is_halted():
             time.sleep(LOOK_SECONDS)
         self._seconds += time.monotonic() - began
+
+
+def end_with_parent() -> None:
+    """End this process as soon as the one that started it is gone, even if that was killed."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def add_span_arguments(

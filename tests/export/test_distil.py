@@ -1,14 +1,11 @@
 """Labels, shards, self-play and the folder they fill."""
 
-import itertools
+import multiprocessing
+import threading
 import weakref
 from dataclasses import replace
 from pathlib import Path
-<<<<<<< HEAD
-from types import SimpleNamespace
-=======
 from typing import Any
->>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
 
 import numpy as np
 import pytest
@@ -34,7 +31,7 @@ from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.reading import read_table
-from gtp_export.span import PAUSE, Span
+from gtp_export.span import PAUSE, Span, end_with_parent
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 ENDLESS = Span(1e9, "samples")
@@ -189,17 +186,6 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
     lines: list[str] = []
-<<<<<<< HEAD
-    # Every look at the clock takes a hundredth of a second, which is less than a shard ever takes.
-    ticks = itertools.count()
-    clock = SimpleNamespace(monotonic=lambda: next(ticks) / 100)
-    monkeypatch.setattr("gtp_export.labelling.generation.time", clock)
-    spent = [seconds_spent(tmp_path)]
-    for _ in range(2):
-        Generator(TINY_NET, tmp_path, None, seed=3).run(0.0, lines.append)
-        spent.append(seconds_spent(tmp_path))
-    assert len(lines) == 2 and 0.0 == spent[0] < spent[1] < spent[2] < 1
-=======
     spent = [spent_on_labels(tmp_path)]
     for wanted in (1, 1, 2):
         span = Span(spent[min(wanted, len(spent)) - 1].samples + 1, "samples")
@@ -207,8 +193,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
         spent.append(spent_on_labels(tmp_path))
     assert len(lines) == 2 and spent[0] == (0, 0.0, 0.0)
     assert spent[1] == spent[2], "the span was spent before"
-    assert all(after > before for before, after in zip(spent[2], spent[3], strict=True))
->>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
+    assert spent[3].samples > spent[2].samples and spent[3].seconds >= spent[2].seconds > 0
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
@@ -258,6 +243,31 @@ def test_a_file_halts_labelling_at_a_batch_of_positions(
     monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
     Generator(TINY_NET, data, None, seed=3).run(Span(1, "samples"), lambda line: None)
     assert halts == [3] and len(asked) > 4
+
+
+def _wait_as_a_child(said: Any) -> None:
+    end_with_parent()
+    said.send("there")
+    threading.Event().wait()
+
+
+def _wait_as_a_parent(said: Any) -> None:
+    multiprocessing.get_context("spawn").Process(target=_wait_as_a_child, args=(said,)).start()
+    threading.Event().wait()
+
+
+def test_processes_end_with_a_parent_that_is_killed() -> None:
+    context = multiprocessing.get_context("spawn")
+    heard, said = context.Pipe(duplex=False)
+    parent = context.Process(target=_wait_as_a_parent, args=(said,))
+    parent.start()
+    said.close()
+    heard.recv()
+    parent.kill()
+    parent.join()
+    assert heard.poll(30.0), "the child, which holds the other end too, lives on"
+    with pytest.raises(EOFError):
+        heard.recv()
 
 
 def test_what_an_older_version_labelled_is_counted(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from gtp_export.labelling.searching_teacher import open_teacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.records.games import Games
-from gtp_export.span import Meter, Span, Spent
+from gtp_export.span import Meter, Span, Spent, end_with_parent
 
 TRAIN, VALID = "train", "valid"
 """Folders."""
@@ -221,12 +221,8 @@ def spent_on_labels(folder: Path) -> Spent:
 
 def _note(folder: Path, spent: Spent) -> None:
     partial = folder / f"{NOTE}.part"
-<<<<<<< HEAD
-    partial.write_text(json.dumps({"seconds": seconds}))
-=======
-    times = {"seconds": round(spent.seconds, 1), "core_seconds": round(spent.core_seconds, 1)}
+    times = {"seconds": spent.seconds, "core_seconds": spent.core_seconds}
     partial.write_text(json.dumps(times))
->>>>>>> ec6322c (End training at samples, core-hours or minutes, halt it by a file, label and train in rounds, and distil on a GPU too)
     partial.replace(folder / NOTE)
 
 
@@ -291,6 +287,7 @@ _worker_here: list[_Worker] = []
 
 
 def _begin_to_work_here(teacher: Path, playouts: int, run: Path) -> None:
+    end_with_parent()
     _worker_here.append(_Worker(teacher, playouts, run))
 
 

@@ -33,7 +33,7 @@ from gtp_export.learning.nets import build_net
 from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
-from gtp_export.span import PAUSE, Meter, Span, Spent
+from gtp_export.span import PAUSE, Meter, Span, Spent, end_with_parent
 
 CHECKPOINT_SECONDS = 30.0
 LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
@@ -219,6 +219,7 @@ def _run_rank(
     failures: Any,
 ) -> None:
     """Run one process's share; what a user can do something about is put into a queue."""
+    end_with_parent()
     distributed.init_process_group(
         "gloo",
         init_method=f"file://{rendezvous.resolve()}",
