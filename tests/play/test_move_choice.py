@@ -14,20 +14,8 @@ from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.adjudication.expectation import Ownership
-from gtp_engine.play.move_choice import (
-    BORDER_REASON,
-    CAPTURE_REASON,
-    HOPE_REASON,
-    SETTLED_REASON,
-    closing_move,
-    count_is_doubtful,
-    decide,
-    is_settled,
-    liberties_of_dead,
-    mannered_move,
-    pass_forgets_stones,
-    territory_to_leave,
-)
+from gtp_engine.play.endgame import Endgame, territory_to_leave
+from gtp_engine.play.move_choice import Reason, decide, pass_or_play
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
 
@@ -121,21 +109,21 @@ WALLS_OWNED = """
 def test_a_board_is_settled_but_for_small_gaps() -> None:
     position = position_of(WALLS)
     sure = owned(WALLS_OWNED)
-    assert not is_settled(position, sure), "five neutral points are too large a gap"
+    assert not Endgame(position, sure).is_settled, "five neutral points are too large a gap"
     sure[0, 2] = 0.9
-    assert is_settled(position, sure)
-    assert not is_settled(position, owned(WALLS_OWNED, certain=0.7))
+    assert Endgame(position, sure).is_settled
+    assert not Endgame(position, owned(WALLS_OWNED, certain=0.7)).is_settled
     sure[0, 1] = 0.5
-    assert not is_settled(position, sure), "a stone is in doubt"
+    assert not Endgame(position, sure).is_settled, "a stone is in doubt"
 
 
 def test_a_gap_within_one_players_land_is_not_settled() -> None:
     position = position_of(WALLS)
     sure = owned(WALLS_OWNED)
     sure[:, 2] = 0.9
-    assert is_settled(position, sure)
+    assert Endgame(position, sure).is_settled
     sure[2, 0] = 0.2
-    assert not is_settled(position, sure)
+    assert not Endgame(position, sure).is_settled
 
 
 # Manners -----------------------------------------------------------------------------------------
@@ -165,7 +153,7 @@ def finished(rules: Rules, to_play: int, passed: bool = False) -> Position:
 
 
 def chosen(position: Position, moves: str, ownership: Ownership | None) -> tuple[str, str]:
-    move, reason = mannered_move(position, points(moves, position), ownership)
+    move, reason = pass_or_play(Endgame(position, ownership), points(moves, position))
     return format_vertex(move, 5, 5).lower(), reason
 
 
@@ -173,41 +161,41 @@ def chosen(position: Position, moves: str, ownership: Ownership | None) -> tuple
 def test_a_pass_is_answered_with_a_pass_when_the_count_is_won(rules: Rules) -> None:
     position = finished(rules, BLACK, passed=True)
     sure = owned(FINISHED_OWNED)
-    assert chosen(position, "A1 pass", sure) == ("pass", "the count is won")
+    assert chosen(position, "A1 pass", sure) == ("pass", Reason.WON)
 
 
 def test_a_pass_is_not_answered_while_the_board_is_open_and_stones_may_be_dead() -> None:
     position = finished(CHINESE, BLACK, passed=True)
     unsure = owned(FINISHED_OWNED, certain=0.6)
-    assert chosen(position, "E1 pass", unsure) == ("e1", "search")
+    assert chosen(position, "E1 pass", unsure) == ("e1", Reason.SEARCH)
     # Where all stones count as they stand the count is certain, whatever the net thinks.
     position = finished(TROMP_TAYLOR, BLACK, passed=True)
-    assert chosen(position, "E1 pass", unsure) == ("pass", "the count is won")
-    assert chosen(position, "E1 pass", None) == ("pass", "the count is won")
+    assert chosen(position, "E1 pass", unsure) == ("pass", Reason.WON)
+    assert chosen(position, "E1 pass", None) == ("pass", Reason.WON)
 
 
 def test_a_pass_that_loses_the_count_is_not_made_while_there_is_something_to_try() -> None:
     unsure = owned(FINISHED_OWNED, certain=0.6)
     position = finished(TROMP_TAYLOR, WHITE, passed=True)
-    assert chosen(position, "pass A1", unsure) == ("a1", "a pass would lose the count")
-    assert chosen(position, "pass", unsure) == ("pass", "search")
+    assert chosen(position, "pass A1", unsure) == ("a1", Reason.LOST)
+    assert chosen(position, "pass", unsure) == ("pass", Reason.SEARCH)
     # On a settled board whose dead stones come off nothing is left to try.
     position = finished(CHINESE, WHITE, passed=True)
-    assert chosen(position, "pass A1", owned(FINISHED_OWNED)) == ("pass", "search")
-    assert chosen(position, "pass A1", unsure) == ("a1", "a pass would lose the count")
+    assert chosen(position, "pass A1", owned(FINISHED_OWNED)) == ("pass", Reason.SEARCH)
+    assert chosen(position, "pass A1", unsure) == ("a1", Reason.LOST)
 
 
 def test_a_settled_board_is_not_played_on() -> None:
     sure = owned(FINISHED_OWNED)
     for color in (BLACK, WHITE):
         position = finished(CHINESE, color)
-        assert chosen(position, "A1 pass", sure) == ("pass", SETTLED_REASON)
-    # The loser stops too where no dead stones stay; `pass_forgets_stones` looks after them.
-    assert chosen(finished(TROMP_TAYLOR, BLACK), "E1 pass", sure) == ("pass", SETTLED_REASON)
-    assert chosen(finished(TROMP_TAYLOR, WHITE), "A1 pass", sure) == ("pass", SETTLED_REASON)
+        assert chosen(position, "A1 pass", sure) == ("pass", Reason.SETTLED)
+    # The loser stops too where no dead stones stay; `Endgame.forgets_stones` looks after them.
+    assert chosen(finished(TROMP_TAYLOR, BLACK), "E1 pass", sure) == ("pass", Reason.SETTLED)
+    assert chosen(finished(TROMP_TAYLOR, WHITE), "A1 pass", sure) == ("pass", Reason.SETTLED)
     unsure = owned(FINISHED_OWNED, certain=0.6)
-    assert chosen(finished(CHINESE, BLACK), "E1 pass", unsure) == ("e1", "search")
-    assert chosen(finished(CHINESE, BLACK), "E1 pass", None) == ("e1", "search")
+    assert chosen(finished(CHINESE, BLACK), "E1 pass", unsure) == ("e1", Reason.SEARCH)
+    assert chosen(finished(CHINESE, BLACK), "E1 pass", None) == ("e1", Reason.SEARCH)
 
 
 def test_neutral_points_are_still_filled() -> None:
@@ -230,9 +218,9 @@ def test_neutral_points_are_still_filled() -> None:
         X X X O O
         """
     )
-    assert is_settled(position, sure)
-    assert chosen(position, "C2 A1 pass", sure) == ("c2", "search")
-    assert chosen(position, "A1 C2 pass", sure) == ("pass", SETTLED_REASON)
+    assert Endgame(position, sure).is_settled
+    assert chosen(position, "C2 A1 pass", sure) == ("c2", Reason.SEARCH)
+    assert chosen(position, "A1 C2 pass", sure) == ("pass", Reason.SETTLED)
 
 
 UNCAPTURED = """
@@ -250,15 +238,15 @@ def test_a_pass_that_would_leave_dead_stones_alive_is_noticed() -> None:
     position = position_of(UNCAPTURED, rules, to_play=WHITE)
     sure = owned("\n".join(["XXOOO"] * 5))
     # With the stone off White has 15 - 10 - 2.5; with it the right side is nobody's: 5 - 11 - 2.5.
-    assert pass_forgets_stones(position, sure)
-    assert vertices(liberties_of_dead(position, sure), position) == "D4 E3 E5"
+    assert Endgame(position, sure).forgets_stones
+    assert vertices(Endgame(position, sure).liberties_of_dead, position) == "D4 E3 E5"
     decision = decide(Search(Judge(sure, favourite=PASS)), position, Limits(playouts=5))
-    assert decision.reason == CAPTURE_REASON
+    assert decision.reason == Reason.CAPTURE
     assert format_vertex(decision.point or PASS, 5, 5) in ("D4", "E3", "E5")
     # Where dead stones come off, or the count is won or lost anyway, nobody has to.
     for komi, other in ((-2.5, CHINESE), (9.5, TROMP_TAYLOR), (-9.5, TROMP_TAYLOR)):
         position = position_of(UNCAPTURED, replace(other, komi=komi), to_play=WHITE)
-        assert not pass_forgets_stones(position, sure)
+        assert not Endgame(position, sure).forgets_stones
 
 
 def test_a_move_into_settled_territory_is_left_out_where_it_costs_a_point() -> None:
@@ -274,9 +262,10 @@ def test_a_move_into_settled_territory_is_left_out_where_it_costs_a_point() -> N
         """
     )
     position = position_of(WALLS, japanese, to_play=WHITE)
-    assert chosen(position, "E1 C3", half) == ("pass", SETTLED_REASON)
-    assert chosen(position, "C3 E1", half) == ("c3", "search")
-    assert chosen(position_of(WALLS, CHINESE, to_play=WHITE), "E1 C3", half) == ("e1", "search")
+    assert chosen(position, "E1 C3", half) == ("pass", Reason.SETTLED)
+    assert chosen(position, "C3 E1", half) == ("c3", Reason.SEARCH)
+    position = position_of(WALLS, CHINESE, to_play=WHITE)
+    assert chosen(position, "E1 C3", half) == ("e1", Reason.SEARCH)
 
 
 # The whole decision ------------------------------------------------------------------------------
@@ -312,37 +301,95 @@ def test_decide_passes_on_a_finished_board_and_keeps_the_position() -> None:
     position = finished(CHINESE, WHITE)
     search = Search(Judge(owned(FINISHED_OWNED)))
     decision = decide(search, position, Limits(playouts=30))
-    assert (decision.color, decision.point, decision.reason) == (WHITE, PASS, SETTLED_REASON)
+    assert (decision.color, decision.point, decision.reason) == (WHITE, PASS, Reason.SETTLED)
     assert position.ply == 0 and decision.analysis is not None
 
 
 def test_nobody_passes_on_a_settled_board_that_the_count_loses_but_the_search_does_not() -> None:
     # White has 11 points, Black 14, and nothing can be captured.
     position = finished(TROMP_TAYLOR, WHITE)
-    for black_value, reason in ((0.0, HOPE_REASON), (0.7, HOPE_REASON), (0.95, SETTLED_REASON)):
+    for black_value, reason in ((0.0, Reason.HOPE), (0.7, Reason.HOPE), (0.95, Reason.SETTLED)):
         judge = Judge(owned(FINISHED_OWNED), parse_vertex("E1", 5, 5), black_value)
         decision = decide(Search(judge), position, Limits(playouts=8))
-        assert (decision.reason, decision.point == PASS) == (reason, reason == SETTLED_REASON)
+        assert (decision.reason, decision.point == PASS) == (reason, reason == Reason.SETTLED)
     # Whoever has won by the count passes.
     judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
     decision = decide(Search(judge), finished(TROMP_TAYLOR, BLACK), Limits(playouts=8))
-    assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
+    assert (decision.reason, decision.point) == (Reason.SETTLED, PASS)
 
 
 def test_where_dead_stones_come_off_the_search_must_think_that_it_wins() -> None:
     sure = owned(FINISHED_OWNED)
-    for color, winrate, is_doubtful in (
-        (WHITE, 0.5, False),
-        (WHITE, 0.51, True),
-        (BLACK, 0.99, False),
+    for color, black_value, reason in (
+        (WHITE, 0.5, Reason.SETTLED),
+        (WHITE, 0.0, Reason.SETTLED),
+        (WHITE, -0.02, Reason.HOPE),
+        (WHITE, -0.5, Reason.HOPE),
+        (BLACK, 0.98, Reason.SETTLED),
     ):
-        assert count_is_doubtful(finished(CHINESE, color), sure, winrate) is is_doubtful
-    judge = Judge(sure, parse_vertex("E1", 5, 5), black_value=-0.5)
-    decision = decide(Search(judge), finished(CHINESE, WHITE), Limits(playouts=8))
-    assert decision.reason == HOPE_REASON and decision.point != PASS
-    judge = Judge(sure, parse_vertex("E1", 5, 5), black_value=0.5)
-    decision = decide(Search(judge), finished(CHINESE, WHITE), Limits(playouts=8))
-    assert (decision.reason, decision.point) == (SETTLED_REASON, PASS)
+        judge = Judge(sure, parse_vertex("E1" if color == WHITE else "A5", 5, 5), black_value)
+        decision = decide(Search(judge), finished(CHINESE, color), Limits(playouts=8))
+        assert decision.reason == reason
+        assert (decision.point == PASS) is (reason is Reason.SETTLED)
+
+
+HOPELESS = """
+    . . . . . . . . .
+    . . O . . . O . .
+    . . X X X X X . .
+    . O X . . . X . .
+    . . X . O . X O .
+    . . X . . . X . .
+    . . X X X X X . .
+    . . O . . . O . .
+    . . . . . . . . .
+"""
+"""Black has everything, but not beyond doubt everywhere: White may still try something outside."""
+HOPELESS_OWNED = """
+    X X X X X X X X X
+    X . . X X X X X X
+    X X X X X X X X X
+    X . X X X X X X X
+    X X X X X X X . X
+    X X X X X X X X X
+    X X X X X X X X X
+    X X . X X X . . .
+    X X X X X X X X X
+"""
+
+
+def hopeless(rules: Rules, to_play: int, diagram: str = HOPELESS) -> Position:
+    """Return a game that White, 74 points behind, has lost; the opponent has just passed."""
+    position = position_of(diagram, rules, to_play=3 - to_play)
+    position.play(position.to_play, PASS)
+    return position
+
+
+def test_a_pass_ends_a_game_that_is_won_whatever_becomes_of_the_open_points() -> None:
+    sure = owned(HOPELESS_OWNED)
+    position = hopeless(Rules(komi=7.0), BLACK)
+    end = Endgame(position, sure)
+    assert not end.is_settled and end.is_won_for_sure and end.lead == 74.0
+    judge = Judge(sure, parse_vertex("H2", 9, 9), black_value=0.8)
+    decision = decide(Search(judge), position, Limits(playouts=8))
+    assert (decision.point, decision.reason) == (PASS, Reason.WON)
+    # Eight points are open, and 16 of the count's: with less to spare they are fought for.
+    assert len(end.open_points) == 8
+    for komi, reason in ((64.5, Reason.WON), (65.5, Reason.SEARCH)):
+        decision = decide(Search(judge), hopeless(Rules(komi=komi), BLACK), Limits(playouts=8))
+        assert decision.reason == reason
+
+
+def test_a_game_that_is_lost_for_sure_is_not_played_on_after_a_pass() -> None:
+    sure = owned(HOPELESS_OWNED)
+    for rules, diagram, point, reason in (
+        (Rules(komi=7.0), HOPELESS, PASS, Reason.SEARCH),
+        # Black has yet to capture what counts as it stands: White may try to stay near.
+        (TROMP_TAYLOR, HOPELESS, parse_vertex("B8", 9, 9), Reason.LOST),
+        (TROMP_TAYLOR, HOPELESS.replace("O", "."), PASS, Reason.SEARCH),
+    ):
+        end = Endgame(hopeless(rules, WHITE, diagram), sure)
+        assert pass_or_play(end, points("pass B8", end.position)) == (point, reason)
 
 
 def test_decide_leaves_own_eyes_alone() -> None:
@@ -365,7 +412,7 @@ def test_a_clean_up_captures_dead_stones_before_it_passes() -> None:
     position = position_of(UNCAPTURED, CHINESE, to_play=WHITE)
     search = Search(Judge(owned("\n".join(["XXOOO"] * 5)), favourite=PASS))
     decision = decide(search, position, Limits(playouts=1), cleanup=True)
-    assert decision.reason == CAPTURE_REASON
+    assert decision.reason == Reason.CAPTURE
     # Nothing dead left: it may pass.
     clean = position_of(UNCAPTURED.replace(". X\n", ". .\n"), CHINESE, to_play=WHITE)
     assert decide(search, clean, Limits(playouts=1), cleanup=True).point == PASS
@@ -398,7 +445,7 @@ def test_nobody_passes_who_is_asked_for_a_move() -> None:
         report = restricted(position, text, allow=allow)
         decision = decide(Search(Judge(sure)), position, Limits(playouts=30), report)
         assert (decision.point == PASS) is passes, (text, allow)
-        assert (decision.reason == SETTLED_REASON) is passes
+        assert (decision.reason == Reason.SETTLED) is passes
 
 
 def test_own_eyes_are_filled_where_nothing_else_is_wanted() -> None:
@@ -436,18 +483,18 @@ def test_a_border_is_closed_before_a_pass_where_the_count_needs_it() -> None:
         for rules in (JAPANESE, CHINESE):
             position = position_of(OPEN_BELOW, rules, to_play=color)
             closing = parse_vertex(vertex, 5, 5)
-            assert closing_move(position, halves) == closing
+            assert Endgame(position, halves).closing_move() == closing
             decision = decide(Search(Judge(halves, favourite=PASS)), position, Limits(playouts=5))
-            assert (decision.point, decision.reason) == (closing, BORDER_REASON)
+            assert (decision.point, decision.reason) == (closing, Reason.BORDER)
             position.play(color, closing)
             position.to_play = color
-            assert closing_move(position, halves) is None, "its own is closed"
+            assert Endgame(position, halves).closing_move() is None, "its own is closed"
 
 
 def test_a_border_is_closed_unless_that_move_is_to_be_left_out() -> None:
     position = position_of(OPEN_BELOW, JAPANESE)
     halves = owned("\n".join(["XXOOO"] * 5))
-    for text, reason in (("E5", BORDER_REASON), ("B1", "search")):
+    for text, reason in (("E5", Reason.BORDER), ("B1", Reason.SEARCH)):
         search = Search(Judge(halves, favourite=PASS))
         decision = decide(search, position, Limits(playouts=5), restricted(position, text))
         assert decision.reason == reason
@@ -457,16 +504,16 @@ def test_a_gap_in_a_border_may_be_less_certain_than_the_land_behind_it() -> None
     halves = owned("\n".join(["XXOOO"] * 5))
     halves[4, 1] = 0.3
     position = position_of(OPEN_BELOW, JAPANESE)
-    assert closing_move(position, halves) == parse_vertex("B1", 5, 5)
+    assert Endgame(position, halves).closing_move() == parse_vertex("B1", 5, 5)
 
 
 def test_nothing_is_closed_where_stones_count_or_the_land_is_in_doubt() -> None:
     halves = owned("\n".join(["XXOOO"] * 5))
-    assert closing_move(position_of(OPEN_BELOW, TROMP_TAYLOR), halves) is None
-    assert closing_move(position_of(OPEN_BELOW, JAPANESE), 0.8 * halves) is None
-    assert closing_move(position_of(OPEN_BELOW, JAPANESE), None) is None
+    assert Endgame(position_of(OPEN_BELOW, TROMP_TAYLOR), halves).closing_move() is None
+    assert Endgame(position_of(OPEN_BELOW, JAPANESE), 0.8 * halves).closing_move() is None
+    assert Endgame(position_of(OPEN_BELOW, JAPANESE), None).closing_move() is None
     # Two neutral points between the players are nobody's land.
-    assert closing_move(position_of(WALLS, JAPANESE), owned(WALLS_OWNED)) is None
+    assert Endgame(position_of(WALLS, JAPANESE), owned(WALLS_OWNED)).closing_move() is None
 
 
 def test_a_border_is_not_closed_at_the_cost_of_something_else(
@@ -474,9 +521,9 @@ def test_a_border_is_not_closed_at_the_cost_of_something_else(
 ) -> None:
     position = position_of(OPEN_BELOW, JAPANESE)
     halves = owned("\n".join(["XXOOO"] * 5))
-    for points, reason in ((-1.9, BORDER_REASON), (-2.1, "search")):
+    for points, reason in ((-1.9, Reason.BORDER), (-2.1, Reason.SEARCH)):
         monkeypatch.setattr(
-            "gtp_engine.play.move_choice.pass_cost", lambda *args, points=points: points
+            "gtp_engine.play.move_choice.lead_over_pass", lambda *args, points=points: points
         )
         decision = decide(Search(Judge(halves, favourite=PASS)), position, Limits(playouts=5))
         assert decision.reason == reason

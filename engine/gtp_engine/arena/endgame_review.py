@@ -14,8 +14,8 @@ from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
-from gtp_engine.play.move_choice import own_moves_cost
-from gtp_engine.play.pass_check import lead_over_pass
+from gtp_engine.play.endgame import own_moves_cost
+from gtp_engine.play.move_choice import lead_over_pass
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
 

@@ -19,7 +19,8 @@ from gtp_engine.play.adjudication.expectation import Ownership, expected_ownersh
 from gtp_engine.play.adjudication.judge import judge
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
-from gtp_engine.play.move_choice import counts_dead_stones, decide
+from gtp_engine.play.endgame import counts_dead_stones
+from gtp_engine.play.move_choice import decide
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search

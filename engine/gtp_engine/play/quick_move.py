@@ -16,12 +16,8 @@ from gtp_engine.go.history import AREA
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import tally_owners
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.move_choice import (
-    counts_dead_stones,
-    left_alone,
-    score_as_it_stands,
-    wanted_moves,
-)
+from gtp_engine.play.endgame import Endgame, counts_dead_stones
+from gtp_engine.play.move_choice import left_alone, wanted_moves
 from gtp_engine.search.analysis import Analysis, MoveReport
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.search import Search
@@ -62,12 +58,13 @@ def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> t
     wanted = wanted_moves(position, avoid)
     may_pass = PASS in wanted
     after_pass = position.ply and position.moves[-1].point == PASS
-    if may_pass and after_pass and score_as_it_stands(position) > 0:
+    lead = Endgame(position, None).lead_as_it_stands
+    if may_pass and after_pass and lead > 0:
         return PASS, "; the count is won"
     friendly = counts_dead_stones(position)
     moves = sorted(wanted - {PASS} - left_alone(position, wanted, strict=not friendly))
     known = [p for p in search.favourites() if p in moves or (p == PASS and may_pass)]
-    if known[:1] == [PASS] and not friendly and score_as_it_stands(position) <= 0:
+    if known[:1] == [PASS] and not friendly and lead <= 0:
         known = [p for p in known if p != PASS]  # stones may have to be captured first
     if known:
         return known[0], "; what the tree likes"

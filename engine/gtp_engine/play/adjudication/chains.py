@@ -1,6 +1,6 @@
 """The stones of a board, chain by chain, and the groups that stand or fall together."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,18 @@ def around(point: int, width: int) -> tuple[int, int, int, int]:
     """Return the four neighbours of a point; some may be off the board."""
     stride = width + 1
     return point - stride, point - 1, point + 1, point + stride
+
+
+def regions(points: Iterable[int], width: int) -> Iterator[list[int]]:
+    """Yield the connected parts of some points, each from top left to bottom right."""
+    left = set(points)
+    while left:
+        region = [left.pop()]
+        for p in region:  # grows while it is walked
+            near = left.intersection(around(p, width))
+            left -= near
+            region += near
+        yield sorted(region)
 
 
 def pass_alive(position: Position) -> npt.NDArray[np.uint8]:
