@@ -9,8 +9,11 @@ from typing import Any, NoReturn
 USAGE_STATUS = 2
 """Exit status after a mistake in the arguments."""
 
-INTERRUPTED_STATUS = 130
-"""Exit status after Ctrl-C, as shells have it."""
+INTERRUPTED_BY = 128
+"""Exit status after a signal, less the signal's number, as shells have it."""
+
+INTERRUPTED_STATUS = INTERRUPTED_BY + 2
+"""After Ctrl-C."""
 
 
 class UsageError(ValueError):

@@ -3,9 +3,11 @@
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
 for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
 an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `cpu` lets it tell its
-processor time, `cpu=TEXT` says what it tells, `deaf` makes it ignore quit.
+processor time, `cpu=TEXT` says what it tells, `deaf` makes it ignore quit and the end of its
+input; `pid=FILE` adds its process's number to a file.
 """
 
+import os
 import sys
 import time
 
@@ -14,6 +16,10 @@ def main() -> None:
     words = sys.argv[1:]
     times = [word[4:] for word in words if word.startswith("cpu=")] + ["1.5"] * ("cpu" in words)
     scores = [word[6:] for word in words if word.startswith("score=")]
+    for word in words:
+        if word.startswith("pid="):
+            with open(word[4:], "a") as file:
+                print(os.getpid(), file=file)
     is_deaf = "deaf" in words
     known = ["name", "version", "boardsize", "clear_board", "play", "genmove", "list_commands"]
     known += ["final_score"] * len(scores) + ["cputime"] * len(times)

@@ -13,20 +13,17 @@ from typing import Any
 
 import pytest
 
+from gtp_engine.arena import match_report
 from gtp_engine.arena.gtp_client import (
-    EngineBabbles,
     EngineDied,
-    EngineHangs,
-    EngineRefusal,
+    Engines,
     GtpClient,
-    split_command,
 )
 from gtp_engine.arena.match import Match, Table
 from gtp_engine.arena.match_report import Report
 from gtp_engine.arena.referee import Game, Terms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.table import run
-from gtp_engine.go import sgf_files
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 
@@ -184,43 +181,33 @@ def test_games_after_the_verdict_do_not_reopen_it() -> None:
     assert "Elo: elo1," in report.text()
 
 
-class OpenTable(Table):
-    """Counts how often its engines were sent away."""
-
-    def __init__(self) -> None:
-        super().__init__([], 1.0)
-        self.clearings = threading.Semaphore(0)
-
-    def clear(self) -> None:
-        """Let them leave."""
-        super().clear()
-        self.clearings.release()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for threads")
-def test_games_that_ctrl_c_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    is_over = threading.Event()
-
-    def play_one(match: Match, table: Table, number: int) -> Game:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        assert is_over.wait(60)
-        return Game(number, black=0, result="W+F", winner=1, reason="crash")
-
-    monkeypatch.setattr(Match, "_play_one", play_one)
-    table = OpenTable()
-    terms = Terms(5, 5, 7.0, Rules(), None, 75)
-    match = Match([table], ["A", "B"], terms, 5, 0, Sprt(0.0, 50.0))
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Game] = []
+    terms = Terms(5, 5, 7.0, Rules(), None, 75)
     # Where the tests are a shell's background job, Ctrl-C is ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        match.play(heard.append)
+        with Engines() as engines:
+            table = Table(engines, [[*SCRIPT, "hang"]] * 2, 600.0)
+            players = table.players()
+
+            def ask(client: GtpClient, command: str, timeout: float | None = None) -> str:
+                if command == "genmove B":
+                    os.kill(os.getpid(), signal.SIGINT)
+                return asked(client, command, timeout)
+
+            asked = GtpClient.ask
+            monkeypatch.setattr(GtpClient, "ask", ask)
+            match = Match(engines, [table], ["A", "B"], terms, 5, 0, None)
+            match.play(heard.append)
+            assert engines.signal == signal.SIGINT and all(player.is_closed for player in players)
+            with pytest.raises(EngineDied):
+                engines.start(SCRIPT, 600.0)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert match.is_interrupted and table.clearings.acquire(timeout=60)
-    is_over.set()
-    assert table.clearings.acquire(timeout=60) and not heard
-    assert match.failure == "interrupted"  # and not what became of the game
+    assert not heard and match.failure is None
 
 
 def test_a_table_that_fails_takes_no_games_from_the_others(
@@ -242,51 +229,61 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
 
     monkeypatch.setattr(Match, "_play_one", play_one)
     terms = Terms(5, 5, 7.0, Rules(), None, 75)
-    tables: list[Table] = [FailingTable([], 1.0), Table([], 1.0)]
-    match = Match(tables, ["A", "B"], terms, 2, 0, None)
+    engines = Engines()
+    tables: list[Table] = [FailingTable(engines, [], 1.0), Table(engines, [], 1.0)]
+    match = Match(engines, tables, ["A", "B"], terms, 2, 0, None)
     heard: list[Game] = []
     match.play(heard.append)
-    assert match.failure == "it cannot be started again" and not match.is_interrupted
+    assert match.failure == "it cannot be started again" and engines.signal is None
     assert [game.number for game in heard] == [2]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-def test_ctrl_c_tells_what_was_played(tmp_path: Path) -> None:
-    report = tmp_path / "match.json"
-    command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), engine("C3", "hang")]
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_tells_what_was_played_and_leaves_no_engine(tmp_path: Path, name: str) -> None:
+    number = signal.Signals[name]
+    report, pids = tmp_path / "match.json", tmp_path / "pids"
+    deaf = engine("C3", "hang", "deaf", f"pid={pids}")
+    command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), deaf]
     command += ["--size", "5", "--json", str(report)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as process:
         try:
             assert process.stderr is not None and process.stdout is not None
             assert process.stderr.readline().startswith("1/10 game 1: B (white) wins")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 130
-            assert process.stderr.read() == "gtp-engine match: interrupted\n"
+            assert json.loads(report.read_text())["games_played"] == 1  # before the end
+            process.send_signal(number)
+            assert process.wait(60) == 128 + number
+            assert process.stderr.read() == "gtp-engine: interrupted\n"
             assert "1 games on 5x5" in process.stdout.read()
         finally:
             process.kill()
     assert json.loads(report.read_text())["games_played"] == 1
+    for pid in pids.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
 
 
 def test_a_report_for_which_there_is_no_room_fails_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    said: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sgf_files, "write_whole", fail)
+    monkeypatch.setattr(match_report, "write_whole", fail)
     report = str(tmp_path / "match.json")
     words = [engine("resign"), engine(), "--size", "5", "--games", "1", "--json", report]
     assert run(["match", *words]) == 1
-    output = capsys.readouterr()
-    assert "match.json: No space left on device" in output.err
-    assert "B won 1" in output.out
+    assert said == [f"{report}: No space left on device"]
+    assert "B won 1" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
@@ -342,55 +339,15 @@ def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str])
     assert output.err.count("\n") == 1
 
 
-def test_an_engine_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_does_not_start(said: list[str]) -> None:
     assert run(["match", "no-such-program", engine()]) == 1
-    assert "no-such-program cannot be started" in capsys.readouterr().err
+    assert said == ["no-such-program cannot be started: No such file or directory"]
 
 
-def test_an_engine_that_ends_at_once_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_ends_at_once_is_named(said: list[str]) -> None:
     ends = shlex.join([sys.executable, "-c", "import sys; sys.exit('out of order')"])
     assert run(["match", engine(), ends]) == 1
-    assert capsys.readouterr().err == (
-        "gtp-engine match: B: it ended during 'name': out of order\n"
-    )
-
-
-def test_client() -> None:
-    with GtpClient([*SCRIPT, "D4", "refuse"]) as client:
-        assert client.ask("genmove b") == "D4"
-        assert client.knows("boardsize") and not client.knows("final_score")
-        with pytest.raises(EngineRefusal, match="illegal move"):
-            client.ask("play w E5")
-    for word, error in (("crash", EngineDied), ("hang", EngineHangs), ("babble", EngineBabbles)):
-        with GtpClient([*SCRIPT, word], timeout=5) as client, pytest.raises(error):
-            client.ask("genmove b")
-    with GtpClient([*SCRIPT, "crash"]) as client:
-        with pytest.raises(EngineDied, match="out of memory"):
-            client.ask("genmove b")
-        with pytest.raises(EngineDied):
-            client.ask("name")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")
-def test_an_engine_behind_a_script_is_ended_with_it() -> None:
-    client = GtpClient(["sh", "-c", f"{engine('hang')}; true"], timeout=5)
-    with pytest.raises(EngineHangs):
-        client.ask("genmove b")
-    closing = threading.Thread(target=client.close, daemon=True)
-    closing.start()
-    closing.join(60)
-    assert not closing.is_alive()
-
-
-def test_command_lines() -> None:
-    assert split_command("self --playouts 5") == [
-        sys.executable,
-        "-m",
-        "gtp_engine",
-        "--playouts",
-        "5",
-    ]
-    assert split_command("'a program' \"b c\"") == ["a program", "b c"]
+    assert said == ["B: it ended during 'name': out of order"]
 
 
 GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))

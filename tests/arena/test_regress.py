@@ -1,5 +1,6 @@
 """`gtp-engine regress` with an engine that answers what a script says."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -122,31 +123,44 @@ def test_bad_files(
     assert complaint in capsys.readouterr().err
 
 
-def test_an_engine_that_dies(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_dies(
+    script: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     engine = f'"{sys.executable}" "{SCRIPTED}" D4 crash'
     script.write_text(SCRIPT.replace("clear_board\n", ""))
     assert run(["regress", "--engine", engine, str(script)]) == 1
-    output = capsys.readouterr()
-    assert "it ended during 'genmove black': out of memory" in output.err
-    assert "genmove: 1 of 1 right" in output.out  # what was asked before
+    assert said == ["it ended during 'genmove black': out of memory"]
+    assert "genmove: 1 of 1 right" in capsys.readouterr().out  # what was asked before
 
 
-def test_ctrl_c_tells_what_was_asked(
-    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_tells_what_was_asked(
+    name: str,
+    script: Path,
+    said: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    number = signal.Signals[name]
     asked = Step.accepts
 
     def accept(step: Step, reply: str) -> bool:
         if step.id == "20":
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return asked(step, reply)
 
     monkeypatch.setattr(Step, "accepts", accept)
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4'
-    assert run(["regress", "--engine", engine, str(script)]) == 130
-    output = capsys.readouterr()
-    assert output.err == "gtp-engine regress: interrupted\n"
-    assert "genmove: 1 of 1 right" in output.out
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4 hang hang'
+    script.write_text(SCRIPT.replace("30 genmove white\n", "30 genmove white\n#? [D4]\n"))
+    # Where the tests are a shell's background job, Ctrl-C is ignored.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        assert run(["regress", "--engine", engine, str(script)]) == 128 + number
+    finally:
+        signal.signal(number, before)
+    assert said == ["interrupted"]
+    assert "genmove: 2 of 2 right" in capsys.readouterr().out
 
 
 def test_a_refusal_is_never_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,19 @@
-"""What came out of a match, as text and as JSON."""
+"""What came out of a match, as text and as JSON, and where that is written."""
 
+import contextlib
+import json
+import logging
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from gtp_engine.arena.referee import Game, Terms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.go.coords import BLACK
+from gtp_engine.go.sgf_files import write_whole
+from gtp_engine.play.game_recorder import new_game_path
+
+logger = logging.getLogger(__name__)
 
 FAILURES = ("illegal move", "refused move", "refusal", "crash", "time-out", "flag", "bad reply")
 """Reasons for which an engine loses a game by its own fault."""
@@ -197,6 +205,10 @@ class Report:
             "games": [_game_document(game) for game in self._games],
         }
 
+    def to_json(self) -> str:
+        """Return the document as text."""
+        return json.dumps(self.document(), indent=1) + "\n"
+
     def _sprt_document(self) -> dict[str, Any] | None:
         if self._sprt is None:
             return None
@@ -207,3 +219,50 @@ def _game_document(game: Game) -> dict[str, Any]:
     document = asdict(game)
     del document["sgf"]
     return document
+
+
+class Records:
+    """What is written down of a match. Where that fails it is said, and the match goes on."""
+
+    def __init__(
+        self,
+        sgf: Path | None,
+        kept: Path | None,
+        report: Path | None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            sgf: Folder for the games, by number.
+            kept: Folder that the games are added to.
+            report: File for the summary and the games as JSON.
+        """
+        self._sgf = sgf
+        self._kept = kept
+        self._report = report
+        self.are_whole = True
+        """Whether everything could be written."""
+
+    def write_game(self, game: Game) -> None:
+        """Write a finished game to the folders."""
+        if self._sgf is not None:
+            self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)
+        if self._kept is not None:
+            self._write(new_game_path(self._kept), game.sgf)
+
+    def write_report(self, report: Report, *, is_final: bool = True) -> None:
+        """Write the summary and the games so far as JSON; pipes get but the final one."""
+        if self._report is None:
+            return
+        if is_final:
+            self._write(self._report, report.to_json())
+        elif self._report.is_file():
+            with contextlib.suppress(OSError):  # which the final one will say
+                write_whole(self._report, report.to_json())
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            self.are_whole = False
+            logger.warning("%s: %s", path, error.strerror)

@@ -1,7 +1,7 @@
 """`gtp-engine match`: let two GTP engines play each other, and say what the results mean."""
 
 import argparse
-import json
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.arguments import (
-    INTERRUPTED_STATUS,
+    INTERRUPTED_BY,
     UsageError,
     check_file,
     parse_count,
@@ -23,7 +23,7 @@ from gtp_engine.arguments import (
 from gtp_engine.commands.progress import counting_bar
 
 if TYPE_CHECKING:
-    from gtp_engine.arena.match_report import Report
+    from gtp_engine.arena.match_report import Records, Report
     from gtp_engine.arena.referee import Game, Terms
     from gtp_engine.play.clock.systems import TimeSystem
 
@@ -36,6 +36,8 @@ examples:
 
 The summary goes to stdout, each game and the progress to stderr.
 """
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds that one answer may take before the engine counts as hanging."""
@@ -107,14 +109,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play a match; return 0, or 1 if it could not be played to its end or not be written down.
 
-    After Ctrl-C that of an interrupted command.
+    After Ctrl-C, or another signal that asks to end, that of an interrupted command.
 
     Raises:
         UsageError: An option or a command line makes no sense.
     """
-    from gtp_engine.arena.gtp_client import EngineFailure, split_command
-    from gtp_engine.arena.match import Match, Table, names_of
-    from gtp_engine.arena.match_report import Report
+    from gtp_engine.arena.gtp_client import EngineFailure, Engines, split_command
+    from gtp_engine.arena.match import Match, Table
+    from gtp_engine.arena.match_report import Records, Report
 
     sprt = read_sprt(args.sprt)
     terms = _read_terms(args)
@@ -127,25 +129,30 @@ def run(args: argparse.Namespace) -> int:
             _make_folder(folder, option)
     if args.json is not None:
         check_file(args.json, "--json")
-    records = _Records(args.sgf, args.keep_games, args.json)
-    try:
-        tables = [Table(commands, args.timeout) for _ in range(min(args.parallel, args.games))]
-        with tables[0].seated() as engines:
-            names = names_of(engines)
-            match = Match(tables, names, terms, args.games, args.seed, sprt)
+    records = Records(args.sgf, args.keep_games, args.json)
+    report = failure = None
+    with Engines() as engines:
+        n_tables = min(args.parallel, args.games)
+        tables = [Table(engines, commands, args.timeout) for _ in range(n_tables)]
+        try:
+            names = tables[0].names()
+        except EngineFailure as error:
+            failure = str(error)
+        else:
             report = Report(names, [args.a, args.b], terms, sprt)
+            match = Match(engines, tables, names, terms, args.games, args.seed, sprt)
             with _progress(args.games, report) as show:
                 match.play(lambda game: _record(report, game, records, show))
-    except EngineFailure as failure:
-        print(f"gtp-engine match: {failure}", file=sys.stderr)
-        return 1
-    records.write_report(report)  # before anything is printed: nobody may be reading any more
-    print(report.text())
-    if match.failure is not None:
-        print(f"gtp-engine match: {match.failure}", file=sys.stderr)
-    if match.is_interrupted:
-        return INTERRUPTED_STATUS
-    return 0 if match.failure is None and records.are_whole else 1
+            failure = match.failure
+    if report is not None:
+        records.write_report(report)  # before anything is printed: nobody may be reading any more
+        print(report.text())
+    if engines.signal is not None:
+        logger.info("interrupted")
+        return INTERRUPTED_BY + engines.signal
+    if failure is not None:
+        logger.error(failure)
+    return 0 if failure is None and records.are_whole else 1
 
 
 def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
@@ -207,45 +214,12 @@ def _make_folder(folder: Path, option: str) -> None:
         raise UsageError(f"{option}: {folder}: {error.strerror}") from None
 
 
-class _Records:
-    """What is written down of a match. Where that fails it is said, and the match goes on."""
-
-    def __init__(self, sgf: Path | None, kept: Path | None, report: Path | None) -> None:
-        self._sgf = sgf
-        self._kept = kept
-        self._report = report
-        self.are_whole = True
-        """Whether everything could be written."""
-
-    def write_game(self, game: "Game") -> None:
-        """Write a finished game to the folders."""
-        from gtp_engine.play.game_recorder import new_game_path
-
-        if self._sgf is not None:
-            self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)
-        if self._kept is not None:
-            self._write(new_game_path(self._kept), game.sgf)
-
-    def write_report(self, report: "Report") -> None:
-        """Write the summary and the games as JSON."""
-        if self._report is not None:
-            self._write(self._report, json.dumps(report.document(), indent=1) + "\n")
-
-    def _write(self, path: Path, text: str) -> None:
-        from gtp_engine.go.sgf_files import write_whole
-
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            self.are_whole = False
-            print(f"gtp-engine match: {path}: {error.strerror}", file=sys.stderr)
-
-
 def _record(
-    report: "Report", game: "Game", records: _Records, show: "Callable[[Game], None]"
+    report: "Report", game: "Game", records: "Records", show: "Callable[[Game], None]"
 ) -> None:
     report.add(game)
     records.write_game(game)
+    records.write_report(report, is_final=False)
     show(game)
 
 

@@ -1,10 +1,10 @@
 """`gtp-engine regress`: ask an engine the questions of GTP regression tests."""
 
 import argparse
-import sys
+import logging
 from pathlib import Path
 
-from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_seconds
+from gtp_engine.arguments import INTERRUPTED_BY, UsageError, parse_seconds
 
 _EXAMPLES = """examples:
   gtp-engine regress tests/*.tst
@@ -13,6 +13,8 @@ _EXAMPLES = """examples:
 Answers that are wrong and a summary go to stdout. Questions whose command the engine does not
 list are left out.
 """
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT = 300.0
 
@@ -45,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: A file cannot be used, or the engine's command line makes no sense.
     """
-    from gtp_engine.arena.gtp_client import EngineFailure, GtpClient, split_command
+    from gtp_engine.arena.gtp_client import EngineFailure, Engines, split_command
     from gtp_engine.arena.regress import Asker, Tally, read_script
 
     try:
@@ -59,17 +61,16 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--engine: {error}") from None
     tally = Tally()
     status = 0
-    try:
-        with GtpClient(command, args.timeout) as engine:
+    with Engines() as engines:
+        try:
+            engine = engines.start(command, args.timeout)
             for file, steps in scripts:
                 before = tally.asked
                 Asker(engine, file, wanted, tally).run(steps)
-                print(f"{file.name}: {tally.asked - before} questions", file=sys.stderr)
-    except EngineFailure as failure:
-        print(f"gtp-engine regress: {failure}", file=sys.stderr)
-        status = 1
-    except KeyboardInterrupt:
-        print("gtp-engine regress: interrupted", file=sys.stderr)
-        status = INTERRUPTED_STATUS
+                logger.info("%s: %d questions", file.name, tally.asked - before)
+        except EngineFailure as failure:
+            by = engines.signal
+            logger.info("interrupted" if by else failure)
+            status = INTERRUPTED_BY + by if by else 1
     print(tally.text())
     return status
