@@ -3,13 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.encoders import katago_v7
 from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS
+from gtp_engine.evaluators.encoders.katago import katago_v7
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import point_table
 
-PLANES, FEATURES = katago_v7.N_PLANES, katago_v7.N_FEATURES
+_, PLANES, FEATURES = ENCODERS["katago_v7"]
 
 
 class PositionEncoder:
@@ -23,7 +24,7 @@ class PositionEncoder:
         self, position: Position, spatial: NDArray[np.uint8], features: NDArray[np.float32]
     ) -> None:
         """Write the planes [C, H, W] and globals [G] of the position for the side to move."""
-        katago_v7.encode(
+        katago_v7(
             position.history,
             position.ply,
             position.rules.flags,

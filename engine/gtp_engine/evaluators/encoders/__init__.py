@@ -1,7 +1,6 @@
-"""How positions become the inputs of nets: one module an encoder, found by the name nets use.
+"""How positions become the inputs of nets: a kernel an encoder, under the name that nets use.
 
-A module is imported when its encoder is first asked for, so that nobody waits for the kernels of
-encoders that are not in use.
+A family of encoders is imported when one of it is first asked for: nobody waits for the others.
 """
 
 from importlib import import_module
@@ -15,7 +14,8 @@ def find_encoder(name: str) -> "Encode":
     """Return the kernel of an encoder.
 
     Args:
-        name: A key of `net_info.ENCODERS`; the module of that name holds it.
+        name: A key of `net_info.ENCODERS`.
     """
-    encode: Encode = import_module(f"{__name__}.{name}").encode
+    family = next((each for each in ("katago", "alphago") if name.startswith(each)), "stones")
+    encode: Encode = getattr(import_module(f"{__name__}.{family}"), name)
     return encode

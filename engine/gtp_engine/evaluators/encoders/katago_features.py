@@ -9,51 +9,32 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.stones import mark_chain
 from gtp_engine.go.board import (
     BoardRecord,
     collect_liberties,
     has_few_liberties,
     is_head,
-    is_playable,
-    same_stones,
 )
 from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.go.history import (
+    AREA,
+    POSITIONAL,
+    TERRITORY,
     History,
     TurnRecord,
     is_legal,
-    may_repeat,
     pass_ends_game,
     passed_here_before,
-    repeats,
     white_komi,
 )
 from gtp_engine.go.ladders import WORDS, Reader, find_ladders
-from gtp_engine.go.rules import Ko, RuleFlags, Scoring, Tax
+from gtp_engine.go.rules import Ko, RuleFlags
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
-SIMPLE = int(Ko.SIMPLE)
-POSITIONAL = int(Ko.POSITIONAL)
 SITUATIONAL = int(Ko.SITUATIONAL)
-AREA = int(Scoring.AREA)
-TERRITORY = int(Scoring.TERRITORY)
-TAX_NONE = int(Tax.NONE)
-TAX_ALL = int(Tax.ALL)
 
 N_HISTORY = 5
-
-
-@inline_kernel
-def mark_chain(
-    board: BoardRecord, head: int, symmetry_map: SymmetryMap, plane: npt.NDArray[np.uint8]
-) -> None:
-    """Set the points of a chain in a plane."""
-    stone = int64(head)
-    while True:
-        plane[symmetry_map[stone]] = 1
-        stone = int64(board["next"][stone])
-        if stone == head:
-            return
 
 
 @kernel
@@ -79,58 +60,6 @@ def mark_liberties(board: BoardRecord, symmetry_map: SymmetryMap, planes: Planes
             n = collect_liberties(board, point, int64(4), found)
             if n < 4:
                 mark_chain(board, point, symmetry_map, planes[2 + n])
-
-
-@kernel
-def mark_bans(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    symmetry_map: SymmetryMap,
-    bans: npt.NDArray[np.uint8],
-    recaptures: npt.NDArray[np.uint8],
-) -> None:
-    """Fill the plane of moves that ko or superko forbids, and of stones barred from recapture."""
-    turn = history.turns[ply]
-    board = history.boards[ply]
-    if turn["phase"] > 0:
-        _mark_encore_bans(history, ply, symmetry_map, bans)
-        for point in range(board["n_points"]):
-            if turn["recapture"][point]:
-                recaptures[symmetry_map[point]] = 1
-        return
-    if board["ko_point"] != 0:
-        bans[symmetry_map[board["ko_point"]]] = 1
-    if rules.ko == SIMPLE:
-        return
-    color = int64(turn["to_play"])
-    for i in range(board["n_empty"]):
-        point = int64(board["empty"][i])
-        if (
-            may_repeat(board, turn, point, color)
-            and point != board["ko_point"]
-            and is_playable(board, point, color, rules.multi_stone_suicide)
-            and repeats(history, ply, point, rules)
-        ):
-            bans[symmetry_map[point]] = 1
-
-
-@kernel
-def _mark_encore_bans(
-    history: History, ply: int, symmetry_map: SymmetryMap, bans: npt.NDArray[np.uint8]
-) -> None:
-    """Mark the ko captures that this player made before in this encore on these stones."""
-    board = history.boards[ply]
-    turn = history.turns[ply]
-    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
-        made = history.turns[earlier]
-        if (
-            made["ko_capture"]
-            and made["mover"] == turn["to_play"]
-            and history.boards[earlier - 1]["hash"] == board["hash"]
-            and same_stones(history.boards[earlier - 1], board)
-        ):
-            bans[symmetry_map[made["move"]]] = 1
 
 
 # History -----------------------------------------------------------------------------------------

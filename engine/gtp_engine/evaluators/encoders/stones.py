@@ -1,9 +1,64 @@
-"""Planes of stones, as encoders without rules and komi show them."""
+"""Encoders of the stones and a few marks about them, for nets that know no komi.
 
-from gtp_engine.evaluators.encoders.inputs import Planes, SymmetryMap
-from gtp_engine.go.board import BoardRecord
-from gtp_engine.go.history import History
-from gtp_engine.kernels import inline_kernel, kernel
+`dlgo1`, 2 planes: own stones and the opponent's. It is the one plane of the book "Deep Learning and
+the Game of Go" taken apart: its 1, -1 and 0 are the first plane minus the second, which a converted
+net's graph works out.
+
+`dlgo7`, the book's seven planes (`sevenplane`, `betago`):
+
+    0-2 own stones with one, two, three or more liberties     6 where ko or superko forbids a move
+    3-5 the opponent's
+
+`dlgo11`, the book's eleven planes (`simple`):
+
+    0-3 Black's stones with one, two, three, four or more liberties     8 ones if Black is to move
+    4-7 White's                                                         9 ones if White is to move
+                                                     10 where ko or superko forbids a move
+
+`gocnn8`, GoCNN's input:
+
+    0-2 own stones with one, two, three or more liberties     6 where simple ko forbids a move
+    3-5 the opponent's                                        7 ones
+
+`gocnn21`, the same with the history its author wished for:
+
+    0-7   those of gocnn8      8-12 the last five moves, newest first; a pass leaves its plane empty
+    13-20 stones by their age in turns: 0, 1, .. 6, 7 or more
+
+`agz17`, AlphaGo Zero's input (Silver et al., "Mastering the game of Go without human knowledge",
+Nature 550, 2017, Methods):
+
+    0, 2, .. 14 own stones now and one to seven plies ago     16 ones if Black is to move
+    1, 3, .. 15 the opponent's
+
+`lz18`, Leela Zero's input. Rows count from the top here, as everywhere; a converted net is turned
+accordingly.
+
+    0-7  own stones now and one to seven plies ago     16 ones if Black is to move
+    8-15 the opponent's                                17 ones if White is to move
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.go.board import (
+    BoardRecord,
+    count_liberties,
+    is_head,
+    is_playable,
+    same_stones,
+)
+from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.go.history import SIMPLE, History, may_repeat, repeats
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
+
+RECENT, N_RECENT = 8, 5
+"""First plane of the latest moves of gocnn21, and how many there are."""
+AGE, N_AGES = 13, 8
+"""First plane of the stones by their age of gocnn21, and how many there are."""
 
 
 @inline_kernel
@@ -12,6 +67,44 @@ def mark_color(board: BoardRecord, color: int, symmetry_map: SymmetryMap, plane:
     for point in range(board["n_points"]):
         if board["color"][point] == color:
             plane[symmetry_map[point]] = 1
+
+
+@inline_kernel
+def mark_chain(
+    board: BoardRecord, head: int, symmetry_map: SymmetryMap, plane: npt.NDArray[np.uint8]
+) -> None:
+    """Set the points of a chain in a plane."""
+    stone = int64(head)
+    while True:
+        plane[symmetry_map[stone]] = 1
+        stone = int64(board["next"][stone])
+        if stone == head:
+            return
+
+
+@kernel
+def mark_by_liberties(
+    board: BoardRecord,
+    color: int,
+    levels: int,
+    symmetry_map: SymmetryMap,
+    planes: Planes,
+    first: int,
+) -> None:
+    """Fill planes with a colour's stones by the liberties of their chains: 1, 2, .. and more.
+
+    Args:
+        board: The position.
+        color: Whose stones.
+        levels: How many planes; the last one stands for so many liberties or more.
+        symmetry_map: [points] the symmetry to show.
+        planes: [C, H*W] result, zero so far.
+        first: The plane of chains in atari.
+    """
+    for point in range(board["n_points"]):
+        if is_head(board, point) and board["color"][point] == color:
+            n = count_liberties(board, point, levels)
+            mark_chain(board, point, symmetry_map, planes[first + n - 1])
 
 
 @kernel
@@ -39,3 +132,221 @@ def mark_past_stones(
     """
     for ago in range(min(8, ply + 1)):
         mark_color(history.boards[ply - ago], color, symmetry_map, planes[first + step * ago])
+
+
+@kernel
+def mark_bans(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    symmetry_map: SymmetryMap,
+    bans: npt.NDArray[np.uint8],
+    recaptures: npt.NDArray[np.uint8],
+) -> None:
+    """Fill the plane of moves that ko or superko forbids, and of stones barred from recapture."""
+    turn = history.turns[ply]
+    board = history.boards[ply]
+    if turn["phase"] > 0:
+        _mark_encore_bans(history, ply, symmetry_map, bans)
+        for point in range(board["n_points"]):
+            if turn["recapture"][point]:
+                recaptures[symmetry_map[point]] = 1
+        return
+    if board["ko_point"] != 0:
+        bans[symmetry_map[board["ko_point"]]] = 1
+    if rules.ko == SIMPLE:
+        return
+    color = int64(turn["to_play"])
+    for i in range(board["n_empty"]):
+        point = int64(board["empty"][i])
+        if (
+            may_repeat(board, turn, point, color)
+            and point != board["ko_point"]
+            and is_playable(board, point, color, rules.multi_stone_suicide)
+            and repeats(history, ply, point, rules)
+        ):
+            bans[symmetry_map[point]] = 1
+
+
+@kernel
+def _mark_encore_bans(
+    history: History, ply: int, symmetry_map: SymmetryMap, bans: npt.NDArray[np.uint8]
+) -> None:
+    """Mark the ko captures that this player made before in this encore on these stones."""
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
+        made = history.turns[earlier]
+        if (
+            made["ko_capture"]
+            and made["mover"] == turn["to_play"]
+            and history.boards[earlier - 1]["hash"] == board["hash"]
+            and same_stones(history.boards[earlier - 1], board)
+        ):
+            bans[symmetry_map[made["move"]]] = 1
+
+
+# Encoders ----------------------------------------------------------------------------------------
+
+
+@hot_kernel
+def dlgo1(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 2 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    planes = spatial.reshape(2, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    mark_color(board, to_play, symmetry_map, planes[0])
+    mark_color(board, 3 - to_play, symmetry_map, planes[1])
+
+
+@hot_kernel
+def dlgo7(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 7 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(7, points)
+    planes[:] = 0
+    mark_by_liberties(board, to_play, 3, symmetry_map, planes, 0)
+    mark_by_liberties(board, 3 - to_play, 3, symmetry_map, planes, 3)
+    barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
+    mark_bans(history, ply, rules, symmetry_map, planes[6], barred)
+
+
+@hot_kernel
+def dlgo11(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 11 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(11, points)
+    planes[:] = 0
+    mark_by_liberties(board, BLACK, 4, symmetry_map, planes, 0)
+    mark_by_liberties(board, WHITE, 4, symmetry_map, planes, 4)
+    planes[8 if to_play == BLACK else 9, :] = 1
+    barred = np.zeros(points, np.uint8)  # known to KataGo's encores alone
+    mark_bans(history, ply, rules, symmetry_map, planes[10], barred)
+
+
+@hot_kernel
+def gocnn8(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 8 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    planes = spatial.reshape(8, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    mark_by_liberties(board, to_play, 3, symmetry_map, planes, 0)
+    mark_by_liberties(board, 3 - to_play, 3, symmetry_map, planes, 3)
+    if board["ko_point"] != 0:
+        planes[6, symmetry_map[board["ko_point"]]] = 1
+    planes[7, :] = 1
+
+
+@hot_kernel
+def gocnn21(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 21 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(21, points)
+    gocnn8(history, ply, rules, options, reader, symmetry_map, planes[:RECENT], features)
+    planes[RECENT:] = 0
+    n_points = int64(board["n_points"])
+    age = np.full(n_points, N_AGES - 1, np.int8)
+    for ago in range(min(N_AGES - 1, ply) - 1, -1, -1):
+        turn = history.turns[ply - ago]
+        if turn["move"] > 0 and not turn["pass_for_ko"]:
+            age[turn["move"]] = ago
+            if ago < N_RECENT:
+                planes[RECENT + ago, symmetry_map[turn["move"]]] = 1
+    for point in range(n_points):
+        if board["color"][point] == BLACK or board["color"][point] == WHITE:
+            planes[AGE + age[point], symmetry_map[point]] = 1
+
+
+@hot_kernel
+def agz17(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 17 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    planes = spatial.reshape(17, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    mark_past_stones(history, ply, to_play, symmetry_map, planes, 0, 2)
+    mark_past_stones(history, ply, 3 - to_play, symmetry_map, planes, 1, 2)
+    if to_play == BLACK:
+        planes[16, :] = 1
+
+
+@hot_kernel
+def lz18(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the 18 planes of one position; see above and `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    planes = spatial.reshape(18, int64(board["width"]) * int64(board["height"]))
+    planes[:] = 0
+    mark_past_stones(history, ply, to_play, symmetry_map, planes, 0, 1)
+    mark_past_stones(history, ply, 3 - to_play, symmetry_map, planes, 8, 1)
+    planes[16 if to_play == BLACK else 17, :] = 1

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
-from gtp_engine.evaluators.encoders.katago_features import mark_chain
-from gtp_engine.evaluators.encoders.stones import mark_color
+from gtp_engine.evaluators.encoders.stones import mark_chain, mark_color
 from gtp_engine.go.board import (
     BOARD,
     MAX_AREA,
@@ -129,7 +128,7 @@ def _mark_move(
 
 
 @hot_kernel
-def encode(
+def alphago48(
     history: History,
     ply: int,
     rules: RuleFlags,

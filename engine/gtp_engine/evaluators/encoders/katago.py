@@ -1,0 +1,337 @@
+"""KataGo's encoders: input features of versions 3 to 7.
+
+`katago_v7`, 22 planes and 19 globals, for nets of version 8 and later: all board sizes, all rules.
+Planes, in terms of the player to move:
+
+     0 board                       9-13 the last five moves
+     1 own stones                 14-16 laddered chains now, one and two turns ago
+     2 the opponent's             17    moves that ladder an opponent's chain
+     3-5 1, 2, 3 liberties        18-19 own and opponent's area
+     6 ko and superko bans        20-21 own and opponent's stones when the second encore began
+     7 stones not to be recaptured   8 unused
+
+Globals:
+
+     0-4 the last five moves were passes   12-13 first, second encore
+     5 own komi / 20                       14    a pass ends the phase
+     6-7 ko rule                           15-16 playout doubling advantage: any, half of it
+     8 suicide                             17    the button is to be taken
+     9 territory scoring                   18    komi wave
+    10-11 tax in seki, on all groups
+
+`katago_v6`, 22 planes and 16 globals, for nets of version 7: planes and globals 0 to 14 are those
+of version 7, except that a move against the rules is not shown, nor anything before it. Global 15
+is the komi wave; own komi is told apart only one point beyond the board's area.
+
+`katago_v3`, 22 planes and 14 globals, for nets of versions 3 and 4: the planes of version 7, and as
+globals
+
+     0-4 the last five moves were passes    8 suicide
+     5 own komi / 15                        9 territory scoring
+     6-7 ko rule                        10-11 first, second encore
+                                        12 a pass ends the phase     13 komi wave
+
+There is nothing about taxes and the button: these nets do not know such rules.
+
+`katago_v4`, for nets of version 5: those of version 3, except that the area planes show pass-alive
+stones and their territory whatever the rules.
+
+`katago_v5`, 13 planes and 12 globals, for nets of version 6: the first twelve globals of version 3,
+and as planes
+
+     0 board                      4 stones not to be recaptured
+     1 own stones                 5 unused
+     2 the opponent's          6-10 the last five moves
+     3 ko and superko bans    11-12 own and opponent's stones when the second encore began
+"""
+
+import numpy as np
+
+from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.katago_features import (
+    N_HISTORY,
+    clip,
+    count_lawful,
+    hides_pass,
+    is_over,
+    komi_wave,
+    mark_early_history,
+    mark_encore_start,
+    mark_history,
+    mark_ladders,
+    mark_liberties,
+    mark_owners,
+    mark_past_ladders,
+    mark_stones,
+    own_komi,
+    write_early_features,
+    write_ko_and_scoring,
+)
+from gtp_engine.evaluators.encoders.stones import mark_bans
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.coords import WHITE
+from gtp_engine.go.history import AREA, TERRITORY, History, pass_ends_phase
+from gtp_engine.go.ladders import Reader
+from gtp_engine.go.life import mark_area
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.scoring import TAX_ALL, TAX_NONE, find_area
+from gtp_engine.kernels import hot_kernel, int64, kernel
+
+N_PLANES = 22
+"""Planes of all versions but the fifth, which has 13."""
+KOMI_MARGIN = 20.0
+"""How far beyond the board's area version 7 tells komi apart."""
+
+
+@kernel
+def _fill_early(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    whole_area: int,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position.
+
+    Args:
+        history: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        options: What else the net is told.
+        reader: This thread's memory for reading ladders.
+        symmetry_map: [points] the symmetry to show.
+        whole_area: Whether the area planes show what would be counted if the game ended here,
+            and not only what is pass-alive.
+        spatial: [22, H, W] result.
+        features: [14] result.
+    """
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    to_play = int64(turn["to_play"])
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(N_PLANES, points)
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, to_play, symmetry_map, planes)
+    mark_liberties(board, symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
+    hides, shown = mark_early_history(
+        history, ply, rules, options, symmetry_map, planes, 9, features
+    )
+    mark_ladders(board, to_play, reader, symmetry_map, planes)
+    mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
+    area = np.empty(MAX_POINTS, np.uint8)
+    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)
+    mark_owners(board, to_play, area, symmetry_map, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
+
+    komi = write_early_features(board, turn, rules, options, features)
+    features[12] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[13] = komi_wave(points, komi)
+
+
+@hot_kernel
+def katago_v3(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    whole_area = 1 if rules.scoring == AREA else 0
+    _fill_early(history, ply, rules, options, reader, symmetry_map, whole_area, spatial, features)
+
+
+@hot_kernel
+def katago_v4(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    _fill_early(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
+
+
+@hot_kernel
+def katago_v5(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    planes = spatial.reshape(13, int64(board["width"]) * int64(board["height"]))
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, int64(turn["to_play"]), symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[3], planes[4])
+    mark_early_history(history, ply, rules, options, symmetry_map, planes, 6, features)
+    mark_encore_start(board, turn, planes[11], planes[12], symmetry_map)
+    write_early_features(board, turn, rules, options, features)
+
+
+@kernel
+def _mark_area(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    symmetry_map: SymmetryMap,
+    planes: Planes,
+) -> bool:
+    """Fill planes 18 and 19; return whether the game, ending here, would be no win.
+
+    Under territory scoring only the second encore shows areas.
+    """
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    if rules.scoring == TERRITORY and turn["phase"] < 2:
+        return False
+    area = np.empty(MAX_POINTS, np.uint8)
+    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    white_tax = find_area(board, turn, rules, suicide_legal, area)
+    to_play = int64(turn["to_play"])
+    points = mark_owners(board, to_play, area, symmetry_map, planes)
+    points -= white_tax if to_play == WHITE else -white_tax
+    return points + own_komi(turn, rules, options.draw_wins) <= 0.0
+
+
+@kernel
+def _fill_late(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    only_lawful: int,
+    spatial: Planes,
+    features: Features,
+) -> bool:
+    """Fill all planes, and globals 0 to 4; the other globals are zero.
+
+    Args:
+        history: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        options: What else the net is told.
+        reader: This thread's memory for reading ladders.
+        symmetry_map: [points] the symmetry to show.
+        only_lawful: Whether a move against the rules hides itself and what came before it.
+        spatial: [22, H, W] result.
+        features: Result.
+
+    Returns:
+        Whether the net is not to see that a pass ends the game.
+    """
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    to_play = int64(turn["to_play"])
+    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    planes[1:] = 0
+    features[:] = 0.0
+
+    mark_stones(board, to_play, symmetry_map, planes)
+    mark_liberties(board, symmetry_map, planes)
+    mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
+    # Kernels are compiled in the order of their calls: this one here, while another process
+    # compiles areas, which then are there.
+    mark_ladders(board, to_play, reader, symmetry_map, planes)
+    no_win = _mark_area(history, ply, rules, options, symmetry_map, planes)
+
+    hides = hides_pass(history, ply, rules, options, no_win)
+    limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
+    limit = min(limit, options.max_history, int64(turn["recent"]))
+    if only_lawful:
+        limit = count_lawful(history, ply, limit, rules)
+    shown = mark_history(history, ply, limit, symmetry_map, planes, 9, features)
+    mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
+    mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
+    return bool(hides)
+
+
+@kernel
+def _write_rules_and_phase(
+    history: History, ply: int, rules: RuleFlags, hides: int, features: Features
+) -> None:
+    """Fill globals 6 to 14; see above."""
+    turn = history.turns[ply]
+    write_ko_and_scoring(rules, features)
+    features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
+    features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
+    features[12] = 1.0 if turn["phase"] > 0 else 0.0
+    features[13] = 1.0 if turn["phase"] > 1 else 0.0
+    features[14] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
+
+
+@hot_kernel
+def katago_v6(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 1, spatial, features)
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    points = int64(board["width"]) * int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
+    features[5] = komi / 20.0
+    _write_rules_and_phase(history, ply, rules, hides, features)
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[15] = komi_wave(points, komi)
+
+
+@hot_kernel
+def katago_v7(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the inputs of one position; see `inputs.Encode`."""
+    hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    points = int64(board["width"]) * int64(board["height"])
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
+    features[5] = komi / 20.0
+    _write_rules_and_phase(history, ply, rules, hides, features)
+    if options.playout_doubling != 0.0:
+        features[15] = 1.0
+        features[16] = 0.5 * options.playout_doubling
+    features[17] = 1.0 if turn["has_button"] else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[18] = komi_wave(points, komi)
