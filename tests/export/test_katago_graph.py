@@ -20,8 +20,8 @@ from katago_writer import (
 from gtp_engine.evaluators.net_info import NetInfo, golden_from_metadata
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.katago_file import read_katago
+from gtp_export.convert.katago_heads import score_columns
 from gtp_export.convert.katago_net import Multipliers
-from gtp_export.convert.value_head import score_columns
 
 TRANSFORMER = (ATTENTION, FEED_FORWARD)
 PLANS = {

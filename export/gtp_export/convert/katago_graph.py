@@ -13,9 +13,10 @@ from gtp_engine.evaluators.net_info import (
     SPATIAL_INPUT,
     NetInfo,
 )
-from gtp_export.convert.bottleneck_block import add_block
 from gtp_export.convert.graph import Graph
+from gtp_export.convert.katago_blocks import ResidualStream, add_block
 from gtp_export.convert.katago_file import inputs_version
+from gtp_export.convert.katago_heads import policy_outputs, score_columns, value_outputs
 from gtp_export.convert.katago_net import (
     AttentionBlock,
     Block,
@@ -38,9 +39,6 @@ from gtp_export.convert.layers import (
     dense_bias,
     rms_norm,
 )
-from gtp_export.convert.policy_head import policy_outputs
-from gtp_export.convert.stream import Stream
-from gtp_export.convert.value_head import score_columns, value_outputs
 
 ROOT_OPTIMISM = 0.2
 TREE_OPTIMISM = 1.0
@@ -98,7 +96,7 @@ def _trunk(
     if trunk.meta_encoder is not None and meta is not None:
         bias = graph.node("Add", bias, _encode_meta(graph, meta, trunk.meta_encoder))
     tensor = channel_bias(graph, convolution(graph, planes, trunk.stem), bias, trunk.channels)
-    stream = Stream(graph, board, tensor, trunk.channels)
+    stream = ResidualStream(graph, board, tensor, trunk.channels)
     for block in trunk.blocks:
         add_block(stream, block)
     if isinstance(trunk.tip_norm, RmsNorm):

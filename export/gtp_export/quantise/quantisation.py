@@ -1,49 +1,27 @@
 """From a net in fp32 to one in lower precision: calibrate, quantise, judge, write."""
 
 import logging
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import onnx
-
-from gtp_engine.evaluators.accuracy import Accuracy, Opinion, opinions
-from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import load_model, read_info, replace_info
-from gtp_export.quantise.accuracy import Bounds, by_size
-from gtp_export.quantise.folding import fold_norms
-from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.convert.onnx_file import replace_info
+from gtp_export.quantise.accuracy import Bounds
 from gtp_export.quantise.half import to_half
-from gtp_export.quantise.int8 import (
-    CALIBRATIONS,
-    Int8Settings,
-    quantise_int8,
-    tensors_to_watch,
-)
-from gtp_export.quantise.layers import (
-    HEADS,
-    SENSITIVE,
-    Layer,
-    choose_layers,
-    list_layers,
-    name_nodes,
-)
-from gtp_export.quantise.positions import PositionSet, play_positions
-from gtp_export.quantise.ranges import Range, watch_tensors
-from gtp_export.quantise.speed import open_cpu
+from gtp_export.quantise.int8 import CALIBRATIONS, Int8Settings
+from gtp_export.quantise.laboratory import Laboratory
+from gtp_export.quantise.layers import HEADS, SENSITIVE, Layer, choose_layers
+from gtp_export.quantise.sensitivity import measure_sensitivity, mixed_precision
 
 logger = logging.getLogger(__name__)
 
 
 INT8, FP16 = "int8", "fp16"
 CALIBRATION_POSITIONS = 400
-JUDGED_SHARE = 2
-"""So many positions are judged for each one that calibrates; they come from other games."""
-SEED = 20_250
 AUTO = "auto"
 
 
@@ -79,68 +57,6 @@ class Outcome:
     """Bounds that do not hold; only with force."""
 
 
-class Laboratory:
-    """A net in fp32, positions it played, and what it says about them."""
-
-    def __init__(self, source: Path, positions: int, called: str) -> None:
-        """Read a net and let it play.
-
-        Raises:
-            NetFileError: It cannot be read, is not in fp32, or there is no encoder for it.
-        """
-        self.source = source
-        self.called = called
-        """What messages call the source."""
-        model = load_model(source)
-        self.info = read_info(source, model)
-        if self.info.precision != "fp32":
-            raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
-        net = NetEvaluator(open_cpu(source), streams=1, max_batch=64, cache_mb=0)
-        logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
-        self.calibration = play_positions(net, positions, SEED)
-        self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
-        self.original = opinions(net, self.judged.batches)
-        self._calibration_opinions: list[Opinion] | None = None
-        self._net = net
-        name_nodes(model)
-        edit = GraphEdit(model)
-        fold_norms(edit)
-        self.model = edit.finish()
-        self.layers: list[Layer] = list_layers(GraphEdit(self.model))
-        self._ranges: dict[str, Range] = {}
-
-    def ranges(self, layers: frozenset[str]) -> dict[str, Range]:
-        """Return the ranges that quantising these layers needs."""
-        wanted = tensors_to_watch(GraphEdit(self.model), layers)
-        missing = [name for name in wanted if name not in self._ranges]
-        if missing:
-            found = watch_tensors(self.model, self.info, missing, self.calibration)
-            self._ranges.update(found)
-        return {name: self._ranges[name] for name in wanted}
-
-    def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
-        """Return the net with these layers in int8."""
-        return quantise_int8(self.model, self.ranges(settings.layers), settings)
-
-    def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
-        """Return how far a model is from the original, on games that calibrated nothing."""
-        return by_size(self.judged, self.original, self._ask(model, self.judged))
-
-    def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
-        """The same on the positions that calibrated, for choosing among settings."""
-        if self._calibration_opinions is None:
-            self._calibration_opinions = opinions(self._net, self.calibration.batches)
-        found = self._ask(model, self.calibration)
-        return by_size(self.calibration, self._calibration_opinions, found)["all"]
-
-    def _ask(self, model: onnx.ModelProto, positions: PositionSet) -> list[Opinion]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "candidate.onnx"
-            write_model(model, path)
-            net = NetEvaluator(open_cpu(path), streams=1, max_batch=64, cache_mb=0)
-        return opinions(net, positions.batches)
-
-
 def quantise_file(
     source: Path,
     target: Path,
@@ -167,8 +83,6 @@ def quantise_file(
         raise NetFileError(f"{target}: there is no folder {target.parent}")
     laboratory = Laboratory(source, plan.positions, called or str(source))
     if table is not None:
-        from gtp_export.quantise.sensitivity import measure_sensitivity
-
         table(measure_sensitivity(laboratory, plan.weight_bits).text())
     try:
         return _quantise(laboratory, target, plan)
@@ -203,8 +117,6 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
     Raises:
         NetFileError: It names layers that there are not, or leaves none.
     """
-    from gtp_export.quantise.sensitivity import mixed_precision
-
     bits = plan.weight_bits
     if plan.keep_fp32 == (AUTO,):
         bounds = plan.bounds.for_heads(laboratory.info.heads)

@@ -2,8 +2,13 @@
 
 import logging
 import tempfile
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -11,9 +16,9 @@ from gtp_engine.text_table import align
 from gtp_export.convert.graph import write_model
 from gtp_export.quantise.accuracy import Bounds
 from gtp_export.quantise.int8 import Int8Settings
+from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import group_names, share
-from gtp_export.quantise.quantisation import Laboratory
-from gtp_export.quantise.speed import measured_sizes, open_cpu, speeds
+from gtp_export.quantise.positions import PositionSet
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +28,12 @@ MARGIN = 0.8
 
 NEGLIGIBLE = 0.001
 """A group with a smaller share of the multiplications saves no time that could be measured."""
+
+ROUNDS = 5
+SECONDS_PER_ROUND = 0.25
+"""Processor time."""
+
+Inputs = tuple[NDArray[np.uint8], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,7 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
         for name, members in groups.items()
     }
     with tempfile.TemporaryDirectory() as folder:
-        nets = {"": open_cpu(laboratory.source)}
+        nets = {"": OnnxNet(laboratory.source, "cpu")}
         variants = {"everything": everything}
         variants |= {name: everything - members for name, members in groups.items()}
         for name, kept in variants.items():
@@ -108,7 +119,7 @@ def _judge(laboratory: Laboratory, settings: Int8Settings) -> Accuracy:
 def _open(laboratory: Laboratory, settings: Int8Settings, folder: Path) -> OnnxNet:
     path = folder / "variant.onnx"
     write_model(laboratory.int8_model(settings), path)
-    return open_cpu(path)
+    return OnnxNet(path, "cpu")
 
 
 def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) -> frozenset[str]:
@@ -139,3 +150,54 @@ def _price(effect: GroupEffect) -> float:
     """Return what a group costs in accuracy for each microsecond that it saves."""
     cost = effect.alone.policy_kl + effect.alone.win_error
     return cost / max(1.0, sum(effect.saved.values()) / max(1, len(effect.saved)))
+
+
+# Speed -------------------------------------------------------------------------------------------
+
+
+def speeds(
+    nets: Mapping[str, OnnxNet], positions: PositionSet, sizes: Sequence[int]
+) -> dict[str, dict[int, float]]:
+    """Return by net and board size the evaluations a second of processor time, at batch 1.
+
+    The nets take turns; the fastest round of each counts, because other programs only ever slow
+    one down.
+    """
+    found: dict[str, dict[int, float]] = {name: {} for name in nets}
+    for size in sizes:
+        inputs = _inputs(positions, size)
+        for name, net in nets.items():
+            net.run(*inputs[0])
+            found[name][size] = 0.0
+        for _ in range(ROUNDS):
+            for name, net in nets.items():
+                found[name][size] = max(found[name][size], _round(net, inputs))
+    return found
+
+
+def _inputs(positions: PositionSet, size: int) -> list[Inputs]:
+    """Return single positions of a size."""
+    singles = [
+        (batch.spatial[i : i + 1], batch.features[i : i + 1])
+        for batch in positions.batches
+        for i in range(len(batch.features))
+        if batch.spatial.shape[2:] == (size, size)
+    ]
+    return singles[:64]
+
+
+def _round(net: OnnxNet, inputs: Sequence[Inputs]) -> float:
+    count = 0
+    start = time.process_time()
+    while True:
+        net.run(*inputs[count % len(inputs)])
+        count += 1
+        spent = time.process_time() - start
+        if spent >= SECONDS_PER_ROUND:
+            return count / spent
+
+
+def measured_sizes(positions: PositionSet) -> list[int]:
+    """Return the smallest and the largest of the sizes that are there."""
+    sizes = sorted({width for width, height in positions.by_size if width == height})
+    return sizes if len(sizes) < 3 else [sizes[0], sizes[-1]]

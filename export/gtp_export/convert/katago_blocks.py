@@ -1,18 +1,157 @@
-"""KataGo's attention block: every point of the board attends to every other."""
+"""KataGo's blocks, each of which reads the residual stream of a net and adds to it."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gtp_export.convert.graph import Graph
-from gtp_export.convert.katago_net import AttentionBlock, FixedRope, LearnedRope, MatMul
-from gtp_export.convert.layers import BoardSize, dense, rms_norm
-from gtp_export.convert.stream import Stream
+from gtp_export.convert.katago_net import (
+    AttentionBlock,
+    Block,
+    BottleneckBlock,
+    FeedForwardBlock,
+    FixedRope,
+    LearnedRope,
+    MatMul,
+    PoolingBlock,
+    ResidualBlock,
+)
+from gtp_export.convert.layers import (
+    BoardSize,
+    activation,
+    affine,
+    channel_bias,
+    convolution,
+    dense,
+    pool_mean_max,
+    rms_norm,
+)
 
 LONGEST_SIDE = 25
 """The rotation tables reach this far; no board of this engine is longer."""
 
 
-def add_attention_block(stream: Stream, block: AttentionBlock) -> None:
+class ResidualStream:
+    """One tensor in two layouts, [B, C, H, W] and [B, H*W, C]; each is made when it is asked for.
+
+    Blocks read it in the layout they work in and add to it in the same, so that a row of blocks
+    of one kind changes layout once.
+    """
+
+    def __init__(self, graph: Graph, board: BoardSize, tensor: str, channels: int) -> None:
+        """Start from a map."""
+        self.graph = graph
+        self.board = board
+        self.channels = channels
+        self._map: str | None = tensor
+        self._tokens: str | None = None
+
+    def map(self) -> str:
+        """Return the stream as a map [B, C, H, W]."""
+        if self._map is None:
+            graph = self.graph
+            rows = graph.node("Transpose", str(self._tokens), perm=[0, 2, 1])
+            shape = graph.node(
+                "Concat",
+                graph.ints([0, self.channels]),
+                self.board.height,
+                self.board.width,
+                axis=0,
+            )
+            self._map = graph.node("Reshape", rows, shape)
+        return self._map
+
+    def tokens(self) -> str:
+        """Return the stream as tokens [B, H*W, C]."""
+        if self._tokens is None:
+            rows = self.graph.node(
+                "Reshape", str(self._map), self.graph.ints([0, self.channels, -1])
+            )
+            self._tokens = self.graph.node("Transpose", rows, perm=[0, 2, 1])
+        return self._tokens
+
+    def add_map(self, tensor: str) -> None:
+        """Add a map to the stream."""
+        self._map = self.graph.node("Add", self.map(), tensor)
+        self._tokens = None
+
+    def add_tokens(self, tensor: str) -> None:
+        """Add tokens to the stream."""
+        self._tokens = self.graph.node("Add", self.tokens(), tensor)
+        self._map = None
+
+    def set_tokens(self, tensor: str) -> None:
+        """Put tokens in the stream's place."""
+        self._tokens = tensor
+        self._map = None
+
+
+def add_block(stream: ResidualStream, block: Block) -> None:
+    """Append a block of whatever kind to the stream."""
+    match block:
+        case ResidualBlock():
+            _add_residual_block(stream, block)
+        case PoolingBlock():
+            _add_pooling_block(stream, block)
+        case BottleneckBlock():
+            _add_bottleneck_block(stream, block)
+        case AttentionBlock():
+            _add_attention_block(stream, block)
+        case FeedForwardBlock():
+            _add_feed_forward_block(stream, block)
+
+
+def _add_bottleneck_block(stream: ResidualStream, block: BottleneckBlock) -> None:
+    """Append the block: narrow the stream, run the inner blocks, widen and add the result."""
+    graph = stream.graph
+    tensor = activation(graph, affine(graph, stream.map(), block.norm_in), block.act_in)
+    narrow = convolution(graph, tensor, block.conv_in)
+    inner = ResidualStream(graph, stream.board, narrow, block.conv_in.channels_out)
+    for child in block.blocks:
+        add_block(inner, child)
+    tensor = activation(graph, affine(graph, inner.map(), block.norm_out), block.act_out)
+    stream.add_map(convolution(graph, tensor, block.conv_out))
+
+
+def _add_residual_block(stream: ResidualStream, block: ResidualBlock) -> None:
+    """Append the block; the second norm disappears into the first convolution."""
+    graph = stream.graph
+    tensor = activation(graph, affine(graph, stream.map(), block.norm1), block.act1)
+    tensor = convolution(graph, tensor, block.conv1, after=block.norm2)
+    tensor = activation(graph, tensor, block.act2)
+    stream.add_map(convolution(graph, tensor, block.conv2))
+
+
+def _add_pooling_block(stream: ResidualStream, block: PoolingBlock) -> None:
+    """Append the block; the second norm scales the convolution and the pooled bias alike."""
+    graph = stream.graph
+    tensor = activation(graph, affine(graph, stream.map(), block.norm1), block.act1)
+    pooled = convolution(graph, tensor, block.pool_conv, after=block.pool_norm)
+    pooled = activation(graph, pooled, block.pool_act)
+    pooled = pool_mean_max(graph, pooled, stream.board)
+    bias = dense(graph, pooled, block.pool_to_bias, scale=block.norm2.scale)
+    tensor = convolution(graph, tensor, block.conv1, after=block.norm2)
+    tensor = channel_bias(graph, tensor, bias, block.norm2.channels)
+    tensor = activation(graph, tensor, block.act2)
+    stream.add_map(convolution(graph, tensor, block.conv2))
+
+
+def _add_feed_forward_block(stream: ResidualStream, block: FeedForwardBlock) -> None:
+    """Append the block, which works on each point by itself.
+
+    KataGo 1.17 itself runs gated blocks alone.
+    """
+    graph = stream.graph
+    normed = rms_norm(graph, stream.tokens(), block.norm)
+    hidden = activation(graph, dense(graph, normed, block.linear1), "silu")
+    if block.gate is not None:
+        hidden = graph.node("Mul", hidden, dense(graph, normed, block.gate))
+    stream.add_tokens(dense(graph, hidden, block.linear2))
+
+
+# Attention ---------------------------------------------------------------------------------------
+
+
+def _add_attention_block(stream: ResidualStream, block: AttentionBlock) -> None:
     """Append the block. Query heads that share a key head are treated as more query tokens."""
     graph = stream.graph
     kv_heads, group = block.kv_heads, block.heads // block.kv_heads

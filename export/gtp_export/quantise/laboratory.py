@@ -1,0 +1,89 @@
+"""A net in fp32 with positions that it played, on which its lower precisions are judged."""
+
+import logging
+import tempfile
+from pathlib import Path
+
+import onnx
+
+from gtp_engine.evaluators.accuracy import Accuracy, Opinion, opinions
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_export.convert.graph import write_model
+from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.quantise.accuracy import by_size
+from gtp_export.quantise.folding import fold_norms
+from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.int8 import Int8Settings, quantise_int8, tensors_to_watch
+from gtp_export.quantise.layers import Layer, list_layers, name_nodes
+from gtp_export.quantise.positions import PositionSet, play_positions
+from gtp_export.quantise.ranges import Range, watch_tensors
+
+logger = logging.getLogger(__name__)
+
+JUDGED_SHARE = 2
+"""So many positions are judged for each one that calibrates; they come from other games."""
+SEED = 20_250
+
+
+class Laboratory:
+    """A net in fp32, positions it played, and what it says about them."""
+
+    def __init__(self, source: Path, positions: int, called: str) -> None:
+        """Read a net and let it play.
+
+        Raises:
+            NetFileError: It cannot be read, is not in fp32, or there is no encoder for it.
+        """
+        self.source = source
+        self.called = called
+        """What messages call the source."""
+        model = load_model(source)
+        self.info = read_info(source, model)
+        if self.info.precision != "fp32":
+            raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
+        net = NetEvaluator(OnnxNet(source, "cpu"), streams=1, max_batch=64, cache_mb=0)
+        logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
+        self.calibration = play_positions(net, positions, SEED)
+        self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
+        self.original = opinions(net, self.judged.batches)
+        self._calibration_opinions: list[Opinion] | None = None
+        self._net = net
+        name_nodes(model)
+        edit = GraphEdit(model)
+        fold_norms(edit)
+        self.model = edit.finish()
+        self.layers: list[Layer] = list_layers(GraphEdit(self.model))
+        self._ranges: dict[str, Range] = {}
+
+    def ranges(self, layers: frozenset[str]) -> dict[str, Range]:
+        """Return the ranges that quantising these layers needs."""
+        wanted = tensors_to_watch(GraphEdit(self.model), layers)
+        missing = [name for name in wanted if name not in self._ranges]
+        if missing:
+            found = watch_tensors(self.model, self.info, missing, self.calibration)
+            self._ranges.update(found)
+        return {name: self._ranges[name] for name in wanted}
+
+    def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
+        """Return the net with these layers in int8."""
+        return quantise_int8(self.model, self.ranges(settings.layers), settings)
+
+    def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
+        """Return how far a model is from the original, on games that calibrated nothing."""
+        return by_size(self.judged, self.original, self._ask(model, self.judged))
+
+    def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
+        """The same on the positions that calibrated, for choosing among settings."""
+        if self._calibration_opinions is None:
+            self._calibration_opinions = opinions(self._net, self.calibration.batches)
+        found = self._ask(model, self.calibration)
+        return by_size(self.calibration, self._calibration_opinions, found)["all"]
+
+    def _ask(self, model: onnx.ModelProto, positions: PositionSet) -> list[Opinion]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "candidate.onnx"
+            write_model(model, path)
+            net = NetEvaluator(OnnxNet(path, "cpu"), streams=1, max_batch=64, cache_mb=0)
+        return opinions(net, positions.batches)
