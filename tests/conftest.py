@@ -1,6 +1,7 @@
 """What tests of several areas share."""
 
 import os
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.kernels import HotKernel
+from gtp_engine.kernels import CACHE_FOLDER, HotKernel
 from gtp_engine.messages import collected
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
@@ -69,6 +70,21 @@ def said() -> Iterator[list[str]]:
     """What the program tells people meanwhile."""
     with collected() as lines:
         yield lines
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_is_found_that_a_user_left_behind(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[None]:
+    """Begin without a user's own nets and measurements; compiled kernels alone are shared."""
+    cache = tmp_path_factory.mktemp("cache") / "gtp-engine"
+    cache.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GTP_ENGINE_NETS", str(cache / "nets"))
+        if sys.platform == "linux" and CACHE_FOLDER is not None:
+            (cache / "kernels").symlink_to(CACHE_FOLDER.parent)
+            patch.setenv("XDG_CACHE_HOME", str(cache.parent))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from tests.go.random_positions import random_position
 
 from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.symmetry import symmetries, transform
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", sorted(ENCODERS))
@@ -67,6 +70,6 @@ json.dump(sums, sys.stdout)
 
 
 def test_interpreted_kernels_agree() -> None:
-    interpreted = json.loads(probe(SUMS, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.getcwd()))
-    assert interpreted == json.loads(probe(SUMS, PYTHONPATH=os.getcwd()))
+    interpreted = json.loads(probe(SUMS, NUMBA_DISABLE_JIT="1", PYTHONPATH=str(ROOT)))
+    assert interpreted == json.loads(probe(SUMS, PYTHONPATH=str(ROOT)))
     assert len(interpreted) == len(ENCODERS)

@@ -19,6 +19,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
     (own / "notes.txt").write_text("no net", encoding="utf-8")
     monkeypatch.setattr(nets, "shipped_folder", lambda: shipped)
     monkeypatch.setenv("GTP_ENGINE_NETS", str(own))
+    monkeypatch.chdir(shipped)  # where no other files are
     return shipped, own
 
 

@@ -8,10 +8,10 @@ import sys
 PROBE = """
 import json, sys
 from pathlib import Path
+from gtp_engine import kernels
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go import jit
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.limits import Limits
@@ -30,7 +30,7 @@ result = [
     visits(net, Position(4, 4), 15),
     net.cache_hits,
 ]
-json.dump([bool(jit.JIT_ENABLED), result], sys.stdout)
+json.dump([bool(kernels.JIT_ENABLED), result], sys.stdout)
 """
 
 
