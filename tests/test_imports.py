@@ -16,6 +16,7 @@ SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
 LAYERS = [
     "platforms",
     "messages",
+    "files",
     "text_table",
     "user_cache",
     "kernels",

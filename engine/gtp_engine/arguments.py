@@ -15,6 +15,8 @@ INTERRUPTED_BY = 128
 INTERRUPTED_STATUS = INTERRUPTED_BY + 2
 """After Ctrl-C."""
 
+MOST_THREADS = 1024
+
 
 class UsageError(ValueError):
     """Arguments that make no sense; the message is one sentence for the user."""
@@ -88,6 +90,17 @@ def parse_count(text: str) -> int:
     """
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
         raise BadValueError(f"{text[:20]!r} is not a whole number of 1 or more")
+    return int(text)
+
+
+def parse_threads(text: str) -> int:
+    """Return a number of threads.
+
+    Raises:
+        BadValueError: It is something else, or more than any machine has.
+    """
+    if parse_count(text) > MOST_THREADS:
+        raise BadValueError(f"{text[:20]!r} is more than {MOST_THREADS} threads")
     return int(text)
 
 

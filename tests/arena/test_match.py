@@ -275,7 +275,7 @@ def test_a_report_for_which_there_is_no_room_fails_the_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(path: Path, text: str) -> None:
+    def fail(path: Path, text: str, pipes: bool = False) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(match_report, "write_whole", fail)

@@ -147,6 +147,8 @@ def test_sizes_and_counts() -> None:
         (["manners", "--seed", "x"], "--seed: 'x' is not a whole number of 0 or more"),
         (["manners", "--komi", "1e9"], "--komi: '1e9' is not a number"),
         (["match", "a", "b", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds"),
+        (["--threads", "1025"], "--threads: '1025' is more than 1024 threads"),
+        (["benchmark", "--threads", "9999"], "--threads: '9999' is more than 1024 threads"),
         (["regress", "x.tst", "--timeout", "0"], "--timeout: '0' is not a number of seconds"),
     ],
 )
@@ -172,3 +174,28 @@ def test_customary_komi_of_mixtures_does_not_depend_on_the_komi() -> None:
     mixture = Rules(komi=3.0)
     assert customary_komi(mixture, 19, 19) == 7.5
     assert customary_komi(Rules.parse('{"scoring": "TERRITORY"}'), 9, 9) == 6.5
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("x = " + "[" * 5000 + "]" * 5000, "not a TOML file"),
+        ("playouts = " + "9" * 5000, "not a TOML file"),
+        ("playouts = 0x" + "f" * 5000, "playouts is too large"),
+        ('log = "a\\u0000b"', "log: holds a null byte"),
+        ('net = "a\\u0000b"', "net: holds a null byte"),
+        ("threads = 5000", "threads: '5000' is more than 1024 threads"),
+        ("\xff", "not a TOML file"),
+    ],
+)
+def test_odd_configurations_get_a_sentence(text: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(UsageError) as caught:
+        read("--config", str(path))
+    assert complaint in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_device_is_no_configuration() -> None:
+    with pytest.raises(UsageError, match=r"not a regular file|No such file"):
+        read("--config", "/dev/zero")

@@ -1,7 +1,11 @@
 """loadsgf and printsgf."""
 
+import errno
+import os
+import sys
 from pathlib import Path
 
+import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
@@ -45,3 +49,27 @@ def test_a_bad_file_leaves_the_game_alone(tmp_path: Path) -> None:
         assert client.ask("loadsgf") == "? syntax error: a file name is missing"
         assert client.ask(f"printsgf {tmp_path}").startswith("? cannot write file: ")
         assert client.ask("showboard") == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_pipe_or_a_device_keeps_nobody_waiting(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with Conversation(FakeEngine()) as client:
+        for path in (pipe, "/dev/zero"):
+            assert client.ask(f"loadsgf {path}").endswith(": not a regular file")
+            assert client.ask(f"printsgf {path}") == "? cannot write file: not a regular file"
+
+
+def test_a_full_disk_leaves_the_file_that_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = tmp_path / "game.sgf"
+    file.write_text(GAME)
+    monkeypatch.setattr(os, "fsync", full)
+    with Conversation(FakeEngine()) as client:
+        assert client.ask(f"printsgf {file}") == "? cannot write file: No space left on device"
+    assert file.read_text() == GAME

@@ -14,7 +14,7 @@ from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.scoring import agreed_score
-from gtp_engine.go.sgf_files import read_games
+from gtp_engine.go.sgf import read_games
 
 
 def spot_of(point: int, width: int) -> Spot | None:

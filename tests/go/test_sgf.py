@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.go.diagrams import diagram_of, plain, position_of
 
+from gtp_engine.go import sgf
 from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.go.game_record import describe_rules, parse_rules
 from gtp_engine.go.position import Move, Position
@@ -19,10 +20,11 @@ from gtp_engine.go.sgf import (
     SgfError,
     format_sgf,
     load_sgf,
+    parse_game_line,
     parse_games,
     parse_sgf,
+    read_games,
 )
-from gtp_engine.go.sgf_files import parse_game_line, read_games
 
 
 def vertices(names: str, size: int = 9) -> list[int]:
@@ -400,6 +402,21 @@ def test_a_pass_for_ko_is_written_as_a_pass() -> None:
     record = parse_sgf(format_sgf(position))
     assert record.moves[-1] == Move(BLACK, PASS)
     assert (record.position().grid() == position.grid()).all()
+
+
+def test_what_no_game_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    most = "(;SZ[9]" + ";B[]" * 10_000
+    assert len(parse_sgf(most + ")").moves) == 10_000
+    with pytest.raises(SgfError, match="more than 10,000 moves"):
+        parse_sgf(most + ";W[])")
+    with pytest.raises(SgfError, match="more than 10,000 moves"):
+        parse_game_line(most + ";W[])")
+    with pytest.raises(SgfError, match="a list of points is longer"):
+        parse_sgf("(;SZ[9]AB" + "[aa]" * 10_001 + ")")
+    monkeypatch.setattr(sgf, "MOST_ITEMS", 20)
+    parse_sgf("(;SZ[9]LB" + "[aa:1]" * 10 + "(;B[aa])(;" + "C[a variation]" * 30 + "))")
+    with pytest.raises(SgfError, match="more than 20 nodes and values"):
+        parse_sgf("(;SZ[9]LB" + "[aa:1]" * 20 + ";B[aa])")
 
 
 # Many games --------------------------------------------------------------------------------------

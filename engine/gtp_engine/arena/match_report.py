@@ -9,8 +9,8 @@ from typing import Any
 
 from gtp_engine.arena.referee import Game, Terms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.files import write_whole
 from gtp_engine.go.coords import BLACK
-from gtp_engine.go.sgf_files import write_whole
 from gtp_engine.play.game_recorder import new_game_path
 
 logger = logging.getLogger(__name__)
@@ -262,7 +262,7 @@ class Records:
 
     def _write(self, path: Path, text: str) -> None:
         try:
-            write_whole(path, text)
+            write_whole(path, text, pipes=True)
         except OSError as error:
             self.are_whole = False
             logger.warning("%s: %s", path, error.strerror)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gtp_engine.arena.gtp_client import EngineRefusal, GtpClient
 from gtp_engine.arena.statistics import wilson
+from gtp_engine.files import read_file
 
 BEGINNINGS = ("boardsize", "clear_board", "loadsgf")
 """Commands with which a position is prepared anew, whatever was refused before."""
@@ -54,7 +55,7 @@ def read_script(file: Path) -> Iterator[Step]:
         ValueError: It cannot be read, or an answer is no regular expression.
     """
     try:
-        lines = file.read_text(encoding="latin-1").splitlines()
+        lines = read_file(file).decode("latin-1").splitlines()
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror}") from None
     step: Step | None = None

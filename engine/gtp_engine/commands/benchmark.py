@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import UsageError, check_file, parse_count, parse_size
+from gtp_engine.arguments import UsageError, check_file, parse_count, parse_size, parse_threads
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.play.settings import DEVICES
 
@@ -43,14 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--threads",
-        type=parse_count,
+        type=parse_threads,
         action="append",
         metavar="T",
         help="search threads; may be given several times (default: 1, 2, 4 ... all cores)",
     )
     parser.add_argument(
         "--batch",
-        type=parse_count,
+        type=parse_threads,
         action="append",
         metavar="B",
         help="leaves a thread evaluates at once; may be given several times (default: 1 and 4, "

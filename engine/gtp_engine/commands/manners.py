@@ -18,6 +18,7 @@ from gtp_engine.arguments import (
 )
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import write_whole
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.play.settings import DEVICES, customary_komi
 
@@ -158,4 +159,4 @@ def _keep(
 
     if path is not None:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
-        path.write_text("".join(f"{game_document(game, gains)}\n" for game in games))
+        write_whole(path, "".join(f"{game_document(game, gains)}\n" for game in games))

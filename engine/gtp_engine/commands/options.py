@@ -20,8 +20,10 @@ from gtp_engine.arguments import (
     parse_seconds,
     parse_seed,
     parse_size,
+    parse_threads,
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
+from gtp_engine.files import read_file
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
@@ -128,7 +130,7 @@ OPTIONS = (
         _MACHINE,
     ),
     Option("device", "DEVICE", "auto, cuda, tensorrt or cpu (auto)", _device, _MACHINE),
-    Option("threads", "N", "search threads", parse_count, _MACHINE),
+    Option("threads", "N", "search threads", parse_threads, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", _path, _MACHINE),
@@ -184,6 +186,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
 
 
 def _parse(option: Option, text: str, where: str) -> Any:
+    if "\0" in text:
+        raise UsageError(f"{where}: holds a null byte")
     try:
         return option.parse(text)
     except (ValueError, OverflowError) as error:
@@ -194,11 +198,12 @@ def _read_file(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
+        document = tomllib.loads(read_file(path, 1 << 20).decode())
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise UsageError(f"{path}: not a TOML file: too deep") from None
+    except ValueError as error:  # TOML, UTF-8, a number of thousands of digits
         raise UsageError(f"{path}: not a TOML file: {error}") from None
     return _file_values(path, document)
 
@@ -224,6 +229,8 @@ def _file_text(value: Any, where: str) -> str:
     """Return a TOML value as it would stand on the command line."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise UsageError(f"{where} must be a number or a string")
+    if isinstance(value, int) and abs(value) >= 1 << 63:
+        raise UsageError(f"{where} is too large")
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return str(int(value))
     return str(value)

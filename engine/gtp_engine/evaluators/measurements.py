@@ -7,11 +7,10 @@ of these measures anew. Where nothing can be written, everything is measured eac
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gtp_engine.files import read_file, write_whole
 from gtp_engine.user_cache import user_cache_folder
 
 Fact = Mapping[str, float | int | bool | str]
@@ -42,8 +41,8 @@ def measurements_folder() -> Path:
 def recall(subject: str) -> dict[str, object] | None:
     """Return what was measured of a subject; None if it is not known."""
     try:
-        document = json.loads(_file(subject).read_text(encoding="utf-8"))
-    except (OSError, RuntimeError, ValueError):
+        document = json.loads(read_file(_file(subject)))
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: also JSON that is too deep
         return None
     if not isinstance(document, dict) or document.get("subject") != subject:
         return None
@@ -57,14 +56,8 @@ def remember(subject: str, fact: Fact) -> None:
     try:
         path = _file(subject)
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(name, path)
-        except OSError:  # a full disk, or a file that Windows holds open
-            os.unlink(name)
-    except (OSError, RuntimeError):
+        write_whole(path, text)
+    except (OSError, RuntimeError):  # a full disk, or a file that Windows holds open
         return
 
 

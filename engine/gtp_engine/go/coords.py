@@ -16,6 +16,8 @@ is loaded.
 
 EMPTY, BLACK, WHITE, WALL = 0, 1, 2, 3
 MIN_SIZE, MAX_SIZE = 2, 25
+MOST_MOVES = 10_000
+"""Of a game that is read; a board of each is kept, and no game has a tenth."""
 
 PASS = 0
 """The move that places no stone; as a point it lies on the wall, so it is never a stone."""

@@ -132,8 +132,8 @@ class GameRecorder:
         self._kept = _Kept(new_game_path(self._folder), date, start=start)
 
     def _write(self, position: "Position") -> None:
+        from gtp_engine.files import write_whole
         from gtp_engine.go.sgf import format_sgf
-        from gtp_engine.go.sgf_files import write_whole
 
         assert self._kept is not None
         self._kept.moves = position.moves

@@ -1,7 +1,5 @@
 """A small typed builder of ONNX graphs, and the writing of the finished file."""
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,13 @@ from gtp_engine.evaluators.net_info import (
     OUTPUT_NAMES,
     SPATIAL_INPUT,
 )
+from gtp_engine.files import write_whole
 
 OPSET = 17
 """Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
 IR_VERSION = 8
 
-_LARGEST_FILE = (1 << 31) - 1
+LARGEST_FILE = (1 << 31) - 1
 """Bytes: what protobuf can hold."""
 
 Attribute = int | float | str | Sequence[int] | Sequence[float]
@@ -123,23 +122,9 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
         GraphError: the model is larger than an ONNX file can be.
         OSError: the file cannot be written; nothing is left behind.
     """
-    if model.ByteSize() > _LARGEST_FILE:
+    if model.ByteSize() > LARGEST_FILE:
         raise GraphError("the net is larger than the 2 GiB an ONNX file can hold")
     try:
-        _write_atomically(model.SerializeToString(), path)
+        write_whole(path, model.SerializeToString())
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
-
-
-def _write_atomically(content: bytes, path: Path) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -4,9 +4,7 @@ Lines of the plain kind (a root and its moves) are most of what there is: a kern
 moves, and threads share the lines. All others are read as any SGF is.
 """
 
-import bz2
 import errno
-import gzip
 import logging
 import lzma
 import os
@@ -14,17 +12,17 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_nodes
-from gtp_engine.go.sgf_files import read_games
+from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_games, read_nodes
 from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
@@ -33,11 +31,6 @@ from gtp_export.records.replay import count_playable
 logger = logging.getLogger(__name__)
 
 
-_LINE_PACKS: dict[str, Callable[[Path], Any]] = {
-    ".bz2": bz2.open,
-    ".gz": gzip.open,
-    ".xz": lzma.open,
-}
 _DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 """What reading compressed files raises; zipfile a plain RuntimeError where a password is needed."""
 _READ_AT_ONCE = 1 << 20
@@ -63,7 +56,7 @@ def read_table(paths: Sequence[Path]) -> Games:
         SgfError: There is no game in any of them, or an archive or a pack is damaged.
     """
     for path in paths:
-        if not path.exists():
+        if "\0" in str(path) or not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     parts = [_read_path(path) for path in paths]
     games = join_games([part for part in parts if len(part)] or parts[:1])
@@ -79,7 +72,7 @@ def _read_path(path: Path) -> Games:
         return games
     complaints: list[str] = []
     collector = GameCollector()
-    if path.suffix in _LINE_PACKS and not _is_archive(path):
+    if path.suffix in PACKED_SUFFIXES and not _is_archive(path):
         _collect_lines(path, collector, complaints)
     else:
         records = _archive_games(path) if _is_archive(path) else _file_games(path)
@@ -125,8 +118,13 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         SgfError: It is damaged or needs a password.
     """
     members = _zip_members if zipfile.is_zipfile(path) else _tar_members
+    most = left = most_unpacked(path.stat().st_size)
     try:
-        yield from members(path)
+        for name, content in members(path):
+            left -= len(content)
+            if left < 0:
+                raise OSError(f"unpacks to more than {most >> 20} MiB")
+            yield name, content
     except (*_DAMAGE, RuntimeError) as error:
         raise SgfError(f"cannot read {path}: {_first_line(error)}") from None
 
@@ -134,7 +132,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 def _zip_members(path: Path) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(path) as archive:
         for name in sorted(archive.namelist()):
-            yield name, archive.read(name)
+            with archive.open(name) as file:
+                yield name, read_rest(cast(BinaryIO, file))
 
 
 def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -142,14 +141,15 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:
-                yield member.name, file.read()
+                yield member.name, read_rest(cast(BinaryIO, file))
         # Damage between two files looks like the end: the sum behind the real one tells.
         while archive.fileobj is not None and archive.fileobj.read(_READ_AT_ONCE):
             pass
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
+    reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return str(reason).splitlines()[0]
 
 
 def _guarded(found: Iterable[GameRecord | str], complaints: list[str]) -> Iterator[GameRecord]:
@@ -177,8 +177,8 @@ def _collect(
 
 def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) -> None:
     try:
-        with _LINE_PACKS[path.suffix](path) as file:
-            data: bytes = file.read()
+        with open_packed(path) as file:
+            data = file.read()
     except _DAMAGE as error:
         raise SgfError(f"cannot read {path}: {_first_line(error)}") from None
     buffer = np.frombuffer(data, np.uint8)

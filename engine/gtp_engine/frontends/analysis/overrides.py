@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.files import read_file
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import RANGES, SearchParams
 
@@ -147,7 +148,7 @@ def read_config(path: Path) -> dict[str, str]:
         OverrideError: The file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_file(path).decode("utf-8", "replace")
     except OSError as error:
         raise OverrideError(f"{path}: {error.strerror}") from None
     return parse_config(text.splitlines())

@@ -5,19 +5,21 @@ behind it for further games of the file. What the file holds already is not anal
 """
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.files import open_regular
 from gtp_engine.frontends.analysis.analyst import format_line
 from gtp_engine.frontends.analysis.answer import answer
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
-from gtp_engine.go.sgf_files import list_game_files, read_games
+from gtp_engine.go.sgf import list_game_files, read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 
@@ -102,18 +104,19 @@ class OutputFile:
 def _read_done(path: Path) -> Done:
     if not path.exists():
         return frozenset()
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    if len(whole) < len(data):
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
     done = set()
-    for line in whole.splitlines():
-        try:
-            found = json.loads(line)
-            done.add((str(found["id"]), int(found["turnNumber"])))
-        except (ValueError, KeyError, TypeError):
-            continue  # not ours, and none of our business
+    whole = 0
+    with open_regular(path) as file:
+        for line in file:
+            if not line.endswith(b"\n"):
+                os.truncate(path, whole)
+                break
+            whole += len(line)
+            try:
+                found = json.loads(line)
+                done.add((str(found["id"]), int(found["turnNumber"])))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue  # not ours, and none of our business
     return frozenset(done)
 
 

@@ -1,5 +1,6 @@
 """The log file: a copy of the conversation and of all messages."""
 
+import errno
 import logging
 import threading
 import time
@@ -20,6 +21,8 @@ class Journal(logging.Handler):
         if path is None:
             return
         try:
+            if path.is_fifo():
+                raise OSError(errno.EINVAL, "is a pipe")  # opening it waits for a reader
             self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
         except OSError as error:
             logger.warning(f"the log {path} cannot be written: {error.strerror}")

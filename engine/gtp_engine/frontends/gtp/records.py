@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from gtp_engine.files import write_whole
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
@@ -42,8 +43,7 @@ def save(session: Session, arguments: Arguments) -> str:
     if arguments.rest in ("", "-"):
         return text.replace("#", "")
     try:
-        Path(arguments.rest).write_text(text, encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: a null byte in the name
-        reason = getattr(error, "strerror", None) or error
-        raise GtpError(f"cannot write file: {reason}") from None
+        write_whole(Path(arguments.rest), text)
+    except OSError as error:
+        raise GtpError(f"cannot write file: {error.strerror}") from None
     return ""

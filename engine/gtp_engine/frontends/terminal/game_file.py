@@ -5,10 +5,10 @@ import os
 import time
 from pathlib import Path
 
+from gtp_engine.files import write_whole
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.sgf import format_sgf
-from gtp_engine.go.sgf_files import write_whole
 
 
 class GameFile:
@@ -72,7 +72,7 @@ class GameFile:
         )
         try:
             write_whole(path, text)
-        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+        except OSError as error:
             return _complaint(path, error)
         self._path = path
         self._on_file = (position.moves, result)

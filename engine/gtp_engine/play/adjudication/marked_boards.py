@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.files import read_file
 from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position, SetupError
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.go.scoring import agreed_owners
-from gtp_engine.go.sgf_files import read_games
+from gtp_engine.go.sgf import read_games
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def _read_all(path: Path, on_error: Callable[[str], None]) -> Iterator[MarkedBoa
         if file.suffix == ".json":
             try:
                 yield read_json_board(file)
-            except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+            except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
                 on_error(f"{file}: not a marked board: {error}")
     if path.suffix == ".json":
         return
@@ -94,7 +95,7 @@ def read_json_board(file: Path) -> MarkedBoard:
     Raises:
         ValueError, KeyError, TypeError or IndexError: It is something else.
     """
-    document: dict[str, Any] = json.loads(file.read_text())
+    document: dict[str, Any] = json.loads(read_file(file))
     rows, marks = document["board"], document["correct_ownership"]
     width = len(rows[0])
     if [len(row) for row in marks] != [width] * len(rows):
