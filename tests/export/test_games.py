@@ -2,20 +2,26 @@
 
 import gzip
 import io
+import json
+import lzma
 import tarfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from gtp_engine import files
 from gtp_engine.go.coords import BLACK, WHITE, point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.sgf import parse_sgf
 from gtp_export.commands import run as run_command
 from gtp_export.labelling.encoding import FEATURES, PLANES, PositionEncoder
+from gtp_export.records import pack_file
 from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.records.reading import decode_line, read_table
@@ -174,14 +180,88 @@ def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
     ],
 )
 def test_a_pack_whose_numbers_lead_nowhere_is_damaged(
-    games: Games, tmp_path: Path, column: str, value: int
+    games: Games, tmp_path: Path, column: str, value: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = getattr(games.table, column).copy()
     array[-1] = value
     path = tmp_path / "all.games"
-    write_pack(path, replace(games, table=games.table._replace(**{column: array})))
+    path.write_bytes(b"what was there")
+    wrong = replace(games, table=games.table._replace(**{column: array}))
+    with pytest.raises(SgfError, match="could not be read again"):
+        write_pack(path, wrong)
+    assert path.read_bytes() == b"what was there" and list(tmp_path.glob(".*")) == []
+    monkeypatch.setattr(pack_file, "_check", lambda part: None)
+    write_pack(path, wrong)
     with pytest.raises(SgfError, match=r"all\.games: is damaged"):
         read_pack(path)
+
+
+def test_a_game_too_long_for_a_pack_is_refused(games: Games, tmp_path: Path) -> None:
+    table = games.table
+    moves = np.zeros(40_000, np.int16)
+    starts = np.array([0, 40_000, 40_000, 40_000, 40_000])
+    path = tmp_path / "all.games"
+    with pytest.raises(SgfError, match="a game with 40,000 moves does not fit"):
+        write_pack(path, replace(games, table=table._replace(moves=moves, starts=starts)))
+    assert not path.exists()
+
+
+def test_stones_called_dead_a_hundred_times_are_dead_once(tmp_path: Path) -> None:
+    path = tmp_path / "g.sgf"
+    path.write_text("(;SZ[25]XD" + "[aa:yy]" * 100 + ";B[cc])")
+    assert len(read_table([path]).table.dead) == 625
+
+
+def repacked(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the header of a pack."""
+    content = path.read_bytes()
+    data = lzma.decompress(content[8:])
+    stop = 4 + int.from_bytes(data[:4], "little")
+    header = json.loads(data[4:stop])
+    change(header)
+    text = json.dumps(header).encode()
+    body = len(text).to_bytes(4, "little") + text + data[stop:]
+    path.write_bytes(content[:8] + lzma.compress(body))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header: header["columns"][0].__setitem__(1, "|O"),
+        lambda header: header["columns"][0].__setitem__(1, "<f8"),
+        lambda header: header["columns"][0].__setitem__(2, [1 << 70]),
+        lambda header: header["columns"][0].__setitem__(2, ["4"]),
+        lambda header: header["columns"][0].__setitem__(0, "unknown"),
+        lambda header: header.update(columns=7),
+        lambda header: header.update(rules=[[]]),
+        lambda header: header.update(sources=[1, 2]),
+    ],
+)
+def test_a_pack_with_an_odd_header_is_damaged(
+    games: Games, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    path = tmp_path / "all.games"
+    write_pack(path, games)
+    repacked(path, change)
+    with pytest.raises(SgfError, match=r"all\.games: is damaged"):
+        read_pack(path)
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip", "tar.gz", "games"])
+def test_archives_that_unpack_to_too_much_are_one_sentence(
+    kind: str, games: Games, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"all.{kind}"
+    if kind == "games":
+        write_pack(path, games)
+    else:
+        path.write_bytes(archive_bytes(kind))
+    assert len(read_table([path])) == (4 if kind == "games" else 50)
+    monkeypatch.setattr(files, "MOST_FOR_NOTHING", 100)
+    monkeypatch.setattr(files, "MOST_RATIO", 0)
+    with pytest.raises(SgfError, match="unpacks to more than") as caught:
+        read_table([path])
+    assert "\n" not in str(caught.value)
 
 
 def test_sources_are_told_apart_up_to_a_number(

@@ -12,13 +12,14 @@ A pass is (127, 255); a move out of turn has 128 added to its column.
 import dataclasses
 import json
 import lzma
-import os
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.files import bounded, most_unpacked, open_regular, whole_file
 from gtp_engine.go.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.rules import Rules
@@ -40,11 +41,25 @@ _FILTERS = [
     {"id": lzma.FILTER_LZMA2, "preset": _PRESET, "lc": 0, "lp": 1, "pb": 1, "dict_size": 1 << 26}
 ]
 
+_KINDS = {
+    **dict.fromkeys(("width", "height", "first", "winner", "settled", "moves"), "|u1"),
+    **dict.fromkeys(("komi", "score"), "<f4"),
+    **dict.fromkeys(("rules", "source", "setups", "dead"), "<i2"),
+    **dict.fromkeys(("moves_count", "setups_count", "dead_count"), "<i2"),
+}
+"""By column."""
+_DAMAGE = (
+    *(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError),
+    *(EOFError, lzma.LZMAError),
+)
+"""What a header and columns of any kind may lead to."""
+
 
 def write_pack(path: Path, games: Games) -> None:
     """Write games to a file, all of it or nothing.
 
     Raises:
+        SgfError: They do not fit into a pack.
         OSError: The file cannot be written; nothing is left behind.
     """
     columns = _columns(games)
@@ -55,52 +70,71 @@ def write_pack(path: Path, games: Games) -> None:
         "columns": [[name, array.dtype.str, list(array.shape)] for name, array in columns.items()],
     }
     text = json.dumps(header).encode()
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with whole_file(path, check=_check) as file:
+        file.write(MAGIC)
+        coder = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=_FILTERS)
+        file.write(coder.compress(len(text).to_bytes(4, "little") + text))
+        for array in columns.values():
+            file.write(coder.compress(np.ascontiguousarray(array).tobytes()))
+        file.write(coder.flush())
+
+
+def _check(path: Path) -> None:
+    """See that what was written can be read."""
     try:
-        with partial.open("wb") as file:
-            file.write(MAGIC)
-            coder = lzma.LZMACompressor(lzma.FORMAT_XZ, filters=_FILTERS)
-            file.write(coder.compress(len(text).to_bytes(4, "little") + text))
-            for array in columns.values():
-                file.write(coder.compress(np.ascontiguousarray(array).tobytes()))
-            file.write(coder.flush())
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+        read_pack(path)
+    except SgfError as error:
+        raise SgfError(f"not written, for it could not be read again: {error}") from None
 
 
 def read_pack(path: Path) -> Games:
     """Read what `write_pack` wrote.
 
     Raises:
-        SgfError: The file is no pack or is damaged.
-        OSError: It cannot be read.
+        SgfError: The file cannot be read, is no pack or is damaged.
     """
-    content = path.read_bytes()
-    if not content.startswith(MAGIC):
-        raise SgfError(f"{path}: is no pack of games")
     try:
-        data = lzma.decompress(content[len(MAGIC) :])
+        data = _unpacked(path)
         length = int.from_bytes(data[:4], "little")
         header = json.loads(data[4 : 4 + length])
         columns: dict[str, NDArray[Any]] = {}
         at = 4 + length
         for name, kind, shape in header["columns"]:
-            count = int(np.prod(shape))
-            array = np.frombuffer(data, np.dtype(kind), count, at)
+            if kind != _KINDS[name] or len(shape) != 1 + (name == "moves"):
+                raise ValueError(f"the column {name} is of another kind")
+            array = np.frombuffer(data, np.dtype(kind), math.prod(shape), at)
             columns[name] = array.reshape(shape)
             at += array.nbytes
         return _games(header, columns)
-    except (lzma.LZMAError, ValueError, KeyError, TypeError, EOFError) as error:
+    except OSError as error:
+        raise SgfError(f"{path}: {error.strerror}") from None
+    except _DAMAGE as error:
         raise SgfError(f"{path}: is damaged: {error}") from None
+
+
+def _unpacked(path: Path) -> bytes:
+    """Return what stands behind the magic number.
+
+    Raises:
+        SgfError: There is another one.
+        OSError, EOFError or lzma.LZMAError: It cannot be read, or is more than there is in games.
+    """
+    with open_regular(path) as file:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise SgfError(f"{path}: is no pack of games")
+        most = most_unpacked(path.stat().st_size)
+        with lzma.open(file) as unpacked:
+            return bounded(cast(BinaryIO, unpacked), most).read()
 
 
 def _columns(games: Games) -> dict[str, NDArray[Any]]:
     table = games.table
     columns = {name: getattr(table, name) for name in PER_GAME}
     for starts_name, flat_name in RANGES.items():
-        columns[f"{flat_name}_count"] = np.diff(getattr(table, starts_name)).astype(np.int16)
+        counts = np.diff(getattr(table, starts_name))
+        if len(counts) and counts.max() > np.iinfo(np.int16).max:
+            raise SgfError(f"a game with {counts.max():,} {flat_name} does not fit into a pack")
+        columns[f"{flat_name}_count"] = counts.astype(np.int16)
     columns["setups"], columns["dead"] = table.setups, table.dead
     columns["moves"] = _move_bytes(games)
     return {name: array.astype(array.dtype.newbyteorder("<")) for name, array in columns.items()}
@@ -146,7 +180,7 @@ def _games(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
     arrays = {name: np.array(a, a.dtype.newbyteorder("=")) for name, a in arrays.items()}
     rules = tuple(_rules_from_json(one) for one in header["rules"])
     games = Games(GameTable(**arrays), rules, tuple(header["sources"]))
-    if not _is_sound(games):
+    if not all(isinstance(source, str) for source in games.sources) or not _is_sound(games):
         raise ValueError("its columns do not fit together")
     return games
 
