@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from katago_writer import ATTENTION, FEED_FORWARD, ORDINARY, POOLING, Nested, NetPlan, write_net
 from leela_zero_writer import write_leela_zero
 
+from gtp_engine import files
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.commands import run
 from gtp_export.convert.container import NetFormat, read_net_file
@@ -160,6 +161,28 @@ def test_a_gzip_bomb_is_refused_early(tmp_path: Path, monkeypatch: pytest.Monkey
     source.write_bytes(packer.compress(head + b" " * (1 << 23)) + packer.flush())
     with pytest.raises(NetFileError, match="unpacks to more"):
         read_net_file(source)
+
+
+def test_a_small_file_that_unpacks_to_a_large_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_FOR_NOTHING", 1 << 20)
+    source = tmp_path / "bomb"
+    source.write_bytes(gzip.compress(b"1\n0 0 0 0 0\n" + b"0 " * (1 << 20)))
+    with pytest.raises(NetFileError, match="unpacks to more than 1 MiB"):
+        read_net_file(source)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"1\n" * 20_000, "has more than 10000 lines"),
+        (b"1\n0\n" + b"0 " * 5000 + b"\n0" * 24, "has 5000 filters"),
+    ],
+)
+def test_leela_zero_nets_of_no_honest_size_are_refused(content: bytes, problem: str) -> None:
+    with pytest.raises(NetFileError, match=problem):
+        read_leela_zero(PATH, content)
 
 
 def test_blocks_nested_without_end(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from enum import Enum
 from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import most_unpacked, read_file
 
 UNPACKED_LIMIT = 2 << 30
 """No net this engine can run is larger: an ONNX file of one piece holds 2 GiB."""
@@ -28,7 +29,7 @@ def read_net_file(path: Path) -> tuple[NetFormat, bytes]:
         NetFileError: the file cannot be read or unpacked, or is of no known format.
     """
     try:
-        packed = path.read_bytes()
+        packed = read_file(path, UNPACKED_LIMIT)
     except OSError as error:
         raise NetFileError(f"{path}: cannot be read: {error.strerror or error}") from None
     if not packed:
@@ -41,13 +42,14 @@ def _gunzip(path: Path, packed: bytes) -> bytes:
     """Unpack one or more gzip members, refusing bombs, cut ends and foreign formats early."""
     chunks: list[bytes] = []
     total = 0
+    most = min(UNPACKED_LIMIT, most_unpacked(len(packed)))
     for chunk in _gzip_chunks(path, memoryview(packed)):
         if not chunks:
             _tell_format(path, chunk)
         chunks.append(chunk)
         total += len(chunk)
-        if total > UNPACKED_LIMIT:
-            raise NetFileError(f"{path}: unpacks to more than {UNPACKED_LIMIT >> 30} GiB")
+        if total > most:
+            raise NetFileError(f"{path}: unpacks to more than {most >> 20} MiB")
     return b"".join(chunks)
 
 

@@ -17,6 +17,9 @@ PLANES = 18
 _NORM_EPSILON = 1e-5
 _UNIT_LINES = 4
 _HEAD_LINES = 14
+_MOST_LINES = 10_000
+_MOST_FILTERS = 4096
+_WORDS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,33 @@ def read_leela_zero(path: Path, data: bytes) -> LeelaZeroNet:
     return _Reader(path, data).net()
 
 
+def _count_words(line: bytes) -> int:
+    """Return how many there are, without a place in memory for each."""
+    is_space = np.frombuffer(b" " + line, np.uint8) <= ord(" ")
+    return int(np.count_nonzero(is_space[:-1] & ~is_space[1:]))
+
+
+def _numbers(line: bytes) -> FloatArray:
+    """Return a line's numbers, taking room for the words of a part of it at a time.
+
+    Raises:
+        ValueError: There is something else.
+    """
+    parts = [np.empty(0, np.float32)]
+    while line:
+        words = line.split(None, _WORDS_AT_ONCE)
+        line = words.pop() if len(words) > _WORDS_AT_ONCE else b""
+        parts.append(parse_numbers(words))
+    return np.concatenate(parts)
+
+
 class _Reader:
     """Read line after line; every error names the file and the line."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
+        if data.count(b"\n") > _MOST_LINES:
+            self.fail(f"has more than {_MOST_LINES} lines, which no Leela Zero net has")
         self.lines = data.rstrip().split(b"\n")
         self.next = 0
         self.parameters = 0
@@ -84,7 +109,9 @@ class _Reader:
             self.fail("is of an unknown Leela Zero format; 1 and 2 are known")
         blocks = self.count_blocks()
         self.next = 1
-        filters = len(self.lines[2].split())
+        filters = _count_words(self.lines[2])
+        if not 1 <= filters <= _MOST_FILTERS:
+            self.fail(f"has {filters} filters, which no Leela Zero net has")
         stem = self.unit(PLANES, 3, filters)
         tower = tuple(
             (self.unit(filters, 3, filters), self.unit(filters, 3, filters)) for _ in range(blocks)
@@ -119,12 +146,13 @@ class _Reader:
 
     def tensor(self, expected: int | None = None) -> FloatArray:
         """Read one line of numbers."""
-        tokens = self.lines[self.next].split()
+        line = self.lines[self.next]
         self.next += 1
-        if expected is not None and len(tokens) != expected:
-            self.fail(f"line {self.next} has {len(tokens)} numbers instead of {expected}")
+        found = _count_words(line)
+        if expected is not None and found != expected:
+            self.fail(f"line {self.next} has {found} numbers instead of {expected}")
         try:
-            values = parse_numbers(tokens)
+            values = _numbers(line)
         except ValueError:
             self.fail(f"line {self.next} has weights that are not numbers")
         if not np.isfinite(values).all():
@@ -133,7 +161,7 @@ class _Reader:
 
     def unit(self, channels_in: int, kernel: int, channels_out: int | None = None) -> ConvUnit:
         """Read weights, bias, means and variances, and fold them."""
-        found = len(self.lines[self.next + 1].split())
+        found = _count_words(self.lines[self.next + 1])
         outputs = found if channels_out is None else channels_out
         if outputs < 1:
             self.fail(f"line {self.next + 2} is empty")
@@ -147,7 +175,7 @@ class _Reader:
         return ConvUnit(shaped * scale[:, None, None, None], (bias - mean) * scale)
 
     def dense(self, inputs: int, outputs: int | None = None) -> Dense:
-        found = len(self.lines[self.next + 1].split()) if outputs is None else outputs
+        found = _count_words(self.lines[self.next + 1]) if outputs is None else outputs
         if found < 1:
             self.fail(f"line {self.next + 2} is empty")
         weights = self.tensor(found * inputs)

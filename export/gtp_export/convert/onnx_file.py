@@ -12,6 +12,10 @@ from gtp_engine.evaluators.net_info import (
     NetFileError,
     NetInfo,
 )
+from gtp_engine.files import read_file
+
+_LARGEST_FILE = (1 << 31) - 1
+"""Bytes; protobuf holds no more."""
 
 
 def load_model(source: Path) -> onnx.ModelProto:
@@ -21,7 +25,7 @@ def load_model(source: Path) -> onnx.ModelProto:
         NetFileError: It is no ONNX file, is too new, or keeps its weights elsewhere.
     """
     try:
-        content = source.read_bytes()
+        content = read_file(source, _LARGEST_FILE)
     except OSError as error:
         raise NetFileError(f"{source}: cannot be read: {error.strerror or error}") from None
     try:
