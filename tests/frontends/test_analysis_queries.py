@@ -1,6 +1,7 @@
 """From JSON to queries: what is understood, and what is said of the rest."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -220,3 +221,18 @@ def test_configurations_made_for_other_programs(tmp_path) -> None:  # type: igno
     assert parse_config(["a=1", " b = 2"]) == {"a": "1", "b": "2"}
     with pytest.raises(OverrideError, match="No such file"):
         read_config(tmp_path / "absent.cfg")
+
+
+def test_games_and_lines_are_bounded() -> None:
+    with pytest.raises(QueryError, match="has more than 10,000 entries"):
+        parse(moves=[["B", "pass"]] * 10_001)
+    assert len(parse(moves=[["B", "pass"], ["W", "pass"]] * 5_000).moves) == 10_000
+    for action in ('"action": "query_models"', '"moves": []'):
+        line = f'{{"id": "x", {action}, "y": {"[" * 900 + "]" * 900}}}'
+        with pytest.raises(QueryError, match="too deep"):
+            parse_line(line)
+
+
+def test_a_device_is_no_configuration() -> None:
+    with pytest.raises(OverrideError, match=r"not a regular file|No such file"):
+        read_config(Path("/dev/zero"))

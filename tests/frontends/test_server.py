@@ -1,7 +1,10 @@
 """The loop: order, interruption, failure, departure."""
 
+import os
 import re
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ from tests.frontends.fake_engine import FakeEngine
 from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.server import COMMANDS
-from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE
+from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE, Inbox
 from gtp_engine.play.settings import Settings
 
 NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id"]
@@ -279,3 +282,41 @@ def test_parameters_are_set_all_or_none() -> None:
     with Conversation(FakeEngine()) as client:
         client.send(f"kata-set-params {everything[2:]}\n".encode())
         assert client.everything() == b"= \n\n"
+
+
+def test_parameters_that_are_not_set_stay_exactly_as_they_were() -> None:
+    engine = FakeEngine()
+    engine.search_params = replace(engine.search_params, cpuct=1.23456789)
+    engine.settings = replace(engine.settings, time=1.23456789)
+    before = engine.search_params, engine.settings
+    with Conversation(engine) as client:
+        wrong = '{"cpuct": 2, "maxTime": 9, "ponderingEnabled": true, "fpu_reduction": "much"}'
+        assert client.ask(f"kata-set-params {wrong}").startswith("? syntax error")
+        assert (engine.search_params, engine.settings) == before
+        nested = '{"cpuct": ' + "[" * 900 + "]" * 900 + "}"
+        assert client.ask(f"kata-set-params {nested}").startswith("? syntax error: a parameter")
+
+
+def test_lines_that_wait_take_little_memory() -> None:
+    to_server, from_client = os.pipe()
+    inbox = Inbox(to_server)
+    inbox.start()
+    line = b"echo " + b"x" * (1 << 20) + b"\n"
+
+    def send() -> None:
+        for _ in range(64):
+            data = memoryview(line)
+            while data:
+                data = data[os.write(from_client, data) :]
+        os.close(from_client)
+
+    threading.Thread(target=send, daemon=True).start()
+    for taken in range(64):
+        with inbox._changed:
+            if not taken:
+                assert inbox._changed.wait_for(lambda: len(inbox._lines) >= 16, TIMEOUT)
+            assert sum(len(one.request.rest) for one in inbox._lines) <= 17 << 20
+        assert len(inbox.next(TIMEOUT).request.rest) == LONGEST_LINE - len("echo ")
+    with pytest.raises(EOFError):
+        inbox.next(TIMEOUT)
+    os.close(to_server)

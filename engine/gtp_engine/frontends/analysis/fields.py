@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gtp_engine.go.coords import PASS, parse_color, parse_vertex, point_at
+from gtp_engine.go.coords import MOST_MOVES, PASS, parse_color, parse_vertex, point_at
 
 Stone = tuple[int, int]
 """A colour and a point, which may be PASS in a list of moves."""
@@ -132,6 +132,8 @@ class Fields:
         """
         form = 'must be a list of pairs like ["B","C4"]'
         found = []
+        if len(self._list(name, form)) > MOST_MOVES:
+            raise self.error(name, f"has more than {MOST_MOVES:,} entries")
         for pair in self._list(name, form):
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
                 raise self.error(name, form)

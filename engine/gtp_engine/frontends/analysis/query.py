@@ -22,6 +22,8 @@ from gtp_engine.search.limits import AvoidRule
 
 MOST_PRIORITY = (1 << 62) - 1
 MOST_DEPTH = 10**9
+DEEPEST = 50
+"""Arrays and objects within one another in a line; queries have four."""
 SHORTEST_REPORT, LONGEST_REPORT = 0.001, 1e6
 """Seconds between reports during a search."""
 
@@ -98,6 +100,8 @@ def parse_line(line: str | bytes) -> dict[str, Any]:
     """
     try:
         found = json.loads(line, parse_constant=_refuse_number, parse_float=_finite)
+        if _is_deeper(found, DEEPEST):
+            raise RecursionError  # it could be read, but not everything can be done with it
     except (ValueError, RecursionError) as error:
         reason = str(error).partition(":")[0] or "too deep"
         raise QueryError(f"the line is not valid JSON: {reason}") from None
@@ -106,6 +110,14 @@ def parse_line(line: str | bytes) -> dict[str, Any]:
     if not isinstance(found.get("id"), str):
         raise QueryError('a query needs an "id", which is a string', "id")
     return found
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether arrays and objects stand in one another more than so many levels deep."""
+    if not isinstance(value, list | dict):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def _finite(text: str) -> float:

@@ -48,14 +48,15 @@ def set_params(session: Session, arguments: Arguments) -> str:
     if not isinstance(wanted, dict):
         raise GtpError("syntax error: the parameters are no JSON object")
     changes = [(find_parameter(name), _as_text(value)) for name, value in wanted.items()]
-    before = [parameter.read(session) for parameter, _ in changes]
-    for done, (parameter, text) in enumerate(changes):
-        try:
+    engine, profile = session.engine, PARAMETERS["humanSLProfile"]
+    settings, params, profile_name = engine.settings, engine.search_params, profile.read(session)
+    try:
+        for parameter, text in changes:
             parameter.change(session, text)
-        except Exception:
-            for (earlier, _), old in list(zip(changes, before, strict=True))[:done]:
-                earlier.change(session, old)
-            raise
+    except Exception:
+        profile.change(session, profile_name)
+        engine.settings, engine.search_params = settings, params
+        raise
     return ""
 
 
@@ -68,6 +69,8 @@ def _as_json(text: str) -> Any:
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise GtpError("syntax error: a parameter's value is a number, a text, true or false")
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -22,6 +22,8 @@ LONGEST_LINE = 1 << 20
 """Bytes of a line that are read; the rest of a longer one is dropped."""
 
 _LONGEST_QUEUE = 10_000
+_LARGEST_QUEUE = 1 << 24
+"""Characters of lines that wait; while there are more, none is read."""
 _STOP_AGAIN_AFTER = 0.02
 
 
@@ -94,6 +96,7 @@ class Inbox:
         self._descriptor = descriptor
         self._changed = threading.Condition()
         self._lines: deque[Line] = deque()
+        self._queued = 0
         self._arrived = 0
         self._cut = 0  # searches begun by lines before this one are to end
         self._watch: _Watch | None = None
@@ -122,6 +125,7 @@ class Inbox:
             if not self._lines:
                 raise EOFError
             line = self._lines.popleft()
+            self._queued -= len(line.request.rest)
             self._changed.notify_all()
             return line
 
@@ -198,8 +202,12 @@ class Inbox:
                 if request.name == "quit":
                     self._leave(silence)
                 self._lines.append(Line(self._arrived, request))
+                self._queued += len(request.rest)
             self._changed.notify_all()
-            self._changed.wait_for(lambda: len(self._lines) < _LONGEST_QUEUE)
+            self._changed.wait_for(self._has_room)
+
+    def _has_room(self) -> bool:
+        return len(self._lines) < _LONGEST_QUEUE and self._queued < _LARGEST_QUEUE
 
     def _end(self, silence: float) -> None:
         with self._changed:
