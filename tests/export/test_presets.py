@@ -74,7 +74,7 @@ def test_fine_tuning_begins_with_what_the_file_computes(name: str, tmp_path: Pat
     write_net(path, shape, weights_of(net), describe_net(shape, name))
     other = build_net(shape)
     batch = example(shape.encoder)
-    load_weights(other, path, batch)
+    load_weights(other, path, [batch])
     other.eval()
     for mine, theirs in zip(net(batch.spatial, batch.features), other(*pair(batch)), strict=True):
         if mine is not None:
@@ -93,7 +93,7 @@ def test_another_architecture_is_refused(tmp_path: Path) -> None:
     write_net(path, shape, weights_of(trained(shape)), describe_net(shape, "one"))
     for other in (SMALL["gocnn"], replace(shape, convolutions=((5, 6), (3, 8)))):
         with pytest.raises(NetFileError, match="no net of this architecture"):
-            load_weights(build_net(other), path, example(other.encoder))
+            load_weights(build_net(other), path, [example(other.encoder)])
 
 
 def test_frozen_layers_do_not_learn() -> None:

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
@@ -20,8 +21,10 @@ from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # n
 from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
+from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
+from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.tower_net import Tower  # noqa: E402
 from gtp_export.learning.training import (  # noqa: E402
     Trainer,
@@ -214,6 +217,40 @@ def test_a_file_halts_all_processes_and_they_end_together(data: Path, processes:
     largest = 800 // 24  # boards a batch
     assert SHORT.amount <= spent.samples < SHORT.amount + processes * largest
     assert spent.core_seconds > 0
+
+
+def _begin(rank: int, plan: TrainPlan, folder: Path) -> None:
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{folder / 'rendezvous'}", rank=rank, world_size=2
+    )
+    torch.save(Trainer(rank, plan).net.state_dict(), folder / f"{rank}.pt")
+    torch.distributed.destroy_process_group()
+
+
+def test_all_processes_begin_with_the_same_net(data: Path, tmp_path: Path) -> None:
+    start = tmp_path / "start.onnx"
+    net = Tower(TOWERS["tiny"])
+    NetExport(tmp_path, describe_net(net.shape, "start"))(net, "start")
+    plan = replace(plan_for(data, SHORT), processes=2, start=start)
+    torch.multiprocessing.spawn(_begin, (plan, tmp_path), 2)
+    first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in range(2))
+    for name, array in first.items():
+        assert torch.equal(array, second[name]), name
+
+
+def test_a_net_begun_with_is_normed_by_boards_of_all_sizes(data: Path, tmp_path: Path) -> None:
+    begun = Tower(TOWERS["tiny"])
+    NetExport(tmp_path, describe_net(begun.shape, "start"))(begun, "start")
+    boards = [make_batch(easy_samples(width, 5, 8), np.arange(8), 0) for width in (5, 12)]
+    nets = []
+    for batches in (boards[:1], boards[1:], boards):
+        net = Tower(TOWERS["tiny"])
+        load_weights(net, tmp_path / "start.onnx", batches)
+        nets.append(net)
+    small, large, both = (dict(net.named_buffers()) for net in nets)
+    for name in ("stem.norm.running_mean", "blocks.1.norm2.running_var"):
+        assert not torch.allclose(small[name], large[name])
+        torch.testing.assert_close(both[name], (small[name] + large[name]) / 2)
 
 
 def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Begin with random weights, or with those of a finished net and keep some of them as they are."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,18 @@ def draw_residual_weights(net: nn.Module) -> None:
             nn.init.constant_(parameter, 0.5)
 
 
-def load_weights(net: nn.Module, path: Path, batch: Batch) -> None:
+def load_weights(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
     """Give a net the weights of a checkpoint or of a net file in fp32 made here.
 
-    In a net file the norms are folded into the layers before them. They are given the statistics
-    of a batch and the factors that undo them, so that the net computes what the file says, and
-    trains as if it had never been folded.
+    In a net file the norms are folded into the layers before them. They are given the mean
+    statistics of some batches and the factors that undo them, so that the net computes what the
+    file says, and trains as if it had never been folded: one batch has boards of one size, and
+    training would soon forget its statistics, and what the net computes with them.
 
     Args:
         net: A net of the same architecture.
         path: `checkpoint.pt` of a run, or an ONNX file.
-        batch: Boards such as it will see.
+        batches: Boards such as it will see.
 
     Raises:
         NetFileError: The file cannot be read, or holds another architecture.
@@ -44,7 +46,7 @@ def load_weights(net: nn.Module, path: Path, batch: Batch) -> None:
     if path.suffix == ".pt":
         _load_checkpoint(net, path)
     else:
-        _load_folded(net, path, batch)
+        _load_folded(net, path, batches)
     for module in net.modules():
         if isinstance(module, RunningNorm):
             module.steps.fill_(module.WARM_UP_STEPS)
@@ -79,7 +81,7 @@ def _reason(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _load_folded(net: nn.Module, path: Path, batch: Batch) -> None:
+def _load_folded(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
     from onnx import numpy_helper
 
     from gtp_export.convert.onnx_file import load_model
@@ -105,7 +107,7 @@ def _load_folded(net: nn.Module, path: Path, batch: Batch) -> None:
             norm.running_var.fill_(1.0 - NORM_EPSILON)
             norm.weight.fill_(1.0)
             norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
-        _measure_norms(net, norms, batch)
+        _measure_norms(net, norms, batches)
 
 
 def layer_before(norm: str) -> str:
@@ -146,24 +148,26 @@ def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _measure_norms(net: nn.Module, norms: dict[str, RunningNorm], batch: Batch) -> None:
-    """Give norms that do nothing but add a bias the statistics of what they see."""
-    seen: dict[str, tuple[Tensor, Tensor]] = {}
+def _measure_norms(net: nn.Module, norms: dict[str, RunningNorm], batches: Iterable[Batch]) -> None:
+    """Give norms that do nothing but add a bias the mean statistics of what they see."""
+    seen: dict[str, list[Tensor]] = {name: [] for name in norms}
 
     def note(name: str) -> Any:
         def hook(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
             axes = [axis for axis in range(inputs[0].dim()) if axis != 1]
-            seen[name] = (inputs[0].mean(axes), inputs[0].var(axes, unbiased=False))
+            moments = inputs[0].mean(axes), inputs[0].var(axes, unbiased=False)
+            seen[name].append(torch.stack(moments))
 
         return hook
 
     hooks = [norm.register_forward_pre_hook(note(name)) for name, norm in norms.items()]
     net.eval()
-    net(batch.spatial, batch.features)
+    for batch in batches:
+        net(batch.spatial, batch.features)
     for hook in hooks:
         hook.remove()
     for name, norm in norms.items():
-        mean, variance = seen[name]
+        mean, variance = torch.stack(seen[name]).mean(0)
         norm.running_mean.copy_(mean)
         norm.running_var.copy_(variance)
         norm.weight.copy_((variance + NORM_EPSILON).sqrt())

@@ -38,6 +38,8 @@ from gtp_export.span import PAUSE, Meter, Span, Spent, end_with_parent
 CHECKPOINT_SECONDS = 30.0
 LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
 BUFFER_SYNC_STEPS = 50
+STARTING_BATCHES = 32
+"""The norms of a net that a run begins with get their statistics from so many."""
 LOG_STEPS = 50
 ALL_REDUCE_TIMEOUT = timedelta(days=365)
 """A halt may take long. A process that dies is noticed otherwise."""
@@ -295,7 +297,10 @@ class Trainer:
         self._source: Source | None = None
         self._first_draw = False
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
-            load_weights(self.net, plan.start, self._draw())
+            load_weights(self.net, plan.start, (self._draw() for _ in range(STARTING_BATCHES)))
+            if plan.processes > 1:  # each has seen other boards
+                for array in self.net.state_dict().values():
+                    distributed.broadcast(array, 0)
         self._frozen_norms = freeze(self.net, plan.frozen)
         self.average.load_state_dict(self.net.state_dict())
         self.average.eval()
