@@ -1,8 +1,8 @@
 """The folder for what the program can make anew: compiled kernels, and what it measured."""
 
-import os
-import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 
 def user_cache_folder() -> Path:
@@ -11,10 +11,7 @@ def user_cache_folder() -> Path:
     Raises:
         RuntimeError: The user has no home folder.
     """
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "gtp-engine"
+    folder = user_cache_path("gtp-engine", appauthor=False, opinion=False)
+    if not folder.is_absolute():  # what is kept would lie in whatever folder a program runs in
+        raise RuntimeError("there is no home folder")
+    return folder
