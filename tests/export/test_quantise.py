@@ -20,7 +20,7 @@ from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import golden_inputs
 from gtp_export.convert.onnx_file import load_model, read_info
-from gtp_export.quantise import sensitivity, speed
+from gtp_export.quantise import sensitivity
 from gtp_export.quantise.accuracy import Accuracy, Bounds
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
@@ -378,7 +378,7 @@ def test_mistakes(tmp_path: Path) -> None:
 def test_mixed_precision_gives_up_groups_until_the_bounds_hold(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: list[str]
 ) -> None:
-    monkeypatch.setattr(speed, "SECONDS_PER_ROUND", 1e-4)
+    monkeypatch.setattr(sensitivity, "SECONDS_PER_ROUND", 1e-4)
     target = tmp_path / "int8.onnx"
     quantise_file(TINY, target, plan(keep_fp32=("auto",)))
     assert OnnxNet(target, "cpu").info.precision == "int8"
