@@ -9,9 +9,8 @@ from gtp_engine.evaluators.batch_tuning import (
     best_batch,
     measure_batches,
     recall_batch,
-    tune_in_background,
 )
-from gtp_engine.evaluators.composition import members_of
+from gtp_engine.evaluators.composition import Net, members_of
 from gtp_engine.evaluators.net_evaluator import GPU_BATCH, NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 
@@ -30,6 +29,12 @@ def evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetEvaluator:
     return NetEvaluator(net, streams=2, max_batch=256)
 
 
+def tune(evaluator: NetEvaluator) -> None:
+    thread = evaluator.tune_batch(5, 5)
+    assert thread is not None
+    thread.join(PATIENCE)
+
+
 @pytest.mark.parametrize(
     "speeds, batch",
     [
@@ -43,13 +48,14 @@ def test_the_smallest_batch_near_the_greatest_speed(speeds: dict[int, float], ba
 
 
 def test_the_batch_is_measured_and_remembered(evaluator: NetEvaluator) -> None:
-    assert recall_batch(evaluator) is None and evaluator.suggest(None, None) == (2, GPU_BATCH)
+    assert recall_batch(evaluator.net) is None and evaluator.suggest(None, None) == (2, GPU_BATCH)
     evaluator.gpu_batch = 1
-    tune_in_background(evaluator, 5, 5).join(PATIENCE)
+    tune(evaluator)
     batch = evaluator.gpu_batch
     assert batch in batch_tuning.CANDIDATES
-    assert recall_batch(evaluator) == batch
+    assert recall_batch(evaluator.net) == batch
     assert evaluator.suggest(None, None) == (2, batch)
+    assert evaluator.tune_batch(5, 5) is None, "it is known"
     assert evaluator.suggest(7, 3) == (7, 3), "what the user says goes first"
 
 
@@ -59,15 +65,15 @@ def test_a_net_whose_file_is_gone_is_measured_all_the_same(
     net = members_of(evaluator.net)[0]
     net.path = tmp_path / "removed.onnx"
     evaluator.gpu_batch = 1
-    tune_in_background(evaluator, 5, 5).join(PATIENCE)
-    assert evaluator.gpu_batch == recall_batch(evaluator) in batch_tuning.CANDIDATES
+    tune(evaluator)
+    assert evaluator.gpu_batch == recall_batch(evaluator.net) in batch_tuning.CANDIDATES
 
 
 def test_a_search_meanwhile_spoils_the_measurement(
     evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = evaluator.new_batch(1, 5, 5)
-    assert measure_batches(evaluator, 5, 5, [1]) is not None
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is not None
     measure = batch_tuning._speed
 
     def disturbed(*args: object) -> float:
@@ -75,9 +81,9 @@ def test_a_search_meanwhile_spoils_the_measurement(
         return measure(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(batch_tuning, "_speed", disturbed)
-    assert measure_batches(evaluator, 5, 5, [1]) is None
-    tune_in_background(evaluator, 5, 5).join(PATIENCE)
-    assert recall_batch(evaluator) is None and evaluator.gpu_batch == GPU_BATCH
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is None
+    tune(evaluator)
+    assert recall_batch(evaluator.net) is None and evaluator.gpu_batch == GPU_BATCH
 
 
 def test_a_net_that_has_left_the_gpu_is_not_measured(
@@ -85,13 +91,12 @@ def test_a_net_that_has_left_the_gpu_is_not_measured(
 ) -> None:
     tried: list[int] = []
 
-    def fail(evaluator: NetEvaluator, width: int, height: int, batch: int) -> float:
+    def fail(net: Net, streams: int, width: int, height: int, batch: int) -> float:
         tried.append(batch)
         net.device = "cpu"
         return 1.0
 
-    net = members_of(evaluator.net)[0]
     monkeypatch.setattr(batch_tuning, "_speed", fail)
-    tune_in_background(evaluator, 5, 5).join(PATIENCE)
-    assert len(tried) == 1 and recall_batch(evaluator) is None
-    assert measure_batches(evaluator, 5, 5, [1]) is None
+    tune(evaluator)
+    assert len(tried) == 1 and recall_batch(evaluator.net) is None
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is None

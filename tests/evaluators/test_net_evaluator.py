@@ -289,7 +289,7 @@ def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
     assert threads >= 1 and batch == 1
     gpu = odd()
     gpu.net = SimpleNamespace(device="cuda")  # type: ignore[assignment]
-    gpu.streams, gpu.gpu_batch = 6, 64
+    gpu.batcher.streams, gpu.gpu_batch = 6, 64
     assert gpu.suggest(None, None) == (6, 64) and gpu.suggest(1, None) == (1, 64)
 
 

@@ -125,7 +125,9 @@ def _jobs(
         if net is not None:
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)
-            threads = args.threads or _thread_counts(net.streams if is_gpu else os.cpu_count() or 1)
+            threads = args.threads or _thread_counts(
+                net.batcher.streams if is_gpu else os.cpu_count() or 1
+            )
             playouts = args.playouts or DEFAULT_PLAYOUTS
             found += net_jobs(net, args.net, size, threads, batches, playouts)
     return found

@@ -6,18 +6,17 @@ the others' results are known. So the smallest batch is taken that comes near th
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.composition import members_of
+import numpy as np
+
+from gtp_engine.evaluators.batcher import Batcher
+from gtp_engine.evaluators.composition import Net, members_of
 from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import runtime_version
-
-if TYPE_CHECKING:
-    from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 CANDIDATES = (8, 16, 32, 64, 128, 256)
 NEAR = 0.9
@@ -29,31 +28,35 @@ PAUSE_SECONDS = 2.0
 """Between attempts, of which a search has disturbed all but the last."""
 
 
-def recall_batch(evaluator: "NetEvaluator") -> int | None:
+def recall_batch(net: Net) -> int | None:
     """Return the best batch of a net on these GPUs; None if it has not been measured."""
-    fact = recall(_subject(evaluator))
+    fact = recall(_subject(net))
     batch = None if fact is None else fact.get("batch")
     return batch if isinstance(batch, int) and batch in CANDIDATES else None
 
 
-def tune_in_background(evaluator: "NetEvaluator", width: int, height: int) -> threading.Thread:
-    """Measure when nothing else runs, remember, and set `evaluator.gpu_batch`.
+def tune_in_background(
+    net: Net, batcher: Batcher, width: int, height: int, use: Callable[[int], None]
+) -> threading.Thread:
+    """Measure when nothing else runs, remember, and use what is best from then on.
 
     Args:
-        evaluator: A net on GPUs.
+        net: On GPUs.
+        batcher: What hands it batches.
         width: Columns of the board that is measured on.
         height: Its rows.
+        use: Called with the best batch.
     """
 
     def work() -> None:
         for _ in range(ATTEMPTS):
-            speeds = measure_batches(evaluator, width, height)
+            speeds = measure_batches(net, batcher, width, height)
             if speeds is not None:
                 batch = best_batch(speeds)
-                remember(_subject(evaluator), {"batch": batch, "per_second": speeds[batch]})
-                evaluator.gpu_batch = batch
+                remember(_subject(net), {"batch": batch, "per_second": speeds[batch]})
+                use(batch)
                 return
-            if evaluator.net.device != "cuda":
+            if net.device != "cuda":
                 return  # the GPU has failed, and a CPU has better things to do
             time.sleep(PAUSE_SECONDS)
 
@@ -73,34 +76,35 @@ def best_batch(speeds: Mapping[int, float]) -> int:
 
 
 def measure_batches(
-    evaluator: "NetEvaluator", width: int, height: int, candidates: Sequence[int] = CANDIDATES
+    net: Net, batcher: Batcher, width: int, height: int, candidates: Sequence[int] = CANDIDATES
 ) -> dict[int, float] | None:
     """Return positions a second by batch; None if the net failed or was used meanwhile."""
     speeds = {}
-    before = evaluator.batcher.runs
+    before = batcher.runs
     try:
         for batch in candidates:
-            speeds[batch] = _speed(evaluator, width, height, batch)
-            if evaluator.net.device != "cuda":
+            speeds[batch] = _speed(net, batcher.streams, width, height, batch)
+            if net.device != "cuda":
                 return None
     except NetFileError:
         return None
-    return speeds if evaluator.batcher.runs == before else None
+    return speeds if batcher.runs == before else None
 
 
-def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> float:
+def _speed(net: Net, streams: int, width: int, height: int, batch: int) -> float:
     """Return positions a second with all streams busy."""
-    leaves = evaluator.new_batch(batch, width, height)
-    run, streams = evaluator.net.run, evaluator.streams
+    spatial = np.zeros((batch, net.info.spatial_planes, height, width), np.uint8)
+    n_features = net.info.global_features + net.info.meta_features
+    features = np.zeros((batch, n_features), np.float32)
     with ThreadPoolExecutor(streams) as pool:
-        list(pool.map(lambda _: run(leaves.spatial, leaves.features), range(2 * streams)))
+        list(pool.map(lambda _: net.run(spatial, features), range(2 * streams)))
         start = time.perf_counter()
         end = start + MEASURED_SECONDS
 
         def work(_: int) -> int:
             count = 0
             while time.perf_counter() < end:
-                run(leaves.spatial, leaves.features)
+                net.run(spatial, features)
                 count += batch
             return count
 
@@ -108,6 +112,6 @@ def _speed(evaluator: "NetEvaluator", width: int, height: int, batch: int) -> fl
     return done / (time.perf_counter() - start)
 
 
-def _subject(evaluator: "NetEvaluator") -> str:
-    files = describe_files([net.path for net in members_of(evaluator.net)])
+def _subject(net: Net) -> str:
+    files = describe_files([member.path for member in members_of(net)])
     return "\n".join(["best batch", *gpu_names(), runtime_version(), files])

@@ -50,6 +50,8 @@ class Batcher:
         self._run = run
         self.max_batch = max_batch
         """Largest merged batch."""
+        self.streams = streams
+        """Runs that may be under way at once."""
         self._free_streams = streams
         self._waiting: deque[_Request] = deque()
         self._guard = threading.Lock()

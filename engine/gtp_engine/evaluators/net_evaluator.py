@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.batch_tuning import recall_batch
+from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
@@ -143,8 +143,6 @@ class NetEvaluator:
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.batcher = Batcher(net.run, streams, max_batch)
-        self.streams = streams
-        """Runs under way at once."""
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = encoder_of(net)
@@ -192,8 +190,23 @@ class NetEvaluator:
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker for one search, where the user left them open."""
         if self.net.device == "cuda":
-            return threads or self.streams, batch or self.gpu_batch
+            return threads or self.batcher.streams, batch or self.gpu_batch
         return threads or os.cpu_count() or 1, batch or CPU_BATCH
+
+    def tune_batch(self, width: int, height: int) -> threading.Thread | None:
+        """Measure in the background how many leaves to hand a GPU, unless that is known.
+
+        Args:
+            width: Columns of the board that is measured on.
+            height: Its rows.
+        """
+        if recall_batch(self.net) is not None:
+            return None
+
+        def use(batch: int) -> None:
+            self.gpu_batch = batch
+
+        return tune_in_background(self.net, self.batcher, width, height, use)
 
     def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size.
@@ -406,7 +419,7 @@ def serve(
     if net.device == "cuda":
         streams = STREAMS_PER_GPU * max(1, len(gpu_names()))
         evaluator = NetEvaluator(net, streams, max_batch=max_batch or 256, cache_mb=cache_mb)
-        evaluator.gpu_batch = recall_batch(evaluator) or GPU_BATCH
+        evaluator.gpu_batch = recall_batch(net) or GPU_BATCH
         return evaluator
     streams = threads or os.cpu_count() or 1
     return NetEvaluator(net, streams, max_batch=max_batch or 16, cache_mb=cache_mb)

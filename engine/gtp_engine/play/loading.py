@@ -243,13 +243,12 @@ class Loader:
 
     def _tune(self, evaluator: "Evaluator") -> None:
         """Find the best batch for a GPU in the background, for the next search that is made."""
-        from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
         from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
         if not isinstance(evaluator, NetEvaluator) or evaluator.net.device != "cuda":
             return
-        if self._settings.batch is None and recall_batch(evaluator) is None:
-            tune_in_background(evaluator, *self._settings.size)
+        if self._settings.batch is None:
+            evaluator.tune_batch(*self._settings.size)
 
     def _measure(self, evaluator: "Evaluator") -> float:
         """Return how long an evaluation takes, so that the first move is on time as well.
