@@ -15,6 +15,7 @@ SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
 
 LAYERS = [
     "platforms",
+    "children",
     "messages",
     "files",
     "text_table",

@@ -44,7 +44,9 @@ def kill_group(process: "subprocess.Popen[Any]") -> None:
     Windows forgets whom a program has started once that has ended by itself.
     """
     if sys.platform == "win32":
-        command = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        # By its whole name: Windows looks for programs in the current folder first.
+        folder = os.path.join(os.environ["SYSTEMROOT"], "System32")
+        command = [os.path.join(folder, "taskkill.exe"), "/F", "/T", "/PID", str(process.pid)]
         with contextlib.suppress(OSError):
             if process.poll() is None:
                 subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)

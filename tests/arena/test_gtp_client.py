@@ -19,6 +19,7 @@ from gtp_engine.arena.gtp_client import (
     GtpClient,
     split_command,
 )
+from gtp_engine.children import own_command
 
 SCRIPT = [sys.executable, str(Path(__file__).parent / "scripted_engine.py")]
 
@@ -159,11 +160,5 @@ def test_what_an_engine_complains_of_is_told() -> None:
 
 
 def test_command_lines() -> None:
-    assert split_command("self --playouts 5") == [
-        sys.executable,
-        "-m",
-        "gtp_engine",
-        "--playouts",
-        "5",
-    ]
+    assert split_command("self --playouts 5") == own_command("--playouts", "5")
     assert split_command("'a program' \"b c\"") == ["a program", "b c"]

@@ -10,7 +10,6 @@ import contextlib
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from types import FrameType, TracebackType
 from typing import IO, Any
 
+from gtp_engine.children import own_command
 from gtp_engine.platforms import LEAVE_SIGNALS, OWN_GROUP, kill_group, split_command_line
 
 _CLOSING_SECONDS = 2.0
@@ -79,7 +79,7 @@ def split_command(text: str) -> list[str]:
     if not words:
         raise ValueError("the command of an engine is empty")
     if words[0] == "self":
-        return [sys.executable, "-m", "gtp_engine", *words[1:]]
+        return own_command(*words[1:])
     return words
 
 

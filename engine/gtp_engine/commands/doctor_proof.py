@@ -7,10 +7,10 @@ the same ones. Without a GPU all but the last are skipped, with the reason.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from gtp_engine.children import own_command
 from gtp_engine.messages import collected
 
 MAX_KL = 0.01
@@ -145,7 +145,7 @@ def survives_want_of_memory(wanted: str | None) -> str:
 
 def does_without_a_gpu(wanted: str | None) -> str:
     """Take the GPU away: one line says so, and a move comes all the same."""
-    command = [sys.executable, "-m", "gtp_engine", "--device", "cuda", "--playouts", "2"]
+    command = own_command("--device", "cuda", "--playouts", "2")
     found = subprocess.run(
         [*command, *([] if wanted is None else ["--net", wanted])],
         input="boardsize 9\ngenmove black\nquit\n",

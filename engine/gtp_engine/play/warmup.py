@@ -42,7 +42,7 @@ def start_children(net: str | None) -> "list[subprocess.Popen[bytes]]":
     quiet = subprocess.DEVNULL
     children = []
     for role in roles:
-        command = [sys.executable, "-m", __name__, role, *([] if net is None else [net])]
+        command = [sys.executable, "-P", "-m", __name__, role, *([] if net is None else [net])]
         try:
             children.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
         except OSError:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.children import isolate_pools
 from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -142,6 +143,7 @@ class Generator:
             while span.share(self._spent) < 1.0 and (job := self._next_job()) is not None:
                 yield job, self._worker.make(job)
             return
+        isolate_pools()
         context = get_context("spawn")
         with ProcessPoolExecutor(
             self._processes, context, _begin_to_work_here, self._opening

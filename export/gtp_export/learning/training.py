@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, distributed, multiprocessing, nn
 from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
+from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, numbers_of
@@ -196,6 +197,7 @@ def train(
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
+    isolate_pools()
     failures = multiprocessing.get_context("spawn").SimpleQueue()
     arguments = (plan, export, say, progress, until, rendezvous, failures)
     try:
