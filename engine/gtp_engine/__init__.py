@@ -9,6 +9,8 @@ asked for, so that `import gtp_engine` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gtp_engine.version import __version__
+
 if TYPE_CHECKING:
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
     from gtp_engine.search.params import SearchParams
     from gtp_engine.search.search import Search
-
-__version__ = "0.15.0"
 
 _NAMES = {
     "evaluators.net_info": ("NetFileError",),

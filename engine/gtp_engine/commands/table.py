@@ -8,8 +8,8 @@ import sys
 from importlib import import_module
 from typing import NamedTuple
 
-from gtp_engine import __version__
 from gtp_engine.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
+from gtp_engine.version import __version__
 
 
 class CommandEntry(NamedTuple):

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from sgfmill import sgf_grammar
 
-from gtp_engine import __version__
 from gtp_engine.files import PACKED_SUFFIXES, open_packed, read_file
 from gtp_engine.go.coords import (
     BLACK,
@@ -40,6 +39,7 @@ from gtp_engine.go.game_record import (
 from gtp_engine.go.handicap import fixed_handicap_points, largest_fixed
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import parse_komi
+from gtp_engine.version import __version__
 
 __all__ = ["GameRecord", "Setup", "SgfError", "format_sgf", "load_sgf", "parse_games", "parse_sgf"]
 

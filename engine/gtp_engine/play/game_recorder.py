@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine import __version__
 from gtp_engine.go.coords import BLACK, COLOR_NAMES, WHITE
+from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Move, Position

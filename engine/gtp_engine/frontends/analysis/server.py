@@ -6,13 +6,13 @@ Whatever needs no net is answered at once. Only the standard library is imported
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine import __version__
 from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object
 from gtp_engine.frontends.analysis.fields import Fields, QueryError
 from gtp_engine.frontends.analysis.lines import LONGEST_LINE
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import parse_line, parse_query
 from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator

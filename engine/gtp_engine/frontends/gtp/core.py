@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine import __version__
 from gtp_engine.frontends.gtp.live_graphics import drawing
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
@@ -13,6 +12,7 @@ from gtp_engine.go.diagram import draw_board
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
 from gtp_engine.messages import show
+from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine import __version__
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
@@ -41,6 +40,7 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.version import __version__
 
 LOOK_SECONDS = 2.0
 """How long the engine looks at a person's move where no playouts are set."""
