@@ -13,12 +13,10 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
 )
 from gtp_export.architectures.dual import DualShape
-from gtp_export.architectures.dual_graph import dual_model
+from gtp_export.architectures.graphs import dual_model, plain_model, tower_model
 from gtp_export.architectures.plain import PlainShape
-from gtp_export.architectures.plain_graph import plain_model
 from gtp_export.architectures.shape import Shape, Weights, count_parameters
 from gtp_export.architectures.tower import SCORE_COLUMNS, TowerShape, random_weights
-from gtp_export.architectures.tower_graph import tower_model
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
 
