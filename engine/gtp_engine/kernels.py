@@ -36,6 +36,7 @@ def _source_hash() -> str:
     root = Path(__file__).resolve().parent
     digest.update(str(root).encode())  # Numba's index knows a source by its path too
     paths = [path for folder in KERNEL_FOLDERS for path in (root / folder).rglob("*.py")]
+    paths.append(root / "coords.py")  # kernels freeze its constants
     for path in sorted(paths):
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())

@@ -133,7 +133,7 @@ def test_games_share_the_memory(at_once: int, room: int, monkeypatch: pytest.Mon
     class Noted(Search):
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
-            rooms.append(self.memory_bytes >> 20)
+            rooms.append(self.shared.memory_bytes >> 20)
 
     monkeypatch.setattr(many_games, "default_memory", lambda: 100)
     monkeypatch.setattr(many_games, "Search", Noted)

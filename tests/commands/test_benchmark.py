@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gtp_engine.arena.signature import signature
 from gtp_engine.commands import benchmark, benchmark_speeds
 from gtp_engine.commands.benchmark_report import Report, ratios_of, to_text
 from gtp_engine.commands.benchmark_speeds import (
@@ -20,7 +21,6 @@ from gtp_engine.commands.benchmark_speeds import (
     run_in_turns,
 )
 from gtp_engine.commands.table import run
-from gtp_engine.search.signature import signature
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 

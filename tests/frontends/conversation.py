@@ -37,7 +37,7 @@ class Conversation:
     def __exit__(self, *_: object) -> None:
         if self._to_server >= 0:
             self.hang_up()
-        self.engine.stop()
+        self.inbox.abandon()
         assert self.is_over.wait(TIMEOUT)
 
     def _serve(self) -> None:

@@ -27,16 +27,6 @@ class FakeStatus:
     black_territory: list[int]
 
 
-class FakeSearch:
-    """Takes back stops."""
-
-    def __init__(self, stopped: threading.Event) -> None:
-        self._stopped = stopped
-
-    def forget_stop(self) -> None:
-        self._stopped.clear()
-
-
 class FakeLoader(Loader):
     """Loads the kernels, and no net."""
 
@@ -86,20 +76,14 @@ class FakeEngine(Engine):
         self._net_error = net_error
         self._genmove_waits = genmove_waits
         self._bug = bug
-        self.stopped = threading.Event()
         self.is_thinking = threading.Event()
+        self.stop: threading.Event | None = None
+        """What ends the latest search."""
         self.was_stopped = False
         self.requests: list[ReportRequest] = []
         self.dead: list[str] = []
         self.rests = 0
         self.clearings = 0
-
-    @property
-    def search(self):
-        return FakeSearch(self.stopped)
-
-    def stop(self) -> None:
-        self.stopped.set()
 
     def genmove(
         self,
@@ -108,11 +92,14 @@ class FakeEngine(Engine):
         report: ReportRequest | None = None,
         cleanup: bool = False,
         commit: bool = True,
+        stop: threading.Event | None = None,
     ) -> Decision:
         self._think()
+        self.stop = stop
         if self._genmove_waits:
             self.is_thinking.set()
-            self.was_stopped = self.stopped.wait(20)
+            assert stop is not None
+            self.was_stopped = stop.wait(20)
         point = self._next_move(color)
         analysis = self._analysis(color, is_final=True)
         if report is not None:
@@ -138,7 +125,14 @@ class FakeEngine(Engine):
             return parse_vertex(vertex, position.width, position.height)
         return position.legal_moves(color)[0]
 
-    def analyze(self, color: int, report: ReportRequest, limits: Limits | None = None) -> Analysis:
+    def analyze(
+        self,
+        color: int,
+        report: ReportRequest,
+        limits: Limits | None = None,
+        *,
+        stop: threading.Event | None = None,
+    ) -> Analysis:
         self._think()
         self.requests.append(report)
         if limits is not None:
@@ -146,7 +140,7 @@ class FakeEngine(Engine):
         assert report.callback is not None
         report.callback(self._analysis(color))
         self.is_thinking.set()
-        assert self.stopped.wait(20)
+        assert stop is not None and stop.wait(20)
         final = self._analysis(color, is_final=True)
         report.callback(final)
         return final

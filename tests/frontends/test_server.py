@@ -161,7 +161,7 @@ def test_genmove_is_ended_by_an_interrupt_alone() -> None:
     with Conversation(engine) as client:
         client.send(b"1 genmove b\n2 name\n\n")
         assert engine.is_thinking.wait(TIMEOUT)
-        assert not engine.stopped.is_set()
+        assert engine.stop is not None and not engine.stop.is_set()
         client.send(b"# interrupt\n")
         assert client.reply() == "=1 A19"
         assert client.reply() == "=2 gtp-engine"
@@ -175,10 +175,9 @@ def test_an_interrupt_is_not_meant_for_later_searches() -> None:
         client.reply()
         client.send(b"genmove b\n")
         assert engine.is_thinking.wait(TIMEOUT)
-        assert not engine.stopped.wait(0.1)
+        assert engine.stop is not None and not engine.stop.wait(0.1)
         client.send(b"# interrupt\n")
         assert client.reply() == "= A9"
-        assert not engine.stopped.is_set()
 
 
 @pytest.mark.parametrize("farewell", [b"2 quit\n", b""])

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
@@ -13,7 +14,6 @@ from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisSchedule
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.search import Search
-from gtp_engine.search.signature import random_position
 
 POSITIONS = [random_position(5, 5, "chinese-ogs", seed, seed=seed) for seed in range(20)]
 

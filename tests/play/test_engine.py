@@ -259,10 +259,10 @@ def test_the_settings_limit_a_search(fake: Engine) -> None:
 
 def test_memory_is_shared_by_tree_and_cache() -> None:
     made = engine(memory=100)
-    assert made.search.memory_bytes == 75 << 20
+    assert made.search.shared.memory_bytes == 75 << 20
     assert 256 <= default_memory() <= 2048
     share = default_memory() - min(128, default_memory() // 4)
-    assert engine().search.memory_bytes == share << 20
+    assert engine().search.shared.memory_bytes == share << 20
 
 
 # Resigning ---------------------------------------------------------------------------------------
@@ -314,15 +314,14 @@ def test_resigning_can_be_switched_off() -> None:
 def test_genmove_is_stopped_from_another_thread() -> None:
     made = engine(SlowEvaluator(0.005), playouts=None, time=PATIENCE)
     made.wait_ready()
-    timer = threading.Timer(0.2, made.stop)
+    stop = threading.Event()
+    timer = threading.Timer(0.2, stop.set)
     timer.start()
     started = time.monotonic()
-    decision = made.genmove(BLACK)
+    decision = made.genmove(BLACK, stop=stop)
     timer.join()
     assert time.monotonic() - started < PATIENCE / 2
     assert decision.point is not None and made.position.ply == 1
-    made.stop()  # too late for that search, and not meant for the next one
-    made.search.forget_stop()
     made.settings = replace(made.settings, playouts=10)
     analysis = made.genmove(WHITE).analysis
     assert analysis is not None and analysis.playouts == 10
@@ -331,9 +330,10 @@ def test_genmove_is_stopped_from_another_thread() -> None:
 def test_an_analysis_runs_until_it_is_stopped_and_keeps_the_game(fake: Engine) -> None:
     fake.play(BLACK, at("C3"))
     heard = []
-    timer = threading.Timer(0.2, fake.stop)
+    stop = threading.Event()
+    timer = threading.Timer(0.2, stop.set)
     timer.start()
-    found = fake.analyze(BLACK, ReportRequest(interval=0.02, callback=heard.append))
+    found = fake.analyze(BLACK, ReportRequest(interval=0.02, callback=heard.append), stop=stop)
     timer.join()
     assert found.is_final and heard[-1] is found and len(heard) > 1
     assert found.to_play == BLACK, "asked for the player who is not to move"
@@ -511,7 +511,6 @@ def test_without_a_net_the_board_still_works(tmp_path: Path, said: list[str]) ->
     made.undo()
     made.new_game(9, 9)
     assert made.fixed_handicap(2) and made.komi == 7.0
-    made.stop()
     made.close()
 
 

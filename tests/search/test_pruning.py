@@ -21,7 +21,8 @@ from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
-from gtp_engine.search.search import MOST_NODES, NEVER, Search
+from gtp_engine.search.search import Search
+from gtp_engine.search.shared_tree import MOST_NODES, NEVER
 from gtp_engine.search.tree import (
     CHILDREN_PER_NODE,
     FREE,
@@ -143,7 +144,7 @@ def test_even_a_tree_of_no_memory_is_searched() -> None:
 def test_a_tree_stays_within_the_indices_however_much_memory_there_is() -> None:
     search = Search(FakeEvaluator(), memory_mb=1 << 40)
     search.set_position(Position(2))
-    most = search._next_capacity(MOST_NODES - 1)
+    most = search.shared._next_capacity(MOST_NODES - 1)
     assert most == MOST_NODES
     # `_enlarge_block` may begin a block at any of these.
     n_children = CHILDREN_PER_NODE * most + 2 * largest_block(MAX_AREA)

@@ -14,16 +14,10 @@ from tests.search.trees import (
 
 from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.search.params import ScoreUtility, SearchParams
+from gtp_engine.search.playout import AGAIN, COLLISION, FULL, LEAF, back_up, mark, select
 from gtp_engine.search.puct import (
-    AGAIN,
-    COLLISION,
-    FULL,
-    LEAF,
-    backup,
     child_utility,
-    descend,
     exploration,
-    mark,
     mean_utility,
     score_utility,
     select_child,
@@ -138,7 +132,7 @@ def test_a_new_child_in_flight_counts_as_lost() -> None:
     assert child_utility(edge, 0.0, PLAIN, NO_SCORE) == -1.0
 
 
-def test_backup_by_hand() -> None:
+def test_back_up_by_hand() -> None:
     tree = small_tree()
     root_with(tree, [31], [1.0])
     first = visited_child(tree, 0, 2, -0.5, 1.0)
@@ -148,7 +142,7 @@ def test_backup_by_hand() -> None:
     paths = path_to(0, first, second)
     mark(tree, paths[0])
     assert tree.nodes["pending"][:3].tolist() == [1, 1, 1]
-    backup(tree, paths[0], 0.5, 3.0, 8.0)  # for Black, who is to move at the last node
+    back_up(tree, paths[0], 0.5, 3.0, 8.0)  # for Black, who is to move at the last node
     nodes = tree.nodes[[0, first, second]]
     assert nodes["visits"].tolist() == [4, 3, 2]
     assert nodes["value_sum"].tolist() == [1.25, -1.0, 0.75]
@@ -163,7 +157,7 @@ def test_backup_by_hand() -> None:
             assert edge[name] == (child if name == "node" else tree.nodes[child][name])
 
 
-def test_backup_finds_a_child_that_moved_up() -> None:
+def test_back_up_finds_a_child_that_moved_up() -> None:
     # As after pruning: the third child of a path is the second by now.
     tree = small_tree()
     root_with(tree, [31, 32, 33], [0.5, 0.3, 0.2])
@@ -173,70 +167,70 @@ def test_backup_finds_a_child_that_moved_up() -> None:
     records = child_records(tree, 0)
     records[1] = records[2]
     tree.nodes[0]["n_children"] = 2
-    backup(tree, paths[0], 0.5, 0.0, 0.0)
+    back_up(tree, paths[0], 0.5, 0.0, 0.0)
     assert child_records(tree, 0)["visits"].tolist() == [1, 2]
     assert child_records(tree, 0)["pending"].tolist() == [0, 0]
 
 
-def descended(tree: Tree, paths: np.ndarray) -> int:
-    return int(descend(tree, paths[0], 0, PLAIN, NO_SCORE))
+def selected(tree: Tree, paths: np.ndarray) -> int:
+    return int(select(tree, paths[0], 0, PLAIN, NO_SCORE))
 
 
-def test_descend_adds_a_leaf_and_marks_its_path() -> None:
+def test_select_adds_a_leaf_and_marks_its_path() -> None:
     tree = small_tree()
     root_with(tree, [31, 32], [0.7, 0.3])
     tree.nodes[0]["visits"] = 1
     paths = path_to(0)
     (path,) = paths
-    assert (descended(tree, paths), path["length"]) == (LEAF, 2)
+    assert (selected(tree, paths), path["length"]) == (LEAF, 2)
     assert path["nodes"][:2].tolist() == [0, 1]
     assert (path["slots"][1], path["moves"][1]) == (0, 31)
     assert tree.nodes[1]["state"] == NEW
     assert (tree.nodes[1]["to_play"], tree.nodes[0]["to_play"]) == (WHITE, BLACK)
     assert tree.nodes["pending"][:2].tolist() == [1, 1]
     # The second descent avoids the lost-looking child and takes the other move.
-    assert (descended(tree, paths), path["length"]) == (LEAF, 2)
+    assert (selected(tree, paths), path["length"]) == (LEAF, 2)
     assert path["nodes"][:2].tolist() == [0, 2]
     assert (path["slots"][1], path["moves"][1]) == (1, 32)
     # The third finds no new leaf; after a collision nothing more is marked.
-    assert descended(tree, paths) == COLLISION
+    assert selected(tree, paths) == COLLISION
     assert tree.nodes["pending"][:3].tolist() == [2, 1, 1]
     assert child_records(tree, 0)["pending"].tolist() == [1, 1]
     assert tree.counts[N_NODES] == 3
 
 
-def test_descend_ends_again_at_the_end_of_a_game() -> None:
+def test_select_ends_again_at_the_end_of_a_game() -> None:
     tree = small_tree()
     root_with(tree, [31], [1.0])
     tree.nodes[0]["visits"] = 2
     over = visited_child(tree, 0, 1, 1.0, 5.0)
     tree.nodes[over]["state"] = TERMINAL
     paths = path_to(0)
-    assert (descended(tree, paths), paths[0]["length"]) == (AGAIN, 2)
+    assert (selected(tree, paths), paths[0]["length"]) == (AGAIN, 2)
     assert tree.nodes["pending"][:2].tolist() == [1, 1]
 
 
-def test_descend_begins_below_the_ancestors_and_marks_them_too() -> None:
+def test_select_begins_below_the_ancestors_and_marks_them_too() -> None:
     tree = small_tree()
     root_with(tree, [31, 32], [0.7, 0.3])
     tree.nodes[0]["visits"] = 2
     root = visited_child(tree, 0, 1, 0.0, 0.0)
     give_moves(tree, root, [41], [1.0])
     paths = path_to(0, root)
-    assert descend(tree, paths[0], 1, PLAIN, NO_SCORE) == LEAF
+    assert select(tree, paths[0], 1, PLAIN, NO_SCORE) == LEAF
     assert paths[0]["length"] == 3 and paths[0]["moves"][2] == 41
     assert tree.nodes["pending"][:3].tolist() == [1, 1, 1]
     assert child_records(tree, 0)["pending"].tolist() == [1]
 
 
-def test_descend_adds_nothing_to_a_full_tree() -> None:
+def test_select_adds_nothing_to_a_full_tree() -> None:
     tree = small_tree()
     root_with(tree, [31, 32], [0.7, 0.3])
     tree.nodes[0]["visits"] = 1
     for _ in range(len(tree.nodes) - 1):
         add_node(tree, BLACK)
     paths = path_to(0)
-    assert descended(tree, paths) == FULL
+    assert selected(tree, paths) == FULL
     assert not tree.nodes["pending"].any() and tree.nodes[0]["n_children"] == 0
 
 

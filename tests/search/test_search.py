@@ -29,11 +29,13 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.leaf import drop_moves, final_score, finish_game
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
-from gtp_engine.search.puct import mark
-from gtp_engine.search.search import MOST_VISITS, Search
+from gtp_engine.search.playout import back_up_end, mark
+from gtp_engine.search.pruning import drop_moves
+from gtp_engine.search.root import adjust_priors
+from gtp_engine.search.search import Search
+from gtp_engine.search.shared_tree import MOST_VISITS
 from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, add_node
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
@@ -193,7 +195,7 @@ def test_a_report_speaks_for_the_player_to_move() -> None:
 def test_the_tree_is_kept_over_moves() -> None:
     position = Position(5)
     search = searched(position, 400)
-    own = search.analysis(ReportRequest()).moves[0]
+    own = search.run(Limits(playouts=0)).moves[0]
     child = child_of(search, own.point)
     reply, grandchild, visits = max(children_of(search.tree, child), key=lambda each: each[2])
     values = float(search.tree.nodes[grandchild]["value_sum"])
@@ -335,7 +337,7 @@ def test_a_tie_and_a_game_without_result_are_worth_nothing() -> None:
         node = int(add_node(tree, BLACK))
         paths = path_to(node)
         mark(tree, paths[0])
-        finish_game(tree, paths, 0, final_score(position.history, position.ply, rules.flags))
+        back_up_end(tree, paths, 0, position.branch(1).white_lead(position.ply))
         assert tree.nodes[node]["state"] == TERMINAL and tree.nodes[node]["visits"] == 1
         assert tree.nodes[node]["value_sum"] == 0.0 and tree.nodes[node]["lead_sum"] == 0.0
 
@@ -406,7 +408,7 @@ def test_more_forbidden_moves_keep_the_tree_and_fewer_do_not() -> None:
     search = Search(FakeEvaluator())
     search.set_position(position)
     search.run(Limits(playouts=100))
-    best = search.analysis(ReportRequest()).moves[0]
+    best = search.run(Limits(playouts=0)).moves[0]
     search.set_position(position, [best.point])
     assert best.point not in search.root_moves()
     assert search.tree.nodes[search.root]["visits"] == 100 - best.visits
@@ -572,15 +574,13 @@ def test_a_game_that_has_ended_shares_no_tree_with_the_encore() -> None:
 @pytest.mark.parametrize("temperature", [0.01, 0.1, 0.5, 2.0, 10.0])
 def test_a_temperature_sharpens_or_flattens_the_root(temperature: float) -> None:
     """No move has much of the policy, so that high powers of it are too small for a number."""
-    search = Search(FakeEvaluator(), SearchParams(root_policy_temperature=temperature))
-    batch = new_eval_batch(1, 9, 9, 0, 0, False)
-    batch.n_moves[0] = 82
-    priors = np.ones(82)
-    priors[7], priors[8] = 3.0, 2.0
-    batch.priors[0] = priors / priors.sum()
-    search.adjust_root_priors(batch)
-    wanted = priors ** (1.0 / temperature)
-    np.testing.assert_allclose(batch.priors[0], wanted / wanted.sum(), rtol=1e-4, atol=1e-30)
+    weights = np.ones(82)
+    weights[7], weights[8] = 3.0, 2.0
+    priors = (weights / weights.sum()).astype(np.float32)
+    params = SearchParams(root_policy_temperature=temperature)
+    adjust_priors(priors, params, np.random.Generator(np.random.PCG64(0)))
+    wanted = weights ** (1.0 / temperature)
+    np.testing.assert_allclose(priors, wanted / wanted.sum(), rtol=1e-4, atol=1e-30)
 
 
 @pytest.mark.parametrize("seed", [2**63, 2**80])

@@ -12,10 +12,10 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
-from gtp_engine.search import search as search_module
+from gtp_engine.search import shared_tree
 from gtp_engine.search import tree as tree_module
-from gtp_engine.search.leaf import FEWEST_LEAVES, VISITS_A_LEAF
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.playout import FEWEST_LEAVES, VISITS_A_LEAF
 from gtp_engine.search.search import Search
 from gtp_engine.search.tree import N_NODES, Tree
 
@@ -39,7 +39,7 @@ def test_threads_make_just_the_playouts_asked_for(threads: int, batch: int) -> N
 
 def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     # The smallest possible tree, so that it grows again and again under the workers' hands.
-    monkeypatch.setattr(search_module, "FIRST_NODES", 12)
+    monkeypatch.setattr(shared_tree, "FIRST_NODES", 12)
     search = Search(SlowEvaluator(0.0001), threads=4, batch=2)
     search.set_position(Position(5))
     growths: list[int] = []
@@ -48,7 +48,7 @@ def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -
         growths.append(capacity)
         return tree_module.grown(tree, capacity)
 
-    monkeypatch.setattr(search_module, "grown", grown)
+    monkeypatch.setattr(shared_tree, "grown", grown)
     found = search.run(Limits(playouts=800))
     assert found.visits == 800 and len(growths) > 5
     assert_sound(search.tree)
@@ -60,7 +60,7 @@ def test_reports_see_a_sound_tree_while_others_work() -> None:
     totals = []
 
     def hear(found: object) -> None:
-        with search.lock:
+        with search.shared.lock:
             below = sum(child.visits for child in search.children())
             totals.append(int(search.tree.nodes[search.root]["visits"]) - below)
 
@@ -87,7 +87,7 @@ class InFlight(FakeEvaluator):
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         if self.search is not None:
-            with self.search.lock:
+            with self.search.shared.lock:
                 record = self.search.tree.nodes[self.search.root]
                 self.seen.append((int(record["visits"]), int(record["pending"])))
         super().evaluate(batch, n)
@@ -120,23 +120,24 @@ def test_a_kept_tree_lets_a_search_begin_with_many_leaves_in_flight() -> None:
 def test_stop_ends_an_endless_search_from_another_thread() -> None:
     search = Search(SlowEvaluator(0.005), threads=2)
     search.set_position(Position(5))
-    timer = threading.Timer(0.1, search.stop)
+    stop = threading.Event()
+    timer = threading.Timer(0.1, stop.set)
     timer.start()
-    found = search.run(Limits())
+    found = search.run(Limits(stop=stop))
     timer.join()
     assert 0.05 < found.elapsed < 10.0 and found.visits >= 1 and found.is_final
     assert_sound(search.tree)
     assert search.run(Limits(playouts=10)).playouts == 10, "a stop ends one search"
 
 
-def test_a_stop_before_the_search_holds_unless_it_is_taken_back() -> None:
+def test_a_stop_may_come_before_its_search_and_means_no_other() -> None:
     search = Search(FakeEvaluator())
     search.set_position(Position(5))
-    search.stop()
-    assert search.run(Limits()).visits == 1
-    search.stop()
-    search.forget_stop()
+    stop = threading.Event()
+    stop.set()
+    assert search.run(Limits(stop=stop)).visits == 1
     assert search.run(Limits(playouts=10)).playouts == 10
+    assert search.run(Limits(playouts=10, stop=stop)).playouts == 0
 
 
 @pytest.mark.parametrize("in_helper", [False, True])

@@ -7,7 +7,7 @@ import numpy as np
 from gtp_engine.go.coords import BLACK
 from gtp_engine.go.position import Position
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
-from gtp_engine.search.puct import PATH
+from gtp_engine.search.playout import PATH
 from gtp_engine.search.tree import (
     EXPANDED,
     N_NODES,

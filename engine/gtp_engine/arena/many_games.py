@@ -23,9 +23,10 @@ from gtp_engine.go.scoring import white_score
 from gtp_engine.play.levels import Level
 from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import default_memory
-from gtp_engine.search.limits import Limits, ReportRequest
-from gtp_engine.search.lockstep import Lockstep
+from gtp_engine.search.batching import TreeBatcher
+from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
 
 LONGEST_GAME = 3.0
@@ -145,9 +146,9 @@ def _told(told: "queue.SimpleQueue[PlayedGame | None]", n_threads: int) -> Itera
             yield game
 
 
-_Game = Generator[Search | None, None, "PlayedGame"]
-"""A game under way: yields searches that have begun, each to be stepped until it is over, and
-None where it has searched by itself."""
+_Game = Generator[Run | None, None, "PlayedGame"]
+"""A game under way: yields runs of searches, each to be stepped until it is over, and None where it
+has searched by itself."""
 
 
 def _work(
@@ -157,8 +158,8 @@ def _work(
     stop: threading.Event,
 ) -> None:
     """Play games until there are no more of them, so many at a time; the first failure ends all."""
-    locksteps: dict[Evaluator, Lockstep] = {}
-    playing: dict[_Game, Search | None] = {}
+    batchers: dict[Evaluator, TreeBatcher] = {}
+    playing: dict[_Game, Run | None] = {}
 
     def go_on(game: _Game) -> None:
         """Let a game come to its next search, or to its end."""
@@ -174,16 +175,16 @@ def _work(
                 go_on(game)
             if not playing:
                 return
-            moving: dict[Evaluator, list[Search]] = defaultdict(list)
-            for search in playing.values():
-                if search is not None:
-                    moving[search.evaluator].append(search)
-            for evaluator, searches in moving.items():
-                lockstep = locksteps.setdefault(evaluator, Lockstep(evaluator))
-                for failure in lockstep.step(searches).values():
+            moving: dict[Evaluator, list[Run]] = defaultdict(list)
+            for run in playing.values():
+                if run is not None:
+                    moving[run.leader.evaluator].append(run)
+            for evaluator, runs in moving.items():
+                batcher = batchers.setdefault(evaluator, TreeBatcher(evaluator))
+                for failure in batcher.step(runs).values():
                     raise failure
-            for game, search in list(playing.items()):
-                if search is None or not search.goes_on():
+            for game, run in list(playing.items()):
+                if run is None or run.is_over:
                     go_on(game)
     except BaseException:
         stop.set()
@@ -239,14 +240,14 @@ def _play(contestants: Sequence[Contestant], terms: Terms, number: int, memory_m
 
 def _choose(
     player: Contestant, search: Search, position: Position, generator: random.Random
-) -> Generator[Search | None, None, tuple[int, float]]:
+) -> Generator[Run | None, None, tuple[int, float]]:
     """Return a player's move and the winrate that its search found; yield as a game does."""
     level = player.level
     if level is None:
         search.set_position(position)
-        search.begin(player.limits, ReportRequest())
-        yield search
-        found = search.end()
+        run = search.begin(player.limits)
+        yield run
+        found = run.end()
         move = found.moves[0].point if found.moves else search.root_moves()[0]
         return move, found.winrate
     yield None

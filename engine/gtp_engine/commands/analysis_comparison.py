@@ -3,6 +3,7 @@
 import time
 from typing import NamedTuple
 
+from gtp_engine.arena.signature import random_position
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
@@ -11,7 +12,6 @@ from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.limits import Limits
-from gtp_engine.search.signature import random_position
 
 POSITIONS = 100
 VISITS = 50

@@ -68,11 +68,11 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: The net cannot be used, or a plot not be drawn.
     """
+    from gtp_engine.arena.signature import signature
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns
     from gtp_engine.commands.board_sizes import usual_sizes
     from gtp_engine.evaluators.net_info import NetFileError
-    from gtp_engine.search.signature import signature
 
     if args.plot is not None:
         _check_plot(args.plot)

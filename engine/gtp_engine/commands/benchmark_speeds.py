@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
@@ -17,7 +18,6 @@ from gtp_engine.platforms import peak_memory_bytes
 from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
-from gtp_engine.search.signature import random_position
 
 TURNS = 3
 """Turns that each job gets; its fastest counts, because other programs only ever slow one down."""
@@ -196,7 +196,7 @@ class SearchJob:
         search = Search(self._evaluator, params, threads=self._threads, batch=self._batch)
         lock = TimedLock()
         if self._threads > 1:  # nobody else holds it otherwise, and looking at the clock takes time
-            search.lock = lock
+            search.shared.lock = lock
         search.set_position(self._position)
         if net is not None:
             net.clear_cache()

@@ -6,13 +6,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from gtp_engine.arena.signature import random_position
 from gtp_engine.commands.board_sizes import usual_sizes
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.search.signature import random_position
 from gtp_engine.text_table import align
 
 CPU_BATCHES = (1, 4)

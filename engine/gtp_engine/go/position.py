@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go import history as histories
-from gtp_engine.go.board import MAX_AREA, BoardRecord, is_playable, place_stone
-from gtp_engine.go.coords import (
+from gtp_engine.coords import (
     BLACK,
     COLOR_NAMES,
     EMPTY,
@@ -19,10 +17,15 @@ from gtp_engine.go.coords import (
     WHITE,
     format_vertex,
     point_at,
+    row_col,
 )
-from gtp_engine.go.diagram import draw_board
+from gtp_engine.go import history as histories
+from gtp_engine.go.board import MAX_AREA, BoardRecord, is_playable, place_stone
+from gtp_engine.go.branch import Branch
+from gtp_engine.go.diagram import draw_grid
 from gtp_engine.go.history import History, TurnRecord
 from gtp_engine.go.rules import Rules
+from gtp_engine.go.symmetry import symmetries
 
 
 class IllegalMoveError(ValueError):
@@ -82,7 +85,21 @@ class Position:
         self.set_up()
 
     def __str__(self) -> str:
-        return draw_board(self)
+        """Return the board with coordinates, the last move in brackets, and what else is so."""
+        last = row_col(self.moves[-1].point, self.width) if self.ply else None
+        return "\n".join([*draw_grid(self.grid(), last), *self._remarks()])
+
+    def _remarks(self) -> list[str]:
+        moves = "1 move" if self.ply == 1 else f"{self.ply} moves"
+        color = COLOR_NAMES[self.to_play].capitalize()
+        lines = [f"{color} (X black, O white) to play, {moves} made"]
+        if self.ply:
+            last = self.moves[-1]
+            where = format_vertex(last.point, self.width, self.height)
+            lines.append(f"Last move: {COLOR_NAMES[last.color]} {where}")
+        lines.append(f"Captured: {self.captured(BLACK)} black, {self.captured(WHITE)} white")
+        lines.append(f"Rules: {self.rules.describe()}, komi {self.komi:g}")
+        return lines
 
     # What it is ---------------------------------------------------------------------------------
 
@@ -326,6 +343,39 @@ class Position:
             for earlier in alike[::-1]
             if np.array_equal(boards[earlier]["color"], stones)
         ]
+
+    # What a search asks; see `search/game.py` -----------------------------------------------------
+
+    def moves_since(self, earlier: Any, ply: int) -> list[Move] | None:
+        """Return the moves from a ply on, if a search of an earlier game comes upon them too."""
+        if type(earlier) is not type(self) or not self._began_like(earlier):
+            return None
+        moves = self.moves
+        if moves[:ply] != earlier.moves[:ply]:
+            return None
+        # In a search two passes lead on into the encore, where other moves are legal. What lies
+        # there says nothing about a game that has ended instead, or goes on as before.
+        if any(turn["past_end"] for turn in self._history.turns[ply + 1 : self._ply + 1]):
+            return None
+        return moves[ply:]
+
+    def _began_like(self, other: "Position") -> bool:
+        """Whether two games began with the same stones under the same rules."""
+        first, its_first = self._history.boards[0], other._history.boards[0]
+        return (
+            (self.width, self.height, self.rules, self.encores)
+            == (other.width, other.height, other.rules, other.encores)
+            and self._history.turns[0]["to_play"] == other._history.turns[0]["to_play"]
+            and bool(np.array_equal(first["color"], its_first["color"]))
+        )
+
+    def branch(self, plies: int, spare: Any = None) -> Branch:
+        """Return a copy on which a search plays paths of so many moves, in a spare one's place."""
+        room = self._ply + plies + 2
+        if type(spare) is not Branch or len(spare.history.situations) < room:
+            spare = Branch(room)
+        n_symmetries = len(symmetries(self.width, self.height))
+        return spare.begin(self._history, self._ply, self._flags, n_symmetries)
 
     # Inside -------------------------------------------------------------------------------------
 

@@ -187,6 +187,19 @@ class Rules:
             float(self.komi),
         )
 
+    def describe(self) -> str:
+        """Return the name of the preset, or what a mixture of rules consists of; without komi."""
+        if (title := self.title) is not None:
+            return title
+        parts = [f"{self.ko.name.lower()} ko", f"{self.scoring.name.lower()} scoring"]
+        if self.tax is not Tax.NONE:
+            parts.append(f"tax on {self.tax.name.lower()}")
+        if self.multi_stone_suicide:
+            parts.append("suicide")
+        if self.button:
+            parts.append("button")
+        return ", ".join(parts)
+
     @property
     def preset(self) -> str | None:
         """The name of the preset these are, whatever the komi; None for a mixture."""

@@ -7,6 +7,7 @@ as people do at a table: the dead stones are named and come off first.
 
 import re
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,29 @@ from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.life import mark_area, mark_independent_life
-from gtp_engine.go.position import Position
-from gtp_engine.go.rules import RuleFlags, Tax
+from gtp_engine.go.rules import RuleFlags, Rules, Tax
 from gtp_engine.kernels import int64, kernel
 
 TAX_NONE = int(Tax.NONE)
 TAX_ALL = int(Tax.ALL)
 
 Owners = npt.NDArray[np.uint8]
+
+
+class Counted(Protocol):
+    """A game that is counted."""
+
+    @property
+    def board(self) -> BoardRecord:
+        """The board."""
+
+    @property
+    def turn(self) -> TurnRecord:
+        """Its turn."""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules."""
 
 
 @kernel
@@ -166,7 +182,7 @@ def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: O
     return points
 
 
-def agreed_owners(position: Position, dead: Iterable[int]) -> Owners:
+def agreed_owners(position: Counted, dead: Iterable[int]) -> Owners:
     """Return [points] whose each point is once these stones are off: BLACK, WHITE or EMPTY."""
     marks = np.zeros(MAX_POINTS, np.uint8)
     marks[list(dead)] = 1
@@ -175,7 +191,7 @@ def agreed_owners(position: Position, dead: Iterable[int]) -> Owners:
     return owners
 
 
-def agreed_score(position: Position, dead: Iterable[int] = ()) -> float:
+def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     """Return White's score minus Black's when both agree which stones are dead.
 
     Everything else lives; an empty region that touches one colour only belongs to it. Taxes need

@@ -10,16 +10,17 @@ import heapq
 import itertools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.batching import TreeBatcher
 from gtp_engine.search.limits import Limits, ReportRequest
-from gtp_engine.search.lockstep import Lockstep
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
 
 LEAVES_A_STEP = 8
@@ -65,24 +66,21 @@ class AnalysisJob:
         """Wait for a scheduler to run it."""
         self.request = request
         self._guard = threading.Lock()
-        self._search: Search | None = None
+        self._stop = threading.Event()
         self._has_begun = False
-        self._is_stopped = False
 
     def stop(self) -> None:
         """End the search soon with what it has found, or never begin it; from any thread."""
         with self._guard:
-            is_dropped = not (self._has_begun or self._is_stopped)
-            self._is_stopped = True
-            if self._search is not None:
-                self._search.stop()
+            is_dropped = not (self._has_begun or self._stop.is_set())
+            self._stop.set()
         if is_dropped:
             self.request.on_end(None)
 
-    def begin(self, make_search: Callable[[], Search]) -> Search | None:
+    def begin(self, make_search: Callable[[], Search]) -> Run | None:
         """Begin to search; None if there is nothing to do, which the request knows then."""
         with self._guard:
-            if self._is_stopped:
+            if self._stop.is_set():
                 return None
             self._has_begun = True
         request = self.request
@@ -90,27 +88,19 @@ class AnalysisJob:
             search = make_search()
             search.params = request.params
             search.set_position(request.position(), avoid=request.report.avoid)
-            search.begin(request.limits, request.report)
+            return search.begin(replace(request.limits, stop=self._stop), request.report)
         except Exception as error:
             request.on_end(error)
             return None
-        with self._guard:
-            self._search = search
-            if self._is_stopped:
-                search.stop()
-        return search
 
-    def end(self, failure: Exception | None) -> None:
-        """Tell the request what was found, or what has failed."""
-        with self._guard:
-            search, self._search = self._search, None
-        assert search is not None
+    def end(self, run: Run, failure: Exception | None) -> None:
+        """Tell the request what a run has found, or what has failed."""
         found: Analysis | Exception
         try:
             if failure is not None:
-                search.abandon()
+                run.abandon()
                 raise failure
-            found = search.end()
+            found = run.end()
         except Exception as error:
             found = error
         self.request.on_end(found)
@@ -201,24 +191,24 @@ class AnalysisScheduler:
 
     def _work(self) -> None:
         """Step searches until the scheduler is closed and they have ended."""
-        lockstep = Lockstep(self._evaluator)
-        own: dict[AnalysisJob, Search] = {}
+        batcher = TreeBatcher(self._evaluator)
+        own: dict[AnalysisJob, Run] = {}
         while self._take_up(own):
-            self._advance(lockstep, own)
+            self._advance(batcher, own)
 
-    def _advance(self, lockstep: Lockstep, own: dict[AnalysisJob, Search]) -> None:
+    def _advance(self, batcher: TreeBatcher, own: dict[AnalysisJob, Run]) -> None:
         """Make a step of the most urgent searches of a thread, and end what has come to its end."""
         urgent = max((job.request.priority for job in own), default=0)
-        moving = [search for job, search in own.items() if job.request.priority == urgent]
-        failures = lockstep.step(moving)
-        for job, search in list(own.items()):
-            failure = failures.get(search)
-            if failure is not None or not search.goes_on():
+        moving = [run for job, run in own.items() if job.request.priority == urgent]
+        failures = batcher.step(moving)
+        for job, run in list(own.items()):
+            failure = failures.get(run)
+            if failure is not None or run.is_over:
                 del own[job]
-                job.end(failure)
+                job.end(run, failure)
                 self._discard(job)
 
-    def _take_up(self, own: dict[AnalysisJob, Search]) -> bool:
+    def _take_up(self, own: dict[AnalysisJob, Run]) -> bool:
         """Begin this thread's share of what waits; False if there is nothing to do for ever."""
         with self._changed:
             if not own:
@@ -234,11 +224,11 @@ class AnalysisScheduler:
                 taken.append(job)
             among = self._n_under_way()
         for job in taken:
-            search = job.begin(lambda: self._new_search(among))
-            if search is None:
+            run = job.begin(lambda: self._new_search(among))
+            if run is None:
                 self._discard(job)
             else:
-                own[job] = search
+                own[job] = run
         return True
 
     def _has_turn(self) -> bool:

@@ -6,6 +6,7 @@ by side. Whoever asks for something waits for just the part it needs.
 
 import logging
 import random
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -155,6 +156,7 @@ class Engine(Game):
         report: ReportRequest | None = None,
         cleanup: bool = False,
         commit: bool = True,
+        stop: threading.Event | None = None,
     ) -> Decision:
         """Choose a move and, unless told otherwise, play it.
 
@@ -163,6 +165,7 @@ class Engine(Game):
             report: Who wants to hear about the search.
             cleanup: Capture every dead stone before passing, and never resign.
             commit: Play the move; a resignation leaves the game as it is.
+            stop: Ends the search with what it has found once it is set, from any thread.
 
         Raises:
             EngineUnavailableError: There is no usable net.
@@ -176,17 +179,16 @@ class Engine(Game):
         self._ponderer.stop()
         position = self._position_to_play(color)
         limits = self.move_limits(color, time.monotonic() - started)
-        try:
-            if limits is None:
-                decision = decide_quickly(search, position, report)
-            elif self._level is not None:
-                decision = decide_at_level(
-                    self._level, self._generator, search, position, limits, report, cleanup=cleanup
-                )
-            else:
-                decision = decide(search, position, limits, report, cleanup=cleanup)
-        finally:
-            search.forget_stop()
+        if limits is None:
+            decision = decide_quickly(search, position, report)
+        elif self._level is not None:
+            limits = replace(limits, stop=stop)
+            decision = decide_at_level(
+                self._level, self._generator, search, position, limits, report, cleanup=cleanup
+            )
+        else:
+            limits = replace(limits, stop=stop)
+            decision = decide(search, position, limits, report, cleanup=cleanup)
         if not cleanup:  # the game is over, and nothing but the count is left
             decision = self._resign_counter.resign_or(
                 decision, self._resign_rule(), position.ply, position.handicap, commit=commit
@@ -209,9 +211,14 @@ class Engine(Game):
         return self.settings.ponder and self._level is None and not self.position.is_over
 
     def analyze(
-        self, color: int, report: ReportRequest, limits: Limits | None = None
+        self,
+        color: int,
+        report: ReportRequest,
+        limits: Limits | None = None,
+        *,
+        stop: threading.Event | None = None,
     ) -> "Analysis":
-        """Search without playing, until `stop` is called or a limit is reached.
+        """Search without playing, until a limit is reached or `stop` is set, from any thread.
 
         Raises:
             EngineUnavailableError: There is no usable net.
@@ -220,15 +227,7 @@ class Engine(Game):
         self._say_doubts()
         self._ponderer.stop()
         search.set_position(self._position_to_play(color), avoid=report.avoid)
-        try:
-            return search.run(limits or Limits(), report)
-        finally:
-            search.forget_stop()
-
-    def stop(self) -> None:
-        """End the running search soon, from any thread."""
-        if self._loader.search is not None:
-            self._loader.search.stop()
+        return search.run(replace(limits or Limits(), stop=stop), report)
 
     def rest(self) -> None:
         """Stop thinking on the opponent's time, until the next move."""
@@ -421,5 +420,4 @@ class Engine(Game):
     def close(self) -> None:
         """Stop thinking."""
         self._loader.close()
-        self.stop()
         self._ponderer.stop()

@@ -110,7 +110,8 @@ def decide(
         visits = min(MAX_PASS_CHECK_VISITS, max(MIN_PASS_CHECK_VISITS, analysis.visits))
         left = _seconds_until(ends_at)
         half = None if left is None else left / 2
-        return lead_over_pass(search, position, move, Limits(visits=visits, seconds=half))
+        half_each = Limits(visits=visits, seconds=half, stop=limits.stop)
+        return lead_over_pass(search, position, move, half_each)
 
     point, reason = pass_or_play(end, moves) if PASS in wanted else (moves[0], Reason.SEARCH)
     if reason is Reason.SETTLED and pass_cost(moves[0]) >= PASS_COST_LIMIT:

@@ -17,16 +17,13 @@ logger = logging.getLogger(__name__)
 LONGEST_SECONDS = 600.0
 """After so long it ends by itself: an opponent who has left without a word may never be back."""
 
-_STOP_AGAIN_AFTER = 0.05
-"""Seconds: a stop that comes before the search has begun is lost."""
-
 
 class Ponderer:
     """Runs a search in a thread of its own until it is stopped, or LONGEST_SECONDS are over."""
 
     def __init__(self) -> None:
         """Wait to be started."""
-        self._under_way: tuple[Search, threading.Thread] | None = None
+        self._under_way: tuple[threading.Event, threading.Thread] | None = None
 
     @property
     def is_at_work(self) -> bool:
@@ -36,23 +33,22 @@ class Ponderer:
     def start(self, search: "Search", position: "Position") -> None:
         """Begin to search a position; nobody else may use the search until `stop` returns."""
         search.set_position(position)
-        thread = threading.Thread(target=self._think, args=(search,), daemon=True)
-        self._under_way = search, thread
+        stop = threading.Event()
+        thread = threading.Thread(target=self._think, args=(search, stop), daemon=True)
+        self._under_way = stop, thread
         thread.start()
 
     def stop(self) -> None:
         """End the search, if one is under way; what the tree has learned stays."""
         if self._under_way is None:
             return
-        search, thread = self._under_way
-        while self.is_at_work:
-            search.stop()
-            thread.join(_STOP_AGAIN_AFTER)
+        stop, thread = self._under_way
+        stop.set()
+        thread.join()
         self._under_way = None
-        search.forget_stop()
 
-    def _think(self, search: "Search") -> None:
+    def _think(self, search: "Search", stop: threading.Event) -> None:
         try:
-            search.run(Limits(seconds=LONGEST_SECONDS))
+            search.run(Limits(seconds=LONGEST_SECONDS, stop=stop))
         except NetFileError as error:
             logger.error(error)

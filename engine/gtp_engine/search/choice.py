@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gtp_engine.go.coords import WHITE
+from gtp_engine.coords import WHITE
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.puct import score_utility
 from gtp_engine.search.tree import Tree, children_of

@@ -1,14 +1,18 @@
 """Take nodes out of a tree: what lies outside of the part in use, what was visited least, and
 moves that are not wanted."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS, opponent
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
-from gtp_engine.go.coords import PASS
-from gtp_engine.kernels import inline_kernel, int64, kernel
+from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
+from gtp_engine.search.game import Game
+from gtp_engine.search.request import AvoidRule
 from gtp_engine.search.tree import (
     CHILD,
     FREE,
@@ -27,23 +31,23 @@ from gtp_engine.search.tree import (
 
 
 @inline_kernel
-def _is_on_trail(trail: npt.NDArray[np.int32], node: int) -> bool:
-    for one in trail:  # noqa: SIM110  (kernels compile no generators)
+def _is_on(path: npt.NDArray[np.int32], node: int) -> bool:
+    for one in path:  # noqa: SIM110  (kernels compile no generators)
         if one == node:
             return True
     return False
 
 
 @kernel
-def prune(tree: Tree, trail: npt.NDArray[np.int32], fewest_aside: int, fewest: int) -> None:
-    """Drop nodes with too few visits, and those that the trail does not lead to.
+def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: int) -> None:
+    """Drop nodes with too few visits, and those that the path to the root does not lead to.
 
     A move whose child is dropped is untried again. Visits and sums of the nodes that stay remain
     what they are, and their indices and the order of children too.
 
     Args:
         tree: The tree.
-        trail: Nodes from an ancestor of the root down to the root; all of them stay.
+        path: Nodes from an ancestor of the root down to the root; all of them stay.
         fewest_aside: Visits without which children of the root's ancestors are dropped.
         fewest: The same for nodes below the root, and for all others. Where a descent is in
             flight, nothing is dropped.
@@ -52,8 +56,8 @@ def prune(tree: Tree, trail: npt.NDArray[np.int32], fewest_aside: int, fewest: i
     # one behind the other; in the tree there may be gaps between them.
     kept = np.empty(tree.counts[N_NODES], np.int32)
     blocks = np.empty(tree.counts[N_CHILDREN], CHILD)
-    kept[0] = trail[0]
-    root = trail[trail.shape[0] - 1]
+    kept[0] = path[0]
+    root = path[path.shape[0] - 1]
     n_kept = 1
     n_children = 0
     at = 0
@@ -61,13 +65,13 @@ def prune(tree: Tree, trail: npt.NDArray[np.int32], fewest_aside: int, fewest: i
         record = tree.nodes[kept[at]]
         first = n_children
         dropped = False
-        is_above = kept[at] != root and _is_on_trail(trail, int64(kept[at]))
+        is_above = kept[at] != root and _is_on(path, int64(kept[at]))
         enough = fewest_aside if is_above else fewest
         for k in range(record["n_children"]):
             edge = tree.children[int64(record["first_child"]) + k]
             child = tree.nodes[edge["node"]]
             stays = child["visits"] >= enough or child["pending"] != 0
-            if not stays and not (is_above and _is_on_trail(trail, int64(edge["node"]))):
+            if not stays and not (is_above and _is_on(path, int64(edge["node"]))):
                 code = prior_code(edge["prior"])
                 tree.priors[kept[at], action_of(tree, int64(edge["move"]))] = code
                 dropped = True
@@ -185,3 +189,75 @@ def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> No
         if row[action] > 0:
             row[action] = prior_code(coded_prior(int64(row[action])) / total)
     find_untried(tree, node)
+
+
+@hot_kernel
+def drop_moves(batch: EvalBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
+    """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
+
+    Args:
+        batch: The batch.
+        slot: Which of its slots.
+        forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
+    """
+    kept = 0
+    total = np.float32(0.0)
+    for i in range(batch.slots[slot]["n_moves"]):
+        move = int64(batch.moves[slot, i])
+        if not forbidden[move]:
+            batch.moves[slot, kept] = move
+            batch.priors[slot, kept] = batch.priors[slot, i]
+            total += batch.priors[slot, kept]
+            kept += 1
+    if kept == 0:
+        batch.moves[slot, 0] = PASS
+        batch.priors[slot, 0] = 1.0
+        total = np.float32(1.0)
+        kept = 1
+    batch.slots[slot]["n_moves"] = kept
+    for i in range(kept):
+        batch.priors[slot, i] = batch.priors[slot, i] / total if total > 0.0 else 1.0 / kept
+
+
+class ForbiddenMoves:
+    """Which moves may not be tried, near the root."""
+
+    def __init__(
+        self, game: Game, points: Iterable[int] = (), avoid: Iterable[AvoidRule] = ()
+    ) -> None:
+        """Forbid moves.
+
+        Args:
+            game: At the root.
+            points: Moves that may not be tried at the root.
+            avoid: Restrictions of either player.
+        """
+        n_points = (game.height + 2) * (game.width + 1) + 1
+        self._to_play = game.to_play
+        self._at_root = _mask(points, n_points)
+        self._rules = [
+            (rule, _mask(filter(rule.forbids, range(n_points)), n_points)) for rule in avoid
+        ]
+        self._is_any = bool(self._rules) or bool(self._at_root.any())
+
+    def __bool__(self) -> bool:
+        return self._is_any
+
+    def at(self, depth: int) -> npt.NDArray[np.uint8] | None:
+        """Return [points] non-zero where a move so many plies below the root is forbidden.
+
+        None where no move is.
+        """
+        color = self._to_play if depth % 2 == 0 else opponent(self._to_play)
+        mask = self._at_root if depth == 0 and self._at_root.any() else None
+        for rule, forbidden in self._rules:
+            if rule.holds(color, depth):
+                mask = forbidden if mask is None else mask | forbidden
+        return mask
+
+
+def _mask(points: Iterable[int], n_points: int) -> npt.NDArray[np.uint8]:
+    mask = np.zeros(n_points, np.uint8)
+    for point in points:
+        mask[point] = 1
+    return mask

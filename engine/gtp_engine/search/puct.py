@@ -1,52 +1,19 @@
-"""One playout: descend by PUCT, (evaluate the leaf,) back up.
+"""Which way a playout goes, and what points are worth.
 
-A descent from the root follows, at each node with N visits, the child that maximises
+At each node with N visits a playout follows the child that maximises
 
     U(child) + c(N) P(child) sqrt(N) / (1 + N(child))
 
 (AlphaGo Zero, Silver et al. 2017, Methods, "Select"), where U is the child's mean utility seen
-from the node. Descents in flight count as lost visits, the *virtual loss* of Chaslot et al. 2008,
-so that several of them spread out. A descent ends at a new node, whose evaluation `backup` then
-adds to every node of the path.
+from the node.
 """
-
-from typing import Any
 
 import numpy as np
 
-from gtp_engine.go.coords import WHITE
+from gtp_engine.coords import WHITE
 from gtp_engine.kernels import inline_kernel, int64, kernel
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
-from gtp_engine.search.tree import (
-    NEW,
-    TERMINAL,
-    ChildRecord,
-    NodeRecord,
-    Tree,
-    add_child,
-    has_room,
-)
-
-MAX_DEPTH = 384
-"""Longest path of a descent; deeper nodes are not added."""
-
-PATH = np.dtype(
-    [
-        ("length", np.int32),  # nodes
-        ("nodes", np.int32, (MAX_DEPTH + 1,)),
-        ("slots", np.int16, (MAX_DEPTH + 1,)),  # which of its parent's children each node is
-        ("moves", np.int16, (MAX_DEPTH + 1,)),  # the move that leads to each node
-    ],
-    align=True,
-)
-"""A way down the tree; slot and move of the first node mean nothing."""
-
-PathRecord = Any
-"""A numpy record of dtype PATH."""
-
-LEAF, AGAIN, COLLISION, FULL = 0, 1, 2, 3
-"""How a descent ended: at a new node to evaluate, at a node whose value is known (the end of a
-game), at a node that another descent is just evaluating, or where a new node found no room."""
+from gtp_engine.search.tree import ChildRecord, NodeRecord, Tree
 
 
 @kernel
@@ -148,97 +115,3 @@ def select_child(
         if first_play + scale * np.float64(record["untried_prior"]) > best_value:
             best = n_children
     return best
-
-
-@kernel
-def descend(
-    tree: Tree, path: PathRecord, root_at: int, numbers: PuctNumbers, score: ScoreUtility
-) -> int:
-    """Walk from the root to a leaf, adding it if it is new, and mark the path as in flight.
-
-    Args:
-        tree: Its root is expanded.
-        path: Holds the root and what lies above it; receives the nodes below.
-        root_at: Where in the path the root stands.
-        numbers: PUCT's constants.
-        score: How points count.
-
-    Returns:
-        LEAF, AGAIN, COLLISION or FULL. After the last two nothing is marked.
-    """
-    at = root_at
-    node = int64(path["nodes"][at])
-    is_new = False
-    while not is_new:
-        state = tree.nodes[node]["state"]
-        if state == NEW:
-            return COLLISION
-        if state == TERMINAL or at == MAX_DEPTH:
-            break
-        k = select_child(tree, node, at == root_at, numbers, score)
-        is_new = k == tree.nodes[node]["n_children"]
-        if is_new:
-            if not has_room(tree):
-                return FULL
-            add_child(tree, node)
-        edge = tree.children[int64(tree.nodes[node]["first_child"]) + k]
-        at += 1
-        node = int64(edge["node"])
-        path["nodes"][at] = node
-        path["slots"][at] = k
-        path["moves"][at] = edge["move"]
-    path["length"] = at + 1
-    mark(tree, path)
-    return LEAF if is_new else AGAIN
-
-
-@inline_kernel
-def mark(tree: Tree, path: PathRecord) -> None:
-    """Mark a path as in flight."""
-    for i in range(int64(path["length"])):
-        tree.nodes[path["nodes"][i]]["pending"] += 1
-        if i > 0:
-            _edge_at(tree, path, i)["pending"] += 1
-
-
-@inline_kernel
-def _edge_at(tree: Tree, path: PathRecord, i: int) -> ChildRecord:
-    """Return what the parent of a path's node has seen of it."""
-    node = path["nodes"][i]
-    parent = tree.nodes[path["nodes"][i - 1]]
-    first = int64(parent["first_child"])
-    # Where siblings were pruned meanwhile, those behind them have moved up.
-    slot = min(int64(path["slots"][i]), int64(parent["n_children"]) - 1)
-    while tree.children[first + slot]["node"] != node:
-        slot -= 1
-    path["slots"][i] = slot
-    return tree.children[first + slot]
-
-
-@kernel
-def backup(tree: Tree, path: PathRecord, value: float, lead: float, stdev: float) -> None:
-    """Add one evaluation to every node of a path and take the path out of flight.
-
-    Args:
-        tree: The tree.
-        path: From the top down, as `descend` left it.
-        value: Win-loss value, for the player to move at the last node of the path.
-        lead: Points ahead, likewise.
-        stdev: Standard deviation of the score, points.
-    """
-    for i in range(int64(path["length"]) - 1, -1, -1):
-        record = tree.nodes[path["nodes"][i]]
-        record["pending"] -= 1
-        record["visits"] += 1
-        record["value_sum"] += value
-        record["value_sq_sum"] += value * value
-        record["lead_sum"] += lead
-        record["stdev_sum"] += stdev
-        if i > 0:
-            edge = _edge_at(tree, path, i)
-            edge["pending"] -= 1
-            edge["visits"] += 1
-            edge["value_sum"] += value
-            edge["lead_sum"] += lead
-        value = -value
-        lead = -lead

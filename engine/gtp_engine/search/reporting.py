@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.position import Position
+from gtp_engine.kernels import int64, kernel
 from gtp_engine.search.analysis import Analysis, MoveReport
 from gtp_engine.search.choice import (
     Child,
@@ -14,10 +14,13 @@ from gtp_engine.search.choice import (
     utility_of,
     visited_children,
 )
-from gtp_engine.search.leaf import mean_ownership
-from gtp_engine.search.limits import ReportRequest
+from gtp_engine.search.game import Game
 from gtp_engine.search.params import ScoreUtility, SearchParams
-from gtp_engine.search.tree import N_NODES, Tree, moves_by_prior
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.tree import EXPANDED, N_NODES, Tree, moves_by_prior
+
+OWNERSHIP_NODES = 16384
+"""Nodes with fewer visits than a subtree's divided by this do not count towards ownership."""
 
 
 def winrate_of(value: float) -> float:
@@ -28,7 +31,7 @@ def winrate_of(value: float) -> float:
 def analyze_tree(
     tree: Tree,
     root: int,
-    position: Position,
+    game: Game,
     score: ScoreUtility,
     params: SearchParams,
     report: ReportRequest,
@@ -44,17 +47,15 @@ def analyze_tree(
     visits = int(record["visits"])
     value = float(record["value_sum"]) / visits
     lead = float(record["lead_sum"]) / visits
-    moves = [
-        _move_report(tree, position, child, order, report) for order, child in enumerate(shown)
-    ]
+    moves = [_move_report(tree, game, child, order, report) for order, child in enumerate(shown)]
     if len(moves) < report.min_moves:
         moves += _unvisited_moves(tree, root, moves, report.min_moves)
     wants_stdev = report.ownership_stdev
-    owned = _ownership(tree, root, position, report.ownership or wants_stdev, wants_stdev)
+    owned = _ownership(tree, root, game, report.ownership or wants_stdev, wants_stdev)
     return Analysis(
-        to_play=position.to_play,
-        width=position.width,
-        height=position.height,
+        to_play=game.to_play,
+        width=game.width,
+        height=game.height,
         visits=visits,
         playouts=playouts,
         nodes=int(tree.counts[N_NODES]),
@@ -62,7 +63,7 @@ def analyze_tree(
         winrate=winrate_of(value),
         score_lead=lead,
         score_stdev=float(record["stdev_sum"]) / visits,
-        utility=utility_of(value, lead, position.to_play, score),
+        utility=utility_of(value, lead, game.to_play, score),
         raw_winrate=winrate_of(float(record["raw_value"])),
         raw_score_lead=float(record["raw_lead"]),
         is_final=is_final,
@@ -73,13 +74,11 @@ def analyze_tree(
 
 
 def _move_report(
-    tree: Tree, position: Position, child: Child, order: int, report: ReportRequest
+    tree: Tree, game: Game, child: Child, order: int, report: ReportRequest
 ) -> MoveReport:
     variation = principal_variation(tree, child.node, report.pv_length - 1)
     wants_stdev = report.moves_ownership_stdev
-    owned = _ownership(
-        tree, child.node, position, report.moves_ownership or wants_stdev, wants_stdev
-    )
+    owned = _ownership(tree, child.node, game, report.moves_ownership or wants_stdev, wants_stdev)
     # The bound was computed for the utility; as a winrate it is the same distance below the mean.
     lcb = winrate_of(child.value - (child.utility - child.lcb))
     return MoveReport(
@@ -139,26 +138,74 @@ class _Owned(NamedTuple):
     stdev: npt.NDArray[np.float32] | None
 
 
-def ownership_below(tree: Tree, node: int, position: Position) -> npt.NDArray[np.float32] | None:
+def ownership_below(tree: Tree, node: int, game: Game) -> npt.NDArray[np.float32] | None:
     """Return the mean ownership below a node, for its player to move.
 
     Returns:
         [height, width], -1..1, or None if the net has no such head.
     """
-    return _ownership(tree, node, position, True, False).mean
+    return _ownership(tree, node, game, True, False).mean
 
 
-def _ownership(
-    tree: Tree, node: int, position: Position, is_wanted: bool, wants_stdev: bool
-) -> _Owned:
+def _ownership(tree: Tree, node: int, game: Game, is_wanted: bool, wants_stdev: bool) -> _Owned:
     area = tree.ownership.shape[1]
     means = np.zeros(area)
     squares = np.zeros(area if wants_stdev else 0)
     if not is_wanted or area == 0 or mean_ownership(tree, node, means, squares) == 0:
         return _Owned(None, None)
-    shape = (position.height, position.width)
+    shape = (game.height, game.width)
     stdev = None
     if wants_stdev:
         variance = np.maximum(squares - means**2, 0.0)
         stdev = np.sqrt(variance).reshape(shape).astype(np.float32)
     return _Owned(means.reshape(shape).astype(np.float32), stdev)
+
+
+@kernel
+def mean_ownership(
+    tree: Tree,
+    root: int,
+    sums: npt.NDArray[np.float64],
+    squares: npt.NDArray[np.float64],
+) -> float:
+    """Average the net's ownership over a subtree, each node's own evaluation once.
+
+    In a large tree nodes with hardly any of its visits are left out, so that a report takes no
+    longer the longer an analysis runs.
+
+    Args:
+        tree: The tree.
+        root: Where the subtree begins.
+        sums: [area] receives the mean, -1..1, for the player to move at the root.
+        squares: [area] receives the mean of the squares, 0..1; [0] if nobody asks for it.
+
+    Returns:
+        The number of evaluations averaged.
+    """
+    stack = np.empty(tree.counts[N_NODES], np.int32)
+    stack[0] = root
+    height = 1
+    total = 0.0
+    fewest = max(int64(1), int64(tree.nodes[root]["visits"]) // OWNERSHIP_NODES)
+    sums[:] = 0.0
+    squares[:] = 0.0
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        record = tree.nodes[node]
+        if record["state"] == EXPANDED:
+            sign = 1.0 if record["to_play"] == tree.nodes[root]["to_play"] else -1.0
+            total += 1.0
+            for point in range(sums.shape[0]):
+                sums[point] += sign * tree.ownership[node, point]
+            for point in range(squares.shape[0]):
+                squares[point] += np.float64(tree.ownership[node, point]) ** 2
+        for k in range(record["n_children"]):
+            edge = tree.children[int64(record["first_child"]) + k]
+            if edge["visits"] >= fewest:
+                stack[height] = edge["node"]
+                height += 1
+    if total > 0.0:
+        sums /= 127.0 * total
+        squares /= 127.0 * 127.0 * total
+    return total

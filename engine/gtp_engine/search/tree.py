@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS, action_to_point, point_to_action
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
-from gtp_engine.go.coords import PASS, action_to_point, point_to_action
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
 NEW, EXPANDED, TERMINAL, FREE = 0, 1, 2, 3

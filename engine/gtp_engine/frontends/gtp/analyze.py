@@ -202,9 +202,9 @@ def run_analysis(session: Session, arguments: Arguments, form: Formatter) -> str
     _judge_no_result(engine, request)
     reporter = Reporter(session, request, form)
     session.reply.begin()
-    with session.searching(any_line_stops=True, stays_open=True):
+    with session.searching(any_line_stops=True, stays_open=True) as stop:
         first = min(request.interval, FIRST_REPORT)
-        analysis = engine.analyze(request.color, reporter.report_request(first))
+        analysis = engine.analyze(request.color, reporter.report_request(first), stop=stop)
     reporter.finish(analysis)
     return ""
 
@@ -242,8 +242,9 @@ def _think_aloud(
     _judge_no_result(engine, request)
     reporter = Reporter(session, request, form)
     session.reply.begin()
-    with session.searching(any_line_stops=is_cancellable):
-        decision = engine.genmove(request.color, report=reporter.report_request(), commit=is_played)
+    with session.searching(any_line_stops=is_cancellable) as stop:
+        report = reporter.report_request()
+        decision = engine.genmove(request.color, report=report, commit=is_played, stop=stop)
     reporter.finish(decision.analysis)
     if is_cancellable and session.is_superseded:
         return CANCELLED

@@ -8,7 +8,6 @@ from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.frontends.gtp.summary import summarize
 from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
-from gtp_engine.go.diagram import draw_board
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
 from gtp_engine.messages import show
@@ -209,8 +208,10 @@ def generate(
     """
     color = arguments.color(0)
     engine = session.net_engine()
-    with session.searching(), drawing(session) as report:
-        decision = engine.genmove(color, report=report, commit=is_played, cleanup=cleanup)
+    with session.searching() as stop, drawing(session) as report:
+        decision = engine.genmove(
+            color, report=report, commit=is_played, cleanup=cleanup, stop=stop
+        )
     return answer_move(session, decision)
 
 
@@ -297,4 +298,4 @@ def _by_chain(position: "Position", points: list[int]) -> list[list[int]]:
 @commands.command("showboard")
 def showboard(session: Session, arguments: Arguments) -> str:
     """Draw the board."""
-    return "\n" + draw_board(session.position)
+    return f"\n{session.position}"

@@ -55,8 +55,8 @@ def _look(
 
     request = ReportRequest(ownership=ownership, min_moves=moves)
     limits = Limits(visits=PICTURE_VISITS, seconds=PICTURE_SECONDS)
-    with session.searching():
-        return engine.analyze(color or session.position.to_play, request, limits)
+    with session.searching() as stop:
+        return engine.analyze(color or session.position.to_play, request, limits, stop=stop)
 
 
 @commands.command("show_candidates")

@@ -154,8 +154,8 @@ def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
     """Do the same until the client sends another line: then the answer is `cancelled`."""
     color = arguments.color(0)
     engine = session.net_engine()
-    with session.searching(any_line_stops=True):
-        decision = engine.genmove(color, commit=False)
+    with session.searching(any_line_stops=True) as stop:
+        decision = engine.genmove(color, commit=False, stop=stop)
     return CANCELLED if session.is_superseded else answer_move(session, decision)
 
 
@@ -182,8 +182,9 @@ def benchmark(session: Session, arguments: Arguments) -> str:
     from gtp_engine.search.limits import Limits, ReportRequest
 
     engine.clear_cache()
-    with session.searching():
-        found = engine.analyze(session.position.to_play, ReportRequest(), Limits(visits=visits))
+    with session.searching() as stop:
+        limits = Limits(visits=visits)
+        found = engine.analyze(session.position.to_play, ReportRequest(), limits, stop=stop)
     seconds = max(found.elapsed, 1e-6)
     return (
         f"{found.visits} visits, {found.nodes} nodes, {seconds:.2f} s:"

@@ -146,8 +146,8 @@ class Session:
     @contextmanager
     def searching(
         self, *, any_line_stops: bool = False, stays_open: bool = False
-    ) -> Iterator[None]:
-        """Let the search of the present request be stopped while this context lasts.
+    ) -> Iterator[threading.Event]:
+        """Yield what is set once the search of the present request is to end.
 
         Args:
             any_line_stops: Whether whatever line the client sends ends it, as for an analysis.
@@ -155,14 +155,10 @@ class Session:
         """
         assert self._line is not None
         number = self._line.number
-        try:
-            with self._inbox.watching(number, self._engine.stop, any_line=any_line_stops):
-                yield
-                if stays_open:
-                    self._inbox.wait_for_line_after(number)
-        finally:
-            # The last stop may have come too late, and is not meant for the next search.
-            self._engine.search.forget_stop()
+        with self._inbox.watching(number, any_line=any_line_stops) as stop:
+            yield stop
+            if stays_open:
+                self._inbox.wait_for_line_after(number)
 
     @property
     def is_superseded(self) -> bool:

@@ -24,7 +24,6 @@ LONGEST_LINE = 1 << 20
 _LONGEST_QUEUE = 10_000
 _LARGEST_QUEUE = 1 << 24
 """Characters of lines that wait; while there are more, none is read."""
-_STOP_AGAIN_AFTER = 0.02
 
 
 def claim_stdout() -> int:
@@ -82,7 +81,7 @@ class Line(NamedTuple):
 class _Watch:
     number: int
     any_line: bool
-    stop: Callable[[], None]
+    stop: threading.Event
 
 
 class Inbox:
@@ -107,7 +106,6 @@ class Inbox:
     def start(self) -> None:
         """Begin to read."""
         threading.Thread(target=self._read, name="gtp-reader", daemon=True).start()
-        threading.Thread(target=self._keep_stopping, name="gtp-stopper", daemon=True).start()
 
     def next(self, timeout: float | None = None) -> Line:
         """Return the next request, waiting for it.
@@ -130,19 +128,19 @@ class Inbox:
             return line
 
     @contextmanager
-    def watching(self, number: int, stop: Callable[[], None], *, any_line: bool) -> Iterator[None]:
-        """Call `stop` while this context lasts, again and again, once the search is to end.
+    def watching(self, number: int, *, any_line: bool) -> Iterator[threading.Event]:
+        """Yield what is set while this context lasts, once the search is to end.
 
         Args:
             number: Number of the line that began the search.
-            stop: Ends the search if it is running; harmless, and quick, if it is not.
             any_line: Whether any later line ends the search.
         """
+        stop = threading.Event()
         with self._changed:
             self._watch = _Watch(number, any_line, stop)
-            self._changed.notify_all()
+            self._stop_if_due()
         try:
-            yield
+            yield stop
         finally:
             with self._changed:
                 self._watch = None
@@ -164,6 +162,7 @@ class Inbox:
             self._cut = self._arrived
             self._is_ended = True
             self.is_client_leaving = True
+            self._stop_if_due()
             self._changed.notify_all()
 
     # The reading thread -------------------------------------------------------------------------
@@ -203,6 +202,7 @@ class Inbox:
                     self._leave(silence)
                 self._lines.append(Line(self._arrived, request))
                 self._queued += len(request.rest)
+            self._stop_if_due()
             self._changed.notify_all()
             self._changed.wait_for(self._has_room)
 
@@ -214,6 +214,7 @@ class Inbox:
             self._arrived += 1
             self._is_ended = True
             self._leave(silence)
+            self._stop_if_due()
             self._changed.notify_all()
 
     def _leave(self, silence: float) -> None:
@@ -222,20 +223,10 @@ class Inbox:
             self._cut = self._arrived
             self.is_client_leaving = True
 
-    # The stopping thread ------------------------------------------------------------------------
-
-    def _is_stop_due(self) -> bool:
+    def _stop_if_due(self) -> None:
+        """Stop the search that is being watched if it is to end. The lock is held."""
         watch = self._watch
-        if watch is None:
-            return False
-        return self._cut > watch.number or (watch.any_line and self._arrived > watch.number)
-
-    def _keep_stopping(self) -> None:
-        while True:
-            # Held while stopping, so that a stop never reaches a search begun later. Repeated,
-            # because the search that is to stop may not have begun yet.
-            with self._changed:
-                self._changed.wait_for(self._is_stop_due)
-                assert self._watch is not None
-                self._watch.stop()
-            time.sleep(_STOP_AGAIN_AFTER)
+        if watch is not None and (
+            self._cut > watch.number or (watch.any_line and self._arrived > watch.number)
+        ):
+            watch.stop.set()

@@ -1,6 +1,7 @@
 """A game between a person and the engine: what is typed, what happens, what is shown."""
 
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ class TerminalGame:
         self._notices = notices
         self._note = note
         self._keyboard = Keyboard(self._stop_thinking, self._show)
-        self._is_thinking = False
+        self._stop: threading.Event | None = None
+        """Cuts short what runs at the moment."""
         self._is_waiting = False  # the engine failed, and does not try again by itself
         self._shows_candidates = False
         self._shows_territory = False
@@ -266,27 +268,26 @@ class TerminalGame:
 
     def _let_it_think(self, task: Callable[[], None]) -> None:
         """Run something that takes a while, and which Ctrl-C cuts short."""
-        self._is_thinking = True
+        self._stop = threading.Event()
         try:
             task()
         except (EngineUnavailableError, NetFileError) as error:
             self._message.append(str(error))
             self._is_waiting = True
         finally:
-            self._is_thinking = False
-            # Ctrl-C may have come when no search ran, and is not meant for the next one.
-            self._engine.search.forget_stop()
+            self._stop = None
         self._screen.progress("")
         self._keyboard.check()
 
     def _stop_thinking(self) -> bool:
-        if self._is_thinking:
-            self._engine.stop()
-        return self._is_thinking
+        stop = self._stop
+        if stop is not None:
+            stop.set()
+        return stop is not None
 
     def _generate(self) -> None:
         color = self._position.to_play
-        decision = self._engine.genmove(color, report=self._report_request())
+        decision = self._engine.genmove(color, report=self._report_request(), stop=self._stop)
         self._view = View(decision.analysis)
         name = COLOR_NAMES[color].capitalize()
         if decision.point is None:
@@ -300,7 +301,8 @@ class TerminalGame:
         playouts = self._engine.settings.playouts
         limits = Limits(playouts=playouts, seconds=None if playouts else LOOK_SECONDS)
         request = self._report_request()
-        self._view = View(self._engine.analyze(self._position.to_play, request, limits))
+        color = self._position.to_play
+        self._view = View(self._engine.analyze(color, request, limits, stop=self._stop))
 
     def _finish(self) -> None:
         status = self._engine.final_status()

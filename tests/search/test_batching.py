@@ -1,10 +1,12 @@
 """Searches stepped together: the same trees as alone, shared evaluations, failures kept apart."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 from tests.search.trees import assert_sound
 
+from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
@@ -12,11 +14,11 @@ from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.batching import TreeBatcher
 from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
-from gtp_engine.search.lockstep import Lockstep
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
-from gtp_engine.search.signature import random_position
 from gtp_engine.search.tree import N_NODES
 
 
@@ -42,20 +44,20 @@ def begin(
     position: Position,
     limits: Limits,
     report: ReportRequest | None = None,
+    params: SearchParams | None = None,
     **kwargs: int,
-) -> Search:
-    search = Search(evaluator, memory_mb=16, seed=5, **kwargs)
+) -> Run:
+    search = Search(evaluator, params, memory_mb=16, seed=5, **kwargs)
     report = report or ReportRequest()
     search.set_position(position, avoid=report.avoid)
-    search.begin(limits, report)
-    return search
+    return search.begin(limits, report)
 
 
-def together(searches: list[Search]) -> list[Analysis]:
-    lockstep = Lockstep(searches[0].evaluator)
-    while moving := [search for search in searches if search.goes_on()]:
-        assert lockstep.step(moving) == {}
-    return [search.end() for search in searches]
+def together(runs: list[Run]) -> list[Analysis]:
+    batcher = TreeBatcher(runs[0].leader.evaluator)
+    while moving := [run for run in runs if not run.is_over]:
+        assert batcher.step(moving) == {}
+    return [run.end() for run in runs]
 
 
 def untimed(found: Analysis) -> Analysis:
@@ -76,15 +78,15 @@ def test_every_search_finds_what_it_finds_alone() -> None:
         (Position(5), Limits(visits=1), ReportRequest(), 1),
     ]
     evaluator = FakeEvaluator()
-    searches = [
+    runs = [
         begin(evaluator, position, limits, report, batch=slots)
         for position, limits, report, slots in cases
     ]
-    for search, shared, (position, limits, report, slots) in zip(
-        searches, together(searches), cases, strict=True
+    for run, shared, (position, limits, report, slots) in zip(
+        runs, together(runs), cases, strict=True
     ):
         assert shared.visits == (limits.visits or limits.playouts)
-        assert_sound(search.tree)
+        assert_sound(run.shared.tree)
         lone = Search(evaluator, memory_mb=16, seed=5, batch=slots)
         lone.set_position(position, avoid=report.avoid)
         assert untimed(shared) == untimed(lone.run(limits, report))
@@ -92,23 +94,23 @@ def test_every_search_finds_what_it_finds_alone() -> None:
 
 def test_boards_of_one_size_share_a_batch() -> None:
     evaluator = CountingEvaluator()
-    searches = [
+    runs = [
         begin(evaluator, random_position(7, 7, "chinese", 4, seed=seed), Limits(visits=4))
         for seed in range(3)
     ]
-    searches.append(begin(evaluator, Position(6, 4), Limits(visits=3)))
+    runs.append(begin(evaluator, Position(6, 4), Limits(visits=3)))
     evaluator.batches.clear()
-    together(searches)
+    together(runs)
     # Each has evaluated its root: three leaves of 7x7 thrice, one of 6x4 twice.
     assert evaluator.batches == [((7, 7), 3), ((4, 6), 1)] * 2 + [((7, 7), 3)]
 
 
 def test_another_wish_about_the_cache_is_another_batch() -> None:
     evaluator = CountingEvaluator()
-    searches = [begin(evaluator, Position(7), Limits(visits=2)) for _ in range(3)]
-    searches[1].params = SearchParams(use_cache=False)
+    wishes = [SearchParams(), SearchParams(use_cache=False), SearchParams()]
+    runs = [begin(evaluator, Position(7), Limits(visits=2), params=one) for one in wishes]
     evaluator.batches.clear()
-    together(searches)
+    together(runs)
     assert sorted(n for _, n in evaluator.batches) == [1, 2]
 
 
@@ -116,13 +118,13 @@ def test_what_fails_fails_for_one_alone() -> None:
     evaluator = CountingEvaluator(failing_komi=13.5)
     good = random_position(5, 5, "chinese", 4, seed=4)
     bad = Position(5, rules=replace(Rules.parse("chinese"), komi=13.5))
-    searches = [begin(evaluator, one, Limits(visits=30)) for one in (good, bad, good)]
+    runs = [begin(evaluator, one, Limits(visits=30)) for one in (good, bad, good)]
     evaluator.is_armed = True
-    lockstep = Lockstep(evaluator)
-    failures = lockstep.step(searches)
-    assert list(failures) == [searches[1]] and "komi" in str(failures[searches[1]])
-    searches[1].abandon()
-    first, last = together([searches[0], searches[2]])
+    batcher = TreeBatcher(evaluator)
+    failures = batcher.step(runs)
+    assert list(failures) == [runs[1]] and "komi" in str(failures[runs[1]])
+    runs[1].abandon()
+    first, last = together([runs[0], runs[2]])
     assert first.visits == 30 and untimed(first) == untimed(last)
 
 
@@ -133,7 +135,7 @@ def test_a_listener_that_fails_harms_its_search_alone() -> None:
     evaluator = FakeEvaluator()
     calm = begin(evaluator, Position(5), Limits(visits=20))
     loud = begin(evaluator, Position(5), Limits(visits=20), ReportRequest(0.0, hear))
-    failures = Lockstep(evaluator).step([calm, loud])
+    failures = TreeBatcher(evaluator).step([calm, loud])
     assert list(failures) == [loud] and str(failures[loud]) == "2 visits are too many"
     loud.abandon()
     assert together([calm])[0].visits == 20
@@ -144,14 +146,14 @@ def test_a_tree_that_cannot_grow_harms_its_search_alone(monkeypatch: pytest.Monk
         raise MemoryError
 
     evaluator = FakeEvaluator()
-    searches = [begin(evaluator, Position(5), Limits(visits=20)) for _ in range(3)]
-    tree = searches[1].tree
-    searches[1].tree = tree._replace(nodes=tree.nodes[: tree.counts[N_NODES]])
-    monkeypatch.setattr(searches[1], "make_room", full)
-    failures = Lockstep(evaluator).step(searches)
-    assert list(failures) == [searches[1]] and isinstance(failures[searches[1]], MemoryError)
-    searches[1].abandon()
-    assert [found.visits for found in together([searches[0], searches[2]])] == [20, 20]
+    runs = [begin(evaluator, Position(5), Limits(visits=20)) for _ in range(3)]
+    shared = runs[1].shared
+    shared.tree = shared.tree._replace(nodes=shared.tree.nodes[: shared.tree.counts[N_NODES]])
+    monkeypatch.setattr(shared, "make_room", full)
+    failures = TreeBatcher(evaluator).step(runs)
+    assert list(failures) == [runs[1]] and isinstance(failures[runs[1]], MemoryError)
+    runs[1].abandon()
+    assert [found.visits for found in together([runs[0], runs[2]])] == [20, 20]
 
 
 def test_reports_come_after_every_step_that_is_due() -> None:
@@ -165,14 +167,15 @@ def test_reports_come_after_every_step_that_is_due() -> None:
 
 def test_a_stop_ends_one_search_at_the_next_step() -> None:
     evaluator = FakeEvaluator()
-    endless = begin(evaluator, Position(5), Limits())
+    stop = threading.Event()
+    endless = begin(evaluator, Position(5), Limits(stop=stop))
     other = begin(evaluator, Position(5), Limits(visits=12))
-    lockstep = Lockstep(evaluator)
+    batcher = TreeBatcher(evaluator)
     for _ in range(4):
-        lockstep.step([endless, other])
-    endless.stop()
-    assert not endless.goes_on() and other.goes_on()
-    assert lockstep.step([endless, other]) == {}
+        batcher.step([endless, other])
+    stop.set()
+    assert endless.is_over and not other.is_over
+    assert batcher.step([endless, other]) == {}
     assert endless.end().visits == 5  # the root's and four steps'
     assert together([other])[0].visits == 12
 
@@ -185,4 +188,4 @@ def test_helpers_of_a_search_go_on_beside_the_steps(slots: int) -> None:
     narrow = begin(evaluator, position, Limits(visits=90))
     found = together([wide, narrow])
     assert [one.visits for one in found] == [400, 90]
-    assert_sound(wide.tree)
+    assert_sound(wide.shared.tree)

@@ -1,25 +1,15 @@
-"""Paths played on a worker's history, which keeps what the path before had in common."""
+"""Paths played on a branch of a game, which keeps what the path before had in common."""
 
 import random
 
 import numpy as np
 import pytest
 
-from gtp_engine.go.coords import NULL_MOVE, PASS
-from gtp_engine.go.history import History, new_history
+from gtp_engine.coords import OVER, PASS
+from gtp_engine.go.branch import is_over
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.search.leaf import OVER, is_over, prepare
-from gtp_engine.search.puct import PATH
-
-
-def line_of(position: Position, room: int) -> History:
-    """Return a worker's history on which nothing but the root's game has been played."""
-    history = new_history(position.ply + room)
-    for mine, given in zip(history, position.history, strict=True):
-        mine[: position.ply + 1] = given[: position.ply + 1]
-    history.turns[position.ply + 1]["move"] = NULL_MOVE
-    return history
+from gtp_engine.search.playout import PATH
 
 
 def random_path(position: Position, generator: random.Random, depth: int) -> list[int]:
@@ -36,12 +26,12 @@ def random_path(position: Position, generator: random.Random, depth: int) -> lis
 
 
 @pytest.mark.parametrize("rules", ["tromp-taylor", "japanese", "chinese"])
-def test_a_line_holds_a_path_whatever_it_held_before(rules: str) -> None:
+def test_a_branch_holds_a_path_whatever_it_held_before(rules: str) -> None:
     generator = random.Random(5)
     root = Position(4, 3, Rules.parse(rules), encores=True)
     for point in random_path(root, generator, 3):
         root.play(root.to_play, point)
-    history = line_of(root, 12)
+    branch = root.branch(12)
     paths = np.zeros(1, PATH)
     n_shared = 0
     before: list[int] = []
@@ -54,10 +44,10 @@ def test_a_line_holds_a_path_whatever_it_held_before(rules: str) -> None:
             expected.play(expected.to_play, point)
         paths["length"] = len(moves) + 1
         paths["moves"][0, 1 : len(moves) + 1] = moves
-        ply, symmetry = prepare(history, root.ply, paths, 0, 0, root.rules.flags, 8, 1)
+        ply, symmetry = branch.follow(paths, 0, 0, 8, 1)
         assert ply == root.ply + len(moves)
         ends = bool(moves) and is_over(expected.history, expected.ply, root.rules.flags)
         assert (symmetry == OVER) == ends
-        for mine, theirs in zip(history, expected.history, strict=True):
+        for mine, theirs in zip(branch.history, expected.history, strict=True):
             assert np.array_equal(mine[: ply + 1], theirs[: ply + 1])
     assert n_shared > 20

@@ -1,4 +1,4 @@
-"""Several searches advanced by one thread, a step of each at a time, with one evaluation for all.
+"""Batching across trees: one thread steps several searches, with one evaluation for all.
 
 A tree that is searched one leaf at a time wastes no playout, but a net that is asked for one
 position at a time wastes what every call costs. The leaves of different trees make one batch.
@@ -10,38 +10,39 @@ from typing import NamedTuple
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.search.search import Search
+from gtp_engine.search.run import Run
 
 
 class _Share(NamedTuple):
-    """The slots of a batch that one search has filled."""
+    """The slots of a batch that one run has filled."""
 
-    search: Search
+    run: Run
     first: int
     n: int
 
 
-class Lockstep:
-    """The batches that a thread's searches share."""
+class TreeBatcher:
+    """The batches that a thread's runs share."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        """Serve searches that use this evaluator."""
+        """Serve runs that use this evaluator."""
         self._evaluator = evaluator
         self._batches: dict[tuple[int, int], EvalBatch] = {}
         """By width and height."""
 
-    def step(self, searches: Sequence[Search]) -> dict[Search, Exception]:
-        """Make a step of each search that has begun and goes on, and report what is due.
+    def step(self, runs: Sequence[Run]) -> dict[Run, Exception]:
+        """Make a step of each run that goes on, and report what is due.
 
         Returns:
             Those that failed, and why. They are to be abandoned; the others know nothing of it.
         """
-        alike: dict[tuple[tuple[int, int], bool], list[Search]] = defaultdict(list)
-        for search in searches:
-            alike[search.size, search.params.use_cache].append(search)
-        failures: dict[Search, Exception] = {}
+        alike: dict[tuple[tuple[int, int], bool], list[Run]] = defaultdict(list)
+        for run in runs:
+            game = run.terms.game
+            alike[(game.width, game.height), run.terms.params.use_cache].append(run)
+        failures: dict[Run, Exception] = {}
         for (size, use_cache), members in alike.items():
-            batch = self._batch(size, sum(search.leader.slots for search in members))
+            batch = self._batch(size, sum(run.leader.slots for run in members))
             self._step_alike(members, batch, use_cache, failures)
         return failures
 
@@ -54,49 +55,49 @@ class Lockstep:
 
     def _step_alike(
         self,
-        searches: list[Search],
+        runs: list[Run],
         batch: EvalBatch,
         use_cache: bool,
-        failures: dict[Search, Exception],
+        failures: dict[Run, Exception],
     ) -> None:
-        """Make a step of searches whose leaves fit into one batch."""
+        """Make a step of runs whose leaves fit into one batch."""
         shares: list[_Share] = []
         filled = 0
-        for search in searches:
+        for run in runs:
             try:
-                n = search.leader.open_leaves(batch, filled)
+                n = run.leader.encode(batch, filled, run.leader.select())
             except Exception as error:  # such as want of memory for a larger tree
-                failures[search] = error
+                failures[run] = error
                 continue
-            shares.append(_Share(search, filled, n))
+            shares.append(_Share(run, filled, n))
             filled += n
         if filled:
             self._evaluate(batch, shares, use_cache, failures)
-        for search, first, n in shares:
-            if search not in failures:
+        for run, first, n in shares:
+            if run not in failures:
                 try:
                     if n:
-                        search.leader.close_leaves(batch, first, n)
-                    search.attend()
+                        run.leader.expand_and_back_up(batch, first, n)
+                    run.attend()
                 except Exception as error:  # of whoever hears the report
-                    failures[search] = error
+                    failures[run] = error
 
     def _evaluate(
         self,
         batch: EvalBatch,
         shares: list[_Share],
         use_cache: bool,
-        failures: dict[Search, Exception],
+        failures: dict[Run, Exception],
     ) -> None:
         """Evaluate all shares together, or each by itself to find out whose are at fault."""
         try:
             filled = sum(share.n for share in shares)
             self._evaluator.evaluate(batch, filled, use_cache=use_cache)
         except Exception:
-            for search, first, n in shares:
+            for run, first, n in shares:
                 part = EvalBatch._make(array[first : first + n] for array in batch)
                 try:
                     if n:
                         self._evaluator.evaluate(part, n, use_cache=use_cache)
                 except Exception as error:
-                    failures[search] = error
+                    failures[run] = error

@@ -9,13 +9,13 @@ import hashlib
 
 import numpy as np
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.go.coords import PASS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import is_own_eye
 from gtp_engine.go.rules import Rules
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 CASES = (
     # width, height, rules, random moves before the search
