@@ -109,16 +109,29 @@ def test_list_finds_the_users_nets(
     (tmp_path / "broken.onnx").write_bytes(b"nothing")
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
     assert run(["net", "list"]) == 0
-    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert str(tmp_path / "mine.onnx") in rows["mine"] and "fp32" in rows["mine"]
-    assert "policy, value, score, ownership" in rows["mine"]
-    assert "cannot be used" in rows["broken"]
+    lines = capsys.readouterr().out.splitlines()
+    ours = lines[lines.index(f"{tmp_path}:") + 1 :]
+    assert [line.split()[0] for line in ours] == ["name", "broken", "mine"]
+    assert "fp32" in ours[2] and "policy, value, score, ownership" in ours[2]
+    assert ours[1].endswith("cannot be used")
     assert run(["net", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mine"] == str(tmp_path / "mine.onnx")
     assert run(["net", "info", "mine"]) == 0
 
 
-# check ------------------------------------------------------------------------------------------
+def test_list_fits_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide: dict[str, str] = {}
+    narrow: dict[str, str] = {}
+    for columns, shown in ((80, narrow), (300, wide)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert run(["net", "list"]) == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if not line.endswith(":")]
+        assert all(len(line) <= columns for line in lines)
+        shown.update({line.split()[0]: line for line in lines})
+    assert narrow["default"].startswith(wide["default"][:70]) and "..." in narrow["default"]
+    assert wide["default"].endswith("heads of 32 channels")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows wants rights for links")
@@ -130,6 +143,9 @@ def test_list_survives_a_link_to_nothing(
     assert run(["net", "list"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("gone ")]
     assert line.split()[1:5] == ["?", "cannot", "be", "used"]
+
+
+# check ------------------------------------------------------------------------------------------
 
 
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:
