@@ -1,6 +1,9 @@
 """What Linux, macOS and Windows do not share is asked for in one module."""
 
 import ast
+import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +15,7 @@ from gtp_engine import platforms
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(path for root in ("engine", "export") for path in (ROOT / root).rglob("*.py"))
+TINY = ROOT / "tests" / "data" / "tiny.onnx"
 THE_ONE = ROOT / "engine" / "gtp_engine" / "platforms.py"
 
 MODULES = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "termios", "tty"}
@@ -65,6 +69,48 @@ def test_one_module_asks_for_what_not_every_platform_has() -> None:
     }
     assert {path: what for path, what in found.items() if what and path not in KNOWN} == {}
     assert list(foreign(THE_ONE))
+
+
+def without_encoding(path: Path) -> Iterator[str]:
+    """Yield where a file reads or writes text in whatever encoding the system likes."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call) or any(one.arg == "encoding" for one in node.keywords):
+            continue
+        if isinstance(node.func, ast.Name) and node.func.id == "open":
+            is_text = not re.search("b", mode_of(node, 1))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == "open":
+            is_text = bool(re.fullmatch("[rwax]t?[+]?", mode_of(node, 0)))
+        elif isinstance(node.func, ast.Attribute):
+            texts = {"read_text": 0, "write_text": 1}
+            is_text = len(node.args) <= texts.get(node.func.attr, -1)
+        else:
+            continue
+        if is_text:
+            yield f"{path.name}, line {node.lineno}"
+
+
+def mode_of(call: ast.Call, place: int) -> str:
+    """Return how a file is opened; empty where that is computed."""
+    mode = call.args[place] if place < len(call.args) else ast.Constant("r")
+    return str(mode.value) if isinstance(mode, ast.Constant) else ""
+
+
+def test_text_on_file_is_the_same_on_every_platform() -> None:
+    assert [where for path in SOURCES for where in without_encoding(path)] == []
+
+
+def test_names_that_a_console_cannot_show_are_shown_as_well_as_can_be(tmp_path: Path) -> None:
+    """As on Windows, whose consoles and pipes often know 200 letters and no more."""
+    shutil.copy(TINY, tmp_path / "r\u0151kaland.onnx")
+    environment = {"GTP_ENGINE_NETS": str(tmp_path), "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gtp_engine", "net", "list"],
+        env={**os.environ, **environment},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"r?kaland" in done.stdout
 
 
 def test_words_of_a_command_are_held_together_by_quotes(monkeypatch: pytest.MonkeyPatch) -> None:

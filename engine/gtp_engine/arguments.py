@@ -156,6 +156,6 @@ def check_file(path: Path, option: str) -> None:
         UsageError: It cannot be written.
     """
     try:
-        path.open("a").close()
+        path.open("a", encoding="utf-8").close()
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None

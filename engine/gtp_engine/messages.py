@@ -5,6 +5,7 @@ packages into a program of their own sets `logging` up as they like.
 """
 
 import contextlib
+import io
 import logging
 import re
 import sys
@@ -25,7 +26,13 @@ _lock = threading.Lock()
 
 
 def set_up(program: str) -> None:
-    """Write all messages to stderr from now on, each behind the program's name."""
+    """Write all messages to stderr from now on, each behind the program's name.
+
+    What a console cannot show or understand, such as a name in another alphabet, becomes `?`.
+    """
+    for stream in (sys.stdin, sys.stdout):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     handler = _StderrHandler()
     handler.setFormatter(logging.Formatter(f"{program}: %(message)s"))
     for name in PACKAGES:

@@ -106,7 +106,7 @@ def decide_at_level(
 @lru_cache(maxsize=1)
 def load_levels() -> tuple[Level, ...]:
     """Return the restricted levels, weakest first; above the last one nothing is restricted."""
-    text = files("gtp_engine.play").joinpath("levels.toml").read_text()
+    text = files("gtp_engine.play").joinpath("levels.toml").read_text(encoding="utf-8")
     entries: Iterable[dict[str, float]] = tomllib.loads(text)["level"]
     return tuple(
         Level(

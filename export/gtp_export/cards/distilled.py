@@ -64,9 +64,9 @@ def write_card(target: Path, run: Path, info: NetInfo) -> None:
     Raises:
         OSError: A file cannot be read or written.
     """
-    facts = json.loads((run / "facts.json").read_text())
-    last = (run / "metrics.jsonl").read_text().splitlines()[-1]
-    target.write_text(format_card(info, facts, json.loads(last)))
+    facts = json.loads((run / "facts.json").read_text(encoding="utf-8"))
+    last = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    target.write_text(format_card(info, facts, json.loads(last)), encoding="utf-8")
 
 
 def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:

@@ -213,7 +213,7 @@ def count_by_kind(folder: Path) -> dict[str, int]:
 def spent_on_labels(folder: Path) -> Spent:
     """Return the positions in a folder, and what they took by its note, all runs together."""
     try:
-        note = json.loads((folder / NOTE).read_text())
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         times = float(note.get("core_seconds", 0.0)), float(note["seconds"])
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         times = 0.0, 0.0
@@ -224,7 +224,7 @@ def spent_on_labels(folder: Path) -> Spent:
 def _note(folder: Path, spent: Spent) -> None:
     partial = folder / f"{NOTE}.part"
     times = {"seconds": spent.seconds, "core_seconds": spent.core_seconds}
-    partial.write_text(json.dumps(times))
+    partial.write_text(json.dumps(times), encoding="utf-8")
     partial.replace(folder / NOTE)
 
 

@@ -164,4 +164,4 @@ def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
         "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
         "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
     }
-    (plan.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n")
+    (plan.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")

@@ -218,8 +218,8 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
         "run": entries[-1],
         "figures": {name: asdict(figure) for name, figure in figures.items()},
     }
-    (run.out / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n")
-    (run.out / f"{plan.stem}.md").write_text(format_record_card(info, facts))
+    (run.out / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (run.out / f"{plan.stem}.md").write_text(format_record_card(info, facts), encoding="utf-8")
     draw_pictures(run.out, plan.stem, entries, figures, say)
     say(f"wrote {target}")
     return target
@@ -248,7 +248,7 @@ def quantise(source: Path, kind: str, say: Say) -> str:
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
     """Return what a run measured, oldest first."""
-    lines = (folder / METRICS).read_text().splitlines()
+    lines = (folder / METRICS).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 

@@ -586,7 +586,7 @@ class _Reporter:
             "losses": {name: round(mean, 4) for name, mean in self._means.items()},
             "valid": self._plan.task.measure(trainer.average, self._plan.device),
         }
-        with (self._plan.out / METRICS).open("a") as file:
+        with (self._plan.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         self._say(json.dumps(entry["valid"]))
 
