@@ -63,7 +63,7 @@ class ComposedNet:
         return devices.pop() if len(devices) == 1 else "cpu"
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
-        """Evaluate a batch with one net after the other; see `OnnxNet.run`."""
+        """Evaluate [B, C, H, W] planes, [B, G + M] features by each net; see `OnnxNet.run`."""
         n_globals = self.info.global_features
         found = []
         for net, at in zip(self.members, self._share_of, strict=True):
@@ -98,7 +98,7 @@ class ComposedNet:
         spatial: Planes,
         features: Features,
     ) -> None:
-        """Fill the inputs of one position for all nets; see `inputs.Encode`."""
+        """Fill all nets' [C, H, W] planes and [G] globals; see `inputs.Encode`."""
         for share in self._shares:
             told = options._replace(suicide_alive=share.suicide_alive)
             planes, numbers = spatial[share.planes], features[share.features]

@@ -63,7 +63,7 @@ def _gpu_name(driver: ctypes.CDLL, number: int) -> str:
 
 
 def pin(array: "NDArray[Any]", gpu: int) -> bool:
-    """Keep an array's memory from being moved, for as long as it lives: a GPU copies it faster.
+    """Keep an array [...] from being moved, for as long as it lives: a GPU copies it faster.
 
     Returns:
         Whether that was granted; nothing but speed depends on it.

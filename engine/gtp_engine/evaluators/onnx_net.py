@@ -150,7 +150,7 @@ class OnnxNet:
         return outputs
 
     def run_feed(self, feed: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
-        """Evaluate named inputs and return every output by name.
+        """Evaluate named inputs, each [B, ...], and return every output by name, [B, ...].
 
         Raises:
             NetFileError: The net cannot be run on this input.

@@ -131,7 +131,7 @@ def _new_session(model: str | bytes, providers: Sequence[Provider]) -> Any:
 
 
 def run_plain(session: Any, feed: Mapping[str, Array]) -> dict[str, Array]:
-    """Run a session without bound memory and without capturing a graph."""
+    """Return outputs [B, ...] by name, without bound memory and without capturing a graph."""
     import onnxruntime
 
     options = onnxruntime.RunOptions()
@@ -161,7 +161,7 @@ class BoundBatch:
 
         Args:
             session: Runs the batch.
-            inputs: By name, arrays of the shape and type of the inputs.
+            inputs: By name, arrays [B, ...] of the shape and type of the inputs.
             outputs: The same for the outputs.
             device: "cuda", or "cpu" where the same path is to run on a processor.
             gpu: The GPU's number.
@@ -186,7 +186,7 @@ class BoundBatch:
         self._options.add_run_config_entry(GRAPH_ID, str(next(self._graph_ids)))
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """Copy the inputs over, run, and return copies of the outputs."""
+        """Copy the inputs [B, ...] over, run, and return copies of the outputs [B, ...]."""
         for name, value in self._inputs.items():
             value.update_inplace(feed[name])
         self._session.run_with_iobinding(self._binding, self._options)

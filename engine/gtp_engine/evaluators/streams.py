@@ -49,7 +49,7 @@ class Stream(Protocol):
         """The GPU's number."""
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
-        """Return the outputs of a batch of at most `bucket` rows, and of the padding behind them.
+        """Return the outputs [bucket, ...] of at most `bucket` rows and of the padding behind them.
 
         Raises:
             Exception: Whatever the runtime raises.
@@ -127,7 +127,7 @@ class StreamPool:
         return sorted({stream.gpu for stream in self._all})
 
     def run(self, feed: Feed) -> dict[str, Array]:
-        """Return the outputs of a batch of any size.
+        """Return the outputs [B, ...] of a batch of any size.
 
         Raises:
             NoGpuError: Every GPU has failed.

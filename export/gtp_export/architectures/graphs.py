@@ -44,7 +44,7 @@ class FoldedLayers:
         self._small_from = small_from
 
     def norm(self, name: str) -> tuple[Floats, Floats]:
-        """Return the factor and the addend that a norm comes down to."""
+        """Return [C] the factors and [C] the addends that a norm comes down to."""
         weights = self.weights
         variance = weights[f"{name}.running_var"].astype(np.float64)
         scale = weights[f"{name}.weight"] / np.sqrt(variance + NORM_EPSILON)

@@ -150,7 +150,7 @@ TOWERS = {
 
 
 def random_weights(shape: TowerShape, seed: int) -> dict[str, NDArray[np.float32]]:
-    """Return seeded weights of an untrained net whose opinions are mild.
+    """Return seeded weights, [*shape.arrays()[name]] each, of an untrained net of mild opinions.
 
     Hidden layers keep the size of their inputs; the outputs are scaled down so that the policy is
     near uniform and the values near zero, without two positions getting the same answer.

@@ -27,7 +27,7 @@ _SEED = 20_261_120
 
 
 def golden_inputs(info: NetInfo, size: int) -> dict[str, NDArray[np.uint8 | np.float32]]:
-    """Return the inputs of one case, a batch of one board of size x size."""
+    """Return the inputs of one case: planes [1, C, size, size], globals [1, G], profile [1, M]."""
     count = info.spatial_planes * size * size
     planes = ((_hash(count, size) >> 24) < 64).astype(np.uint8)
     planes = planes.reshape(1, info.spatial_planes, size, size)

@@ -73,7 +73,7 @@ def convolution(
     after: Affine | None = None,
     bias: NDArray[np.float64] | None = None,
 ) -> str:
-    """Append a convolution with the norm that follows it folded into its weights."""
+    """Append a convolution, the norm after it folded into its weights; the bias is [out]."""
     weights = conv.weights.astype(np.float64)
     offset = bias
     if after is not None:
@@ -141,13 +141,13 @@ def _mish(graph: Graph, tensor: str) -> str:
 
 
 def dense(graph: Graph, tensor: str, mul: MatMul, scale: NDArray[np.float64] | None = None) -> str:
-    """Append a matrix product, its outputs scaled by `scale` if given."""
+    """Append a matrix product, its outputs scaled by `scale`, [out], if given."""
     weights = mul.weights if scale is None else mul.weights * scale
     return graph.node("MatMul", tensor, graph.floats(weights, f"{mul.name}/weights"), name=mul.name)
 
 
 def dense_bias(graph: Graph, tensor: str, mul: MatMul, bias: NDArray[np.float32]) -> str:
-    """Append a matrix product with a bias to a tensor [B, in]."""
+    """Append a matrix product with a bias [out] to a tensor [B, in]."""
     return graph.node(
         "Gemm",
         tensor,

@@ -85,7 +85,7 @@ class TokenStream:
         return value
 
     def tensor(self, what: str, *shape: int) -> FloatArray:
-        """Read a tensor of that shape, text or binary; all of it must be finite."""
+        """Read a tensor [*shape], text or binary; all of it must be finite."""
         count = math.prod(shape)
         start = _NOT_SPACE.search(self._data, self._position)
         if start is None:
@@ -152,7 +152,7 @@ class TokenStream:
 
 
 def parse_numbers(tokens: list[bytes]) -> FloatArray:
-    """Return the numbers that these tokens spell; raise ValueError if one spells none."""
+    """Return [n] the numbers that n tokens spell; raise ValueError if one spells none."""
     if any(len(token) > _LONGEST_NUMBER for token in tokens):
         raise ValueError("a number is longer than any number needs to be")
     with np.errstate(over="ignore"):

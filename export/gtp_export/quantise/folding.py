@@ -122,7 +122,7 @@ def conv_weights(edit: GraphEdit, node: onnx.NodeProto) -> Floats | None:
 
 
 def conv_bias(edit: GraphEdit, conv: onnx.NodeProto) -> Floats:
-    """Return a convolution's bias, zeros where it has none."""
+    """Return a convolution's bias [out], zeros where it has none."""
     weights = conv_weights(edit, conv)
     assert weights is not None
     given = edit.constant(conv.input[2]) if len(conv.input) > 2 else None
@@ -130,7 +130,7 @@ def conv_bias(edit: GraphEdit, conv: onnx.NodeProto) -> Floats:
 
 
 def set_conv_bias(edit: GraphEdit, conv: onnx.NodeProto, bias: Floats) -> None:
-    """Give a convolution another bias."""
+    """Give a convolution another bias [out]."""
     name = edit.add_constant(bias.astype(np.float32), f"{conv.name}/bias")
     if len(conv.input) > 2:
         conv.input[2] = name

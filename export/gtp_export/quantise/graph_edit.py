@@ -57,7 +57,7 @@ class GraphEdit:
         return readers[0] if alone and readers[0].op_type == op else None
 
     def constant(self, tensor: str) -> NDArray[Any] | None:
-        """Return the value of a constant; None for a computed tensor."""
+        """Return the value [...] of a constant; None for a computed tensor."""
         return self._constants.get(tensor)
 
     def fresh(self, name: str) -> str:
@@ -70,7 +70,7 @@ class GraphEdit:
         return found
 
     def add_constant(self, values: NDArray[Any], name: str) -> str:
-        """Add a constant and return its name."""
+        """Add a constant [...] of any shape and return its name."""
         found = self.fresh(name)
         array = np.asarray(values, order="C")  # scalars stay scalars
         self.graph.initializer.append(numpy_helper.from_array(array, found))

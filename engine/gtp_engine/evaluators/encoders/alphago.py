@@ -138,7 +138,7 @@ def alphago48(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [48, H, W] planes; see `inputs.Encode`."""
     board = history.boards[ply]
     color = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))

@@ -148,7 +148,7 @@ def katago_v3(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [22, H, W] planes and [14] globals; see `inputs.Encode`."""
     whole_area = 1 if rules.scoring == AREA else 0
     _fill_early(history, ply, rules, options, reader, symmetry_map, whole_area, spatial, features)
 
@@ -164,7 +164,7 @@ def katago_v4(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [22, H, W] planes and [14] globals; see `inputs.Encode`."""
     _fill_early(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
 
 
@@ -179,7 +179,7 @@ def katago_v5(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [13, H, W] planes and [12] globals; see `inputs.Encode`."""
     board = history.boards[ply]
     turn = history.turns[ply]
     planes = spatial.reshape(13, int64(board["width"]) * int64(board["height"]))
@@ -298,7 +298,7 @@ def katago_v6(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [22, H, W] planes and [16] globals; see `inputs.Encode`."""
     hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 1, spatial, features)
     board = history.boards[ply]
     turn = history.turns[ply]
@@ -321,7 +321,7 @@ def katago_v7(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the inputs of one position; see `inputs.Encode`."""
+    """Fill [22, H, W] planes and [19] globals; see `inputs.Encode`."""
     hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
     board = history.boards[ply]
     turn = history.turns[ply]

@@ -41,7 +41,7 @@ N_HISTORY = 5
 def mark_stones(
     board: BoardRecord, to_play: int, symmetry_map: SymmetryMap, planes: Planes
 ) -> None:
-    """Fill planes 0 to 2: the board, own stones, the opponent's."""
+    """Fill planes 0 to 2 of [C, H*W]: the board, own stones, the opponent's."""
     planes[0, :] = 1
     for point in range(board["n_points"]):
         color = board["color"][point]
@@ -53,7 +53,7 @@ def mark_stones(
 
 @kernel
 def mark_liberties(board: BoardRecord, symmetry_map: SymmetryMap, planes: Planes) -> None:
-    """Fill planes 3 to 5: stones of chains with one, two and three liberties."""
+    """Fill planes 3 to 5 of [C, H*W]: stones of chains with one, two and three liberties."""
     found = np.empty(4, np.int16)
     for point in range(int64(board["n_points"])):
         if is_head(board, point) and has_few_liberties(board, point, 3):
@@ -123,7 +123,7 @@ def mark_history(
     first_plane: int,
     features: Features,
 ) -> int:
-    """Fill the planes of the latest moves and globals 0 to 4, which are set for passes instead.
+    """Fill five of [C, H*W] planes with the latest moves; passes set globals 0 to 4 of [G] instead.
 
     The chain of moves stops where a player moved twice in a row.
 
@@ -155,7 +155,9 @@ def mark_early_history(
     first_plane: int,
     features: Features,
 ) -> tuple[bool, int]:
-    """Fill in the latest moves as versions 3 to 5 do: none after the end, phases not minded.
+    """Fill [C, H*W] and [G] with the latest moves as versions 3 to 5 do, across phases.
+
+    Nothing is shown after the end.
 
     Returns:
         Whether the net is not to see that a pass ends the phase, and how many moves are shown.
@@ -190,7 +192,7 @@ def _mark_bits(
 def mark_ladders(
     board: BoardRecord, to_play: int, reader: Reader, symmetry_map: SymmetryMap, planes: Planes
 ) -> None:
-    """Fill planes 14 and 17: ladders now, and moves that work now."""
+    """Fill planes 14 and 17 of [C, H*W]: ladders now, and moves that work now."""
     slot = find_ladders(reader, board)
     _mark_bits(reader.memory[slot]["chains"], symmetry_map, planes[14])
     _mark_bits(reader.memory[slot]["working"][3 - to_play], symmetry_map, planes[17])
@@ -205,7 +207,7 @@ def mark_past_ladders(
     symmetry_map: SymmetryMap,
     planes: Planes,
 ) -> None:
-    """Fill planes 15 and 16: ladders one and two turns ago.
+    """Fill planes 15 and 16 of [C, H*W]: ladders one and two turns ago.
 
     Args:
         shown: How many latest moves are shown; without them the newer board is repeated.
@@ -227,7 +229,7 @@ def mark_owners(
     symmetry_map: SymmetryMap,
     planes: Planes,
 ) -> int:
-    """Fill planes 18 and 19 from an area; return own points minus the opponent's."""
+    """Fill planes 18 and 19 of [C, H*W] from an area [points]; return own points minus others."""
     difference = 0
     for point in range(board["n_points"]):
         if area[point] == to_play:
@@ -247,7 +249,7 @@ def mark_encore_start(
     other_plane: npt.NDArray[np.uint8],
     symmetry_map: SymmetryMap,
 ) -> None:
-    """Fill the planes of stones that stood when the second encore began."""
+    """Fill two planes [H*W] with the stones that stood when the second encore began."""
     if turn["phase"] < 2:
         return
     for point in range(board["n_points"]):
@@ -284,7 +286,7 @@ def clip(value: float, bound: float) -> float:
 
 @kernel
 def write_ko_and_scoring(rules: RuleFlags, features: Features) -> None:
-    """Fill globals 6 to 9: the ko rule (two), suicide, territory scoring."""
+    """Fill globals 6 to 9 of [G]: the ko rule (two), suicide, territory scoring."""
     if rules.ko == POSITIONAL:
         features[6] = 1.0
         features[7] = 0.5
@@ -315,7 +317,7 @@ def komi_wave(area: int, komi: float) -> float:
 def write_early_features(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
 ) -> float:
-    """Fill globals 5 to 11 of versions 3 to 5; return own komi as it was shown."""
+    """Fill globals 5 to 11 of [G] as versions 3 to 5 do; return own komi, points, as shown."""
     points = int64(board["width"]) * int64(board["height"])
     komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
     features[5] = komi / 15.0

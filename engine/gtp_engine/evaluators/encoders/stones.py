@@ -63,7 +63,7 @@ AGE, N_AGES = 13, 8
 
 @inline_kernel
 def mark_color(board: BoardRecord, color: int, symmetry_map: SymmetryMap, plane: Planes) -> None:
-    """Set the points of a plane that hold this colour."""
+    """Set the points of a plane [H*W] that hold this colour."""
     for point in range(board["n_points"]):
         if board["color"][point] == color:
             plane[symmetry_map[point]] = 1
@@ -73,7 +73,7 @@ def mark_color(board: BoardRecord, color: int, symmetry_map: SymmetryMap, plane:
 def mark_chain(
     board: BoardRecord, head: int, symmetry_map: SymmetryMap, plane: npt.NDArray[np.uint8]
 ) -> None:
-    """Set the points of a chain in a plane."""
+    """Set the points of a chain in a plane [H*W]."""
     stone = int64(head)
     while True:
         plane[symmetry_map[stone]] = 1
@@ -143,7 +143,7 @@ def mark_bans(
     bans: npt.NDArray[np.uint8],
     recaptures: npt.NDArray[np.uint8],
 ) -> None:
-    """Fill the plane of moves that ko or superko forbids, and of stones barred from recapture."""
+    """Fill [H*W] the moves that ko or superko forbids, [H*W] the stones barred from recapture."""
     turn = history.turns[ply]
     board = history.boards[ply]
     if turn["phase"] > 0:
@@ -200,7 +200,7 @@ def dlgo1(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 2 planes of one position; see above and `inputs.Encode`."""
+    """Fill [2, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(2, int64(board["width"]) * int64(board["height"]))
@@ -220,7 +220,7 @@ def dlgo7(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 7 planes of one position; see above and `inputs.Encode`."""
+    """Fill [7, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
@@ -243,7 +243,7 @@ def dlgo11(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 11 planes of one position; see above and `inputs.Encode`."""
+    """Fill [11, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
@@ -267,7 +267,7 @@ def gocnn8(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 8 planes of one position; see above and `inputs.Encode`."""
+    """Fill [8, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(8, int64(board["width"]) * int64(board["height"]))
@@ -290,7 +290,7 @@ def gocnn21(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 21 planes of one position; see above and `inputs.Encode`."""
+    """Fill [21, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(21, points)
@@ -320,7 +320,7 @@ def agz17(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 17 planes of one position; see above and `inputs.Encode`."""
+    """Fill [17, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(17, int64(board["width"]) * int64(board["height"]))
@@ -342,7 +342,7 @@ def lz18(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill the 18 planes of one position; see above and `inputs.Encode`."""
+    """Fill [18, H, W] planes; see above and `inputs.Encode`."""
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(18, int64(board["width"]) * int64(board["height"]))
