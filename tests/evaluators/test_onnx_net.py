@@ -87,6 +87,44 @@ def test_a_file_that_is_no_net(content: bytes, tmp_path: Path) -> None:
     assert "is not a net that can be loaded" in refused(path)
 
 
+def elsewhere(model: Any) -> None:
+    """Let the first weights of a model come from another file."""
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = 1
+    tensor.external_data.add(key="location", value="../weights")
+
+
+def in_a_node(model: Any) -> None:
+    """The same for a tensor that is a node's attribute, in a graph that is one of another."""
+    from onnx import helper
+
+    tensor = model.graph.initializer[0]
+    elsewhere(model)
+    constant = helper.make_node("Constant", [], ["w"], value=tensor)
+    graph = helper.make_graph([constant], "inner", [], [])
+    model.graph.node.append(helper.make_node("If", ["x"], ["y"], then_branch=graph))
+    del model.graph.initializer[0]
+
+
+@pytest.mark.parametrize("change", [elsewhere, in_a_node])
+def test_a_net_never_opens_another_file(change: Callable[[Any], None], tmp_path: Path) -> None:
+    path = altered(tmp_path / "net.onnx", lambda model: None)
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(path)
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    assert refused(path) == "keeps its weights in another file; save it as one file"
+
+
+def test_a_description_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    content = TINY.read_bytes()
+    at = content.index(b'"name"')
+    path.write_bytes(content[:at] + b"\xff" + content[at + 1 :])
+    assert "its metadata are no text" in refused(path)
+
+
 def test_an_onnx_file_that_says_nothing_about_itself(tmp_path: Path) -> None:
     path = altered(tmp_path / "plain.onnx", lambda model: model.ClearField("metadata_props"))
     assert "gtp-export describe" in refused(path)

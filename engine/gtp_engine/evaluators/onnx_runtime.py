@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.external_data import names_other_files
+from gtp_engine.evaluators.net_info import MetadataError, NetFileError
+from gtp_engine.files import read_file
 
 # The runtime's own builds report their use to its vendor unless they are told not to.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -25,6 +27,9 @@ TENSORRT = "TensorrtExecutionProvider"
 
 GRAPH_ID = "gpu_graph_id"
 """Under which number a run captures or replays a CUDA graph; -1 keeps it from either."""
+
+LARGEST_FILE = (1 << 31) - 1
+"""Bytes; an ONNX file of one piece holds no more."""
 
 _OUT_OF_MEMORY = ("out of memory", "failed to allocate memory", "alloc_failed", "memoryallocation")
 """What the errors of the runtime's arena, of CUDA, cuBLAS and cuDNN have in common, lower case."""
@@ -102,10 +107,30 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
         NetFileError: The file cannot be loaded.
     """
     try:
+        is_in_pieces = names_other_files(memoryview(read_file(path, LARGEST_FILE)))
+    except OSError as error:
+        raise NetFileError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise NetFileError(f"{path}: is not a net that can be loaded: {error}") from None
+    if is_in_pieces:
+        raise NetFileError(f"{path}: keeps its weights in another file; save it as one file")
+    try:
         return _new_session(str(path), providers)
     except Exception as error:  # the runtime's own exception classes are not public
         reason = first_line(error)
         raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
+
+
+def metadata_of(session: Any) -> dict[str, str]:
+    """Return what a net's file says about itself.
+
+    Raises:
+        MetadataError: It is no text.
+    """
+    try:
+        return dict(session.get_modelmeta().custom_metadata_map)
+    except UnicodeDecodeError as error:
+        raise MetadataError(f"its metadata are no text: {error.reason}") from None
 
 
 def open_model(content: bytes) -> Any:

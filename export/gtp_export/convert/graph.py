@@ -15,14 +15,13 @@ from gtp_engine.evaluators.net_info import (
     OUTPUT_NAMES,
     SPATIAL_INPUT,
 )
+from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import write_whole
 
 OPSET = 17
 """Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
 IR_VERSION = 8
 
-LARGEST_FILE = (1 << 31) - 1
-"""Bytes: what protobuf can hold."""
 
 Attribute = int | float | str | Sequence[int] | Sequence[float]
 

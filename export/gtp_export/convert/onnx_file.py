@@ -12,10 +12,8 @@ from gtp_engine.evaluators.net_info import (
     NetFileError,
     NetInfo,
 )
+from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import read_file
-
-_LARGEST_FILE = (1 << 31) - 1
-"""Bytes; protobuf holds no more."""
 
 
 def load_model(source: Path) -> onnx.ModelProto:
@@ -25,7 +23,7 @@ def load_model(source: Path) -> onnx.ModelProto:
         NetFileError: It is no ONNX file, is too new, or keeps its weights elsewhere.
     """
     try:
-        content = read_file(source, _LARGEST_FILE)
+        content = read_file(source, LARGEST_FILE)
     except OSError as error:
         raise NetFileError(f"{source}: cannot be read: {error.strerror or error}") from None
     try:
@@ -54,6 +52,8 @@ def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:
     """
     try:
         return NetInfo.from_metadata({item.key: item.value for item in model.metadata_props})
+    except UnicodeDecodeError as error:
+        raise NetFileError(f"{source}: its metadata are no text: {error.reason}") from None
     except MetadataError as error:
         raise NetFileError(f"{source}: {error}") from None
 
