@@ -14,7 +14,7 @@ PROBE = """
 import json, random, sys
 from dataclasses import replace
 from gtp_engine import kernels
-from gtp_engine.go.coords import PASS
+from gtp_engine.coords import PASS
 from gtp_engine.go.perft import perft
 from gtp_engine.go.rollouts import run_random_games
 from gtp_engine.go.position import Position

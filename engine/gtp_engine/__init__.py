@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex, point_at
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
     from gtp_engine.evaluators.net_info import NetFileError
-    from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex, point_at
     from gtp_engine.go.game_record import GameRecord, SgfError
     from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
     from gtp_engine.go.rules import Rules
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.settings import Settings
     from gtp_engine.search.analysis import Analysis, MoveReport
-    from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
     from gtp_engine.search.params import SearchParams
+    from gtp_engine.search.request import AvoidRule, ReportRequest
     from gtp_engine.search.search import Search
+    from gtp_engine.search.stopping import Limits
 
 _NAMES = {
     "evaluators.net_info": ("NetFileError",),
     "evaluators.fake": ("FakeEvaluator",),
     "evaluators.net_evaluator": ("NetEvaluator", "open_net"),
-    "go.coords": ("BLACK", "PASS", "WHITE", "format_vertex", "parse_vertex", "point_at"),
+    "coords": ("BLACK", "PASS", "WHITE", "format_vertex", "parse_vertex", "point_at"),
     "go.game_record": ("GameRecord", "SgfError"),
     "go.position": ("IllegalMoveError", "Move", "Position", "SetupError"),
     "go.rules": ("Rules",),
@@ -43,9 +44,10 @@ _NAMES = {
     "play.engine": ("Engine",),
     "play.settings": ("Settings",),
     "search.analysis": ("Analysis", "MoveReport"),
-    "search.limits": ("AvoidRule", "Limits", "ReportRequest"),
+    "search.request": ("AvoidRule", "ReportRequest"),
     "search.params": ("SearchParams",),
     "search.search": ("Search",),
+    "search.stopping": ("Limits",),
 }
 """What each module offers here."""
 

@@ -59,7 +59,7 @@ def parse_size(text: str) -> tuple[int, int]:
     Raises:
         BadValueError: It is neither, or no size from 2 to 25.
     """
-    from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+    from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 
     words = text.lower().split("x")
     if len(words) > 2 or not all(word.isascii() and word.isdigit() for word in words):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.go.coords import BLACK, COLUMN_LETTERS, WHITE
+from gtp_engine.coords import BLACK, COLUMN_LETTERS, WHITE
 from gtp_export.evaluation import Figure
 
 BOARD_COLOR, LINE_COLOR, MARK_COLOR = "#e3b566", "#4a3510", "#b3202c"

@@ -14,12 +14,12 @@ from gtp_engine.arena.endgame_review import (
     lost_by_passing,
 )
 from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.stopping import Limits
 
 # Black's group on the left has three points in a row: two eyes if Black plays on the middle one,
 # and one if White does. White's group lives, and so does Black's on the right.

@@ -10,14 +10,14 @@ import pytest
 
 from gtp_engine.arena import many_games
 from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.levels import Level
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
 

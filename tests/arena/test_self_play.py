@@ -15,12 +15,12 @@ from gtp_engine.arena.self_play import (
     _find_extra,
     play_self_games,
 )
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.stopping import Limits
 
 TROMP_TAYLOR = replace(Rules.parse("tromp-taylor"), komi=0.5)
 NOTHING = FinalStatus([], [], [], [], [], [], 0.5)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.go.coords import parse_color, parse_vertex
+from gtp_engine.coords import parse_color, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 

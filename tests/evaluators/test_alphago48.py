@@ -8,7 +8,7 @@ from tests.go.naive_board import EMPTY, NaiveGame, Spot
 from tests.go.naive_ladders import ladders
 from tests.go.random_positions import naive_copy, random_position
 
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.go.position import Position
 
 LADDER_CAPTURE, LADDER_ESCAPE, SENSIBLE = 44, 45, 46

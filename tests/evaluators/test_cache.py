@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
-from gtp_engine.go.coords import PASS
 from gtp_engine.go.symmetry import action_table, point_table
 
 WIDTH, HEIGHT = 4, 3

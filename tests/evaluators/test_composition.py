@@ -9,6 +9,7 @@ from tests.evaluators.small_nets import TINY, write_chooser, write_owner, write_
 from tests.go.diagrams import position_of
 
 from gtp_engine.arena.many_games import Contestant, Terms, play_games
+from gtp_engine.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.evaluators import nets
 from gtp_engine.evaluators.composition import ComposedNet, open_parts
 from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SETTLED_SHARE
@@ -17,12 +18,11 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.messages import collected
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 DIAGRAM = """
     . X . .

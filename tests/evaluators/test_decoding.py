@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.decoding import (
     decode_slot,
     knows_no_result,
@@ -15,7 +16,6 @@ from gtp_engine.evaluators.decoding import (
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import RawOutputs
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import action_table, point_table, transform

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.evaluators.reference_rows import read_rows
 
+from gtp_engine.coords import BLACK, WHITE, parse_color
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
-from gtp_engine.go.coords import BLACK, WHITE, parse_color
 
 
 @pytest.mark.parametrize(

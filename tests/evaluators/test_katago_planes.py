@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.go.diagrams import position_of
 from tests.go.random_positions import random_position
 
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vertex
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
 from gtp_engine.evaluators.encoders.katago_features import komi_wave
 from gtp_engine.evaluators.net_info import ENCODERS
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vertex
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax

@@ -11,13 +11,13 @@ import numpy.typing as npt
 import pytest
 from tests.go.diagrams import position_of
 
+from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.go.coords import BLACK, WHITE, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import inverse, point_table, symmetries, transform

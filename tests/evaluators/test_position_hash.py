@@ -7,9 +7,9 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.arena.signature import random_position
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.evaluators.eval_batch import list_moves, new_eval_batch
 from gtp_engine.evaluators.position_hash import FEW_STONES, write_position_hash
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, point_table, symmetries, transform

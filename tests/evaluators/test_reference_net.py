@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.evaluators.reference_rows import Row, position_of, read_rows
 
+from gtp_engine.coords import WHITE
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import WHITE
 from gtp_export.convert.conversion import convert_file
 
 NET = "g170-b6c96-s175395328-d26788732.bin.gz"

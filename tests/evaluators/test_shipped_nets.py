@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from gtp_engine.coords import BLACK, WHITE, parse_vertex
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.nets import shipped_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import differences_of
-from gtp_engine.go.coords import BLACK, WHITE, parse_vertex
 from gtp_engine.go.position import Position
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 FILES = sorted(shipped_folder().glob("*.onnx"))
 NAMES = sorted({path.stem.removesuffix("-int8").removesuffix("-fp16") for path in FILES})

@@ -6,7 +6,7 @@ from tests.evaluators.encoding import drawn, encoded
 from tests.go.diagrams import plain, position_of
 from tests.go.random_positions import random_position
 
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 
 START = """

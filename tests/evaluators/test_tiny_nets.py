@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.evaluators.reference_rows import Row, planes_of, position_of, read_rows
 
+from gtp_engine.coords import BLACK, WHITE, parse_color, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import BLACK, WHITE, parse_color, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import transform
 from gtp_export.convert.conversion import convert_file

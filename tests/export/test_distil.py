@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gtp_engine.coords import BLACK, WHITE, action_to_point
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import BLACK, WHITE, action_to_point
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE

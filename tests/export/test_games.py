@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from gtp_engine import files
-from gtp_engine.go.coords import BLACK, WHITE, point_to_action
+from gtp_engine.coords import BLACK, WHITE, point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.sgf import parse_sgf

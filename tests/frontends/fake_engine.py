@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gtp_engine.coords import PASS, action_to_point, parse_vertex
 from gtp_engine.evaluators.net_evaluator import RawEvaluation
-from gtp_engine.go.coords import PASS, action_to_point, parse_vertex
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.analysis import Analysis, MoveReport
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 
 
 @dataclass

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tests.frontends.analysis_client import query
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.frontends.analysis.answer import answer, no_answer, position_hashes
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.game import QueryGame
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import Query, parse_query
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis, MoveReport
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.frontends.analysis_client import query
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.overrides import (
     AnalysisSettings,
@@ -17,7 +18,6 @@ from gtp_engine.frontends.analysis.overrides import (
     read_config,
 )
 from gtp_engine.frontends.analysis.query import first_to_play, parse_line, parse_query
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.rules import Rules
 
 

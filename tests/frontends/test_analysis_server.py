@@ -17,8 +17,9 @@ from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 
 class HeldEvaluator(FakeEvaluator):

@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
+from gtp_engine.coords import BLACK
 from gtp_engine.frontends.gtp.info_lines import Extras, kata_line
-from gtp_engine.go.coords import BLACK
 from gtp_engine.search.analysis import Analysis, MoveReport
 
 ALMOST_ZERO = -4e-8

@@ -15,6 +15,7 @@ from rich.console import Console
 from tests.go.diagrams import position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.terminal import game
@@ -22,7 +23,6 @@ from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_wid
 from gtp_engine.frontends.terminal.game import TerminalGame
 from gtp_engine.frontends.terminal.keys import KEYS, explain, find_key, key_words
 from gtp_engine.frontends.terminal.screen import Scene, Screen
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf
 from gtp_engine.play.adjudication.status import FinalStatus

@@ -3,7 +3,7 @@
 from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
-from gtp_engine.go.coords import BLACK
+from gtp_engine.coords import BLACK
 from gtp_engine.play.clock.systems import Byoyomi, PlayerTime
 
 

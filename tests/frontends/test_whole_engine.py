@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.test_gtp_process import TIMEOUT, ask, run, start
 
-from gtp_engine.go.coords import format_vertex
+from gtp_engine.coords import format_vertex
 from gtp_engine.go.sgf import load_sgf
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")

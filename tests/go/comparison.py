@@ -7,8 +7,8 @@ import numpy as np
 from tests.go import naive_board
 from tests.go.naive_board import NaiveGame, Spot
 
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, point_at
 from gtp_engine.go.board import ZOBRIST, count_liberties
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, point_at
 from gtp_engine.go.history import NO_RESULT, PLAYING
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules

@@ -1,6 +1,6 @@
 """Boards as text: `X` Black, `O` White, `.` empty, rows from the top, blanks ignored."""
 
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_at
+from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 

@@ -4,7 +4,7 @@ import random
 
 from tests.go.naive_board import NaiveGame
 
-from gtp_engine.go.coords import EMPTY, PASS, WALL, row_col
+from gtp_engine.coords import EMPTY, PASS, WALL, row_col
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 

@@ -9,6 +9,7 @@ from tests.go.comparison import assert_same_board
 from tests.go.diagrams import diagram_of, plain, position_of
 from tests.go.naive_board import NaiveGame
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE, parse_color, parse_vertex, point_at
 from gtp_engine.go.board import (
     BOARD,
     WALL,
@@ -22,7 +23,6 @@ from gtp_engine.go.board import (
     place_stone,
     same_stones,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, parse_color, parse_vertex, point_at
 
 
 class Play(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 from tests.go.diagrams import diagram_of, plain, position_of
 
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.history import (
     ENDED,
     NO_RESULT,

@@ -7,8 +7,8 @@ from tests.go.diagrams import position_of
 from tests.go.naive_ladders import ladders as naive_ladders
 from tests.go.random_positions import naive_copy, random_position
 
+from gtp_engine.coords import BLACK, WHITE, point_at, row_col
 from gtp_engine.go import ladders
-from gtp_engine.go.coords import BLACK, WHITE, point_at, row_col
 from gtp_engine.go.ladders import find_ladders, has_bit, new_reader
 from gtp_engine.go.position import Position
 

@@ -9,8 +9,8 @@ from tests.go.naive_life import area as naive_area
 from tests.go.naive_life import independent_life as naive_independent_life
 from tests.go.random_positions import naive_copy, random_position
 
+from gtp_engine.coords import row_col
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import row_col
 from gtp_engine.go.life import mark_area, mark_independent_life
 from gtp_engine.go.position import Position
 

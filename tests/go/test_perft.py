@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.commands import perft as perft_command
+from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
@@ -17,7 +18,6 @@ from gtp_engine.go.board import (
     is_suicide,
     place_stone,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.perft import count_sequences, perft
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules

@@ -19,7 +19,7 @@ from tests.go.comparison import (
 from tests.go.diagrams import diagram_of, plain, position_of
 from tests.go.naive_board import NaiveGame, Spot
 
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.go.history import History
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Ko, Rules

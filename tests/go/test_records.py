@@ -9,7 +9,7 @@ from tests.go import naive_board
 from tests.go.comparison import KO_NAMES
 from tests.go.naive_board import NaiveGame, Spot, Stones
 
-from gtp_engine.go.coords import PASS, row_col
+from gtp_engine.coords import PASS, row_col
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules

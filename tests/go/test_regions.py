@@ -5,7 +5,7 @@ import random
 from tests.go.comparison import naive_twin, play_both
 from tests.go.diagrams import position_of
 
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, format_vertex, row_col
+from gtp_engine.coords import BLACK, EMPTY, WHITE, format_vertex, row_col
 from gtp_engine.go.position import Position
 from gtp_engine.go.regions import LARGEST_EYE, map_regions
 from gtp_engine.go.rules import Rules

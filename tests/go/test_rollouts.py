@@ -6,8 +6,8 @@ from tests.go.comparison import assert_same_board
 from tests.go.diagrams import position_of
 from tests.go.naive_board import NaiveGame
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE, parse_vertex
 from gtp_engine.go.board import BOARD, clear_board
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import (
     area_difference,

@@ -7,7 +7,7 @@ from tests.go.diagrams import position_of
 from tests.go.naive_board import NaiveGame
 from tests.go.random_positions import naive_copy, random_position
 
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax
 from gtp_engine.go.scoring import (

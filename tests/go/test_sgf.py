@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.go.diagrams import diagram_of, plain, position_of
 
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.go import sgf
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.go.game_record import describe_rules, parse_rules
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import PRESETS, Rules

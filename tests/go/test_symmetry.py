@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gtp_engine.go.coords import PASS, point_at
+from gtp_engine.coords import PASS, point_at
 from gtp_engine.go.symmetry import (
     N_SYMMETRIES,
     action_table,

@@ -8,10 +8,10 @@ import pytest
 from tests.go.diagrams import position_of, rows_of
 from tests.search.scripted import FlatEvaluator, Verdict
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
 from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive

@@ -12,8 +12,9 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler, share_out
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 POSITIONS = [random_position(5, 5, "chinese-ogs", seed, seed=seed) for seed in range(20)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.notation import (
     gtp_time_system,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gtp_engine.go.coords import BLACK
+from gtp_engine.coords import BLACK
 from gtp_engine.play.decision import ResignRule
 from gtp_engine.search.analysis import Analysis, MoveReport
 

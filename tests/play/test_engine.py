@@ -10,10 +10,10 @@ import pytest
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator, Verdict
 from tests.search.trees import assert_sound
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
@@ -25,8 +25,9 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level, load_levels
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
-from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 PATIENCE = 30.0

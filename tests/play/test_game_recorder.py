@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.play.test_engine import Verdict, at, engine
 
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.files import write_whole
-from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.sgf import GameRecord, load_sgf
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings

@@ -10,8 +10,8 @@ from tests.play.test_decision import analysis
 
 from gtp_engine.play.levels import Level, find_level, highest_level, load_levels
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.stopping import Limits
 
 LEVEL = Level(number=3, playouts=24, temperature=2.0, largest_loss=4.0)
 

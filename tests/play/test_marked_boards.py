@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.go.coords import BLACK, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, WHITE, parse_vertex
 from gtp_engine.play.adjudication.marked_boards import MarkedBoard, read_marked
 
 # Black has the left three columns, White the right two; the white stone at A3 is dead.

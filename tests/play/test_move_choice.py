@@ -8,16 +8,17 @@ import pytest
 from tests.go.diagrams import position_of, rows_of
 from tests.search.scripted import FlatEvaluator
 
+from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.go.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.endgame import Endgame, territory_to_leave
 from gtp_engine.play.move_choice import Reason, decide, pass_or_play
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 CHINESE = replace(Rules.parse("chinese"), komi=0.5)
 TROMP_TAYLOR = replace(Rules.parse("tromp-taylor"), komi=0.5)

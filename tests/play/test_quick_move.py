@@ -7,14 +7,15 @@ import pytest
 from tests.go.diagrams import position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.quick_move import criticality, decide_quickly, undisputed_points
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 SIX_IN_ATARI = """
     O O O O O

@@ -7,18 +7,19 @@ import pytest
 from tests.search.trees import assert_sound
 
 from gtp_engine.arena.signature import random_position
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.batching import TreeBatcher
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import N_NODES
 
 

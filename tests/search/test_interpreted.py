@@ -14,7 +14,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.search import Search
 
 def visits(evaluator, position, playouts):

@@ -15,14 +15,14 @@ from tests.search.trees import (
     visited_child,
 )
 
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.board import MAX_AREA, MAX_POINTS
-from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
 from gtp_engine.search.search import Search
 from gtp_engine.search.shared_tree import MOST_NODES, NEVER
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import (
     CHILDREN_PER_NODE,
     FREE,

@@ -12,7 +12,7 @@ from tests.search.trees import (
     visited_child,
 )
 
-from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.playout import AGAIN, COLLISION, FULL, LEAF, back_up, mark, select
 from gtp_engine.search.puct import (

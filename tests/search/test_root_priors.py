@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from tests.search.trees import assert_sound
 
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import children_of, moves_by_prior
 
 

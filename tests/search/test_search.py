@@ -19,23 +19,24 @@ from tests.search.trees import (
     small_tree,
 )
 
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.playout import back_up_end, mark
 from gtp_engine.search.pruning import drop_moves
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.root import adjust_priors
 from gtp_engine.search.search import Search
 from gtp_engine.search.shared_tree import MOST_VISITS
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, add_node
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)

@@ -7,16 +7,17 @@ import pytest
 from tests.search.scripted import FailingEvaluator, SlowEvaluator
 from tests.search.trees import assert_sound
 
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.search import shared_tree
 from gtp_engine.search import tree as tree_module
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
 from gtp_engine.search.playout import FEWEST_LEAVES, VISITS_A_LEAF
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import N_NODES, Tree
 
 

@@ -15,13 +15,13 @@ from tests.search.trees import (
     visited_child,
 )
 
+from gtp_engine.coords import PASS, WHITE, action_to_point, point_to_action
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
-from gtp_engine.go.coords import PASS, WHITE, action_to_point, point_to_action
 from gtp_engine.go.position import Position
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.reporting import mean_ownership
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import (
     CHILD,
     EXPANDED,

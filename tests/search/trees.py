@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gtp_engine.go.coords import BLACK
+from gtp_engine.coords import BLACK
 from gtp_engine.go.position import Position
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.playout import PATH

@@ -11,13 +11,13 @@ from functools import partial
 
 from gtp_engine.arena.parallel_map import parallel_map
 from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.play.endgame import own_moves_cost
 from gtp_engine.play.move_choice import lead_over_pass
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 MARGIN = 0.5
 """Points that a pass must cost to have been wrong, and a move in its place necessary: the counts

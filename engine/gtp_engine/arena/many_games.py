@@ -14,9 +14,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
@@ -24,10 +24,10 @@ from gtp_engine.play.levels import Level
 from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import default_memory
 from gtp_engine.search.batching import TreeBatcher
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 LONGEST_GAME = 3.0
 """Moves a point of the board after which a game is counted as it stands."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from gtp_engine.arena.referee import Game, Terms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.coords import BLACK
 from gtp_engine.files import write_whole
-from gtp_engine.go.coords import BLACK
 from gtp_engine.play.game_recorder import new_game_path
 
 logger = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from gtp_engine.arena.parallel_map import parallel_map
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
@@ -21,9 +21,9 @@ from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.decision import best_value
 from gtp_engine.play.endgame import counts_dead_stones
 from gtp_engine.play.move_choice import decide
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 LONGEST_GAME = 3.0
 """Moves a point of the board after which a game is broken off and counted."""

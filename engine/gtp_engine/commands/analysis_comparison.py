@@ -11,7 +11,7 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.stopping import Limits
 
 POSITIONS = 100
 VISITS = 50

@@ -15,9 +15,9 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import run_random_games
 from gtp_engine.platforms import peak_memory_bytes
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 TURNS = 3
 """Turns that each job gets; its fastest counts, because other programs only ever slow one down."""

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a line for each pair; return the exit status."""
     from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.search.limits import Limits
+    from gtp_engine.search.stopping import Limits
 
     if args.step >= highest_level():
         raise UsageError(f"--step: there are but {highest_level()} levels")

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.arena.self_play import SelfPlayTerms, play_self_games
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.play.endgame import own_moves_cost
-    from gtp_engine.search.limits import Limits
+    from gtp_engine.search.stopping import Limits
 
     rules = _read_rules(args)
     if args.keep is not None:

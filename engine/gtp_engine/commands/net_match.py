@@ -12,8 +12,8 @@ from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.match import read_sprt
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.stopping import Limits
 
 logger = logging.getLogger(__name__)
 

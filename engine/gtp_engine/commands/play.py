@@ -8,7 +8,7 @@ from pathlib import Path
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, read_settings
-from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, WHITE
 
 _EXAMPLES = """examples:
   gtp-engine play --size 9                      you have Black

@@ -85,7 +85,7 @@ class _Tally:
 
     def add(self, board: "MarkedBoard", status: "FinalStatus") -> set[int]:
         """Count a board; return the stones whose status is wrong."""
-        from gtp_engine.go.coords import EMPTY
+        from gtp_engine.coords import EMPTY
         from gtp_engine.go.scoring import agreed_owners
 
         wrong = set(status.dead) ^ board.dead
@@ -111,7 +111,7 @@ class _Tally:
 
 def _name_stones(board: "MarkedBoard", wrong: set[int]) -> str:
     """Return which stones were called dead and alive wrongly."""
-    from gtp_engine.go.coords import format_vertex
+    from gtp_engine.coords import format_vertex
 
     width, height = board.position.width, board.position.height
     parts = []

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_info import (
     NO_RESULT_ALWAYS,
@@ -27,7 +28,6 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
 )
 from gtp_engine.evaluators.onnx_net import RawOutputs
-from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel

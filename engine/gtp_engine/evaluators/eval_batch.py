@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import PASS, WHITE
+from gtp_engine.coords import PASS, WHITE
 from gtp_engine.go.history import History, legal_points, white_komi
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import kernel

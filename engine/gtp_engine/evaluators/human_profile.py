@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
-from gtp_engine.go.coords import WHITE
+from gtp_engine.coords import WHITE
 
 N_META = 192
 """Numbers that a net takes about the players."""

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
@@ -29,7 +30,6 @@ from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position

@@ -15,9 +15,9 @@ or); among 10^9 positions the odds of one false match are below 10^-20.
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import EMPTY, WALL
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
-from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.go.history import History, TurnRecord, passed_here_before, white_komi
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64

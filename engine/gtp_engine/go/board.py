@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import BLACK, EMPTY, MAX_SIZE, WALL, WHITE
+from gtp_engine.coords import BLACK, EMPTY, MAX_SIZE, WALL, WHITE
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 MAX_POINTS = (MAX_SIZE + 2) * (MAX_SIZE + 1) + 1

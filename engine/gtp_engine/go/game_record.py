@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field, replace
 
-from gtp_engine.go.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, format_vertex
+from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, format_vertex
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import InvalidRulesError, Rules
 

@@ -1,6 +1,6 @@
 """Where handicap stones go. Only the standard library is imported here."""
 
-from gtp_engine.go.coords import point_at
+from gtp_engine.coords import point_at
 
 
 class HandicapError(ValueError):

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
@@ -34,7 +35,6 @@ from gtp_engine.go.board import (
     place_stone,
     same_stones,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, NULL_MOVE, PASS, WALL, WHITE
 from gtp_engine.go.rules import HandicapBonus, Ko, RuleFlags, Scoring
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import EMPTY, MAX_SIZE, WALL
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
@@ -24,7 +25,6 @@ from gtp_engine.go.board import (
     is_head,
     neighbors,
 )
-from gtp_engine.go.coords import EMPTY, MAX_SIZE, WALL
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, may_try, take_back, try_move
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.board import MAX_POINTS, BoardRecord, count_liberties, neighbors
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
 Points = npt.NDArray[np.int16]

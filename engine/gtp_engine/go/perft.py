@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS
 from gtp_engine.go import history as lines
-from gtp_engine.go.coords import PASS
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags, Rules

@@ -5,7 +5,7 @@ Plain Python, for a picture now and then; what plays uses the kernels of `board`
 
 from dataclasses import dataclass
 
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.position import Position
 
 LARGEST_EYE = 7

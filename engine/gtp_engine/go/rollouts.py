@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WALL
 from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
@@ -17,7 +18,6 @@ from gtp_engine.go.board import (
     neighbors,
     place_stone,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, WALL
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 

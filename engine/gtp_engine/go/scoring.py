@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
 from gtp_engine.go.life import mark_area, mark_independent_life
 from gtp_engine.go.rules import RuleFlags, Rules, Tax

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from sgfmill import sgf_grammar
 
-from gtp_engine.files import PACKED_SUFFIXES, open_packed, read_file
-from gtp_engine.go.coords import (
+from gtp_engine.coords import (
     BLACK,
     EMPTY,
     MAX_SIZE,
@@ -29,6 +28,7 @@ from gtp_engine.go.coords import (
     point_at,
     row_col,
 )
+from gtp_engine.files import PACKED_SUFFIXES, open_packed, read_file
 from gtp_engine.go.game_record import (
     GameRecord,
     Setup,

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import point_at
+from gtp_engine.coords import point_at
 
 N_SYMMETRIES = 8
 

@@ -9,8 +9,8 @@ empty points.
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import EMPTY, WALL
 from gtp_engine.go.board import BoardRecord, is_suicide, join_chains, neighbors
-from gtp_engine.go.coords import EMPTY, WALL
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
 Work = npt.NDArray[np.int16]

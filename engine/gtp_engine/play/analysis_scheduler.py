@@ -18,10 +18,11 @@ from gtp_engine.go.position import Position
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.batching import TreeBatcher
-from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 LEAVES_A_STEP = 8
 """Leaves that a thread evaluates at once, taken from as many positions as that needs. What is paid

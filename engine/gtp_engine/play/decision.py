@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, WHITE
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE, opponent, row_col
 from gtp_engine.go.board import count_liberties
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE, opponent, row_col
 from gtp_engine.go.history import AREA, pass_ends_phase
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import is_own_eye

@@ -11,8 +11,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.go.coords import BLACK, PASS
 from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
@@ -21,8 +21,9 @@ from gtp_engine.play.levels import decide_at_level, find_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
-from gtp_engine.search.limits import Limits, ReportRequest
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.composition import Net

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.go.coords import BLACK, PASS, WHITE
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.go.handicap import HandicapError, fixed_handicap_points
 from gtp_engine.go.rules import Rules, parse_komi
 from gtp_engine.play.clock.clock import Clock

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.go.coords import BLACK, COLOR_NAMES, WHITE
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:

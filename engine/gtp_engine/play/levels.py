@@ -14,14 +14,14 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.play.decision import Decision
     from gtp_engine.search.analysis import Analysis
-    from gtp_engine.search.limits import ReportRequest
+    from gtp_engine.search.request import ReportRequest
     from gtp_engine.search.search import Search
 
 

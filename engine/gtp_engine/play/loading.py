@@ -256,8 +256,8 @@ class Loader:
         The first evaluation is not counted: on a GPU it takes a hundred times as long.
         """
         from gtp_engine.go.position import Position
-        from gtp_engine.search.limits import Limits
         from gtp_engine.search.search import Search
+        from gtp_engine.search.stopping import Limits
 
         trial = Search(evaluator, SearchParams(use_cache=False))
         trial.set_position(Position(*self._settings.size))

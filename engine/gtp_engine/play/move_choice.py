@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 
-from gtp_engine.go.coords import BLACK, PASS
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.play.adjudication.expectation import Ownership
 from gtp_engine.play.decision import Decision
@@ -38,8 +38,9 @@ from gtp_engine.play.endgame import (
     territory_to_leave,
 )
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest, is_allowed
+from gtp_engine.search.request import AvoidRule, ReportRequest, is_allowed
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 BORDER_COST = 2.0
 """Points of lead that closing a border may seem to cost; one is the stone in own land."""

@@ -5,7 +5,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.search.limits import Limits
+from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

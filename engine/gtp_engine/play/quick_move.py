@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.go.board import BOARD, MAX_POINTS
-from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.go.history import AREA
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import tally_owners
@@ -19,8 +19,9 @@ from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import Endgame, counts_dead_stones
 from gtp_engine.play.move_choice import left_alone, wanted_moves
 from gtp_engine.search.analysis import Analysis, MoveReport
-from gtp_engine.search.limits import AvoidRule, Limits, ReportRequest
+from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 RANDOM_GAMES = 200
 """About ten milliseconds on 19x19."""

@@ -74,7 +74,7 @@ class PlainEvaluator:
         optimism: float,
     ) -> None:
         """List every empty point, legal or not: a few playouts from an empty board do no harm."""
-        from gtp_engine.go.coords import PASS
+        from gtp_engine.coords import PASS
 
         board = history.boards[ply]
         n = int(board["n_empty"])
@@ -100,8 +100,8 @@ def compile_search() -> None:
     from gtp_engine.go.scoring import white_score
     from gtp_engine.play.move_choice import decide
     from gtp_engine.play.quick_move import criticality
-    from gtp_engine.search.limits import Limits
     from gtp_engine.search.search import Search
+    from gtp_engine.search.stopping import Limits
 
     position = Position(WARMUP_SIZE)
     white_score(position.history, position.ply, position.rules.flags)
@@ -152,9 +152,10 @@ def precompile(settings: "Settings") -> None:
         EngineUnavailableError: The net cannot be used.
         NetFileError: The net fails.
     """
-    from gtp_engine.go.coords import BLACK, WHITE
+    from gtp_engine.coords import BLACK, WHITE
     from gtp_engine.play.engine import Engine
-    from gtp_engine.search.limits import Limits, ReportRequest
+    from gtp_engine.search.request import ReportRequest
+    from gtp_engine.search.stopping import Limits
 
     size = (WARMUP_SIZE, WARMUP_SIZE)
     engine = Engine(replace(settings, size=size, playouts=WARMUP_PLAYOUTS, time=None))

@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _draw_board(arguments: argparse.Namespace) -> None:
+    from gtp_engine.coords import BLACK
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.go.coords import BLACK
     from gtp_engine.go.sgf import load_sgf
     from gtp_export.pictures import draw_board
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
-from gtp_engine.go.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
 from gtp_export.labelling.samples import Samples, ShardError, count_samples, write_shard

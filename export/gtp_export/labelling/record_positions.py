@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gtp_engine.go.coords import point_to_action
+from gtp_engine.coords import point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import LEAVES_A_STEP, AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 from gtp_export.architectures.tower import SCORE_COLUMNS
 from gtp_export.labelling.teacher import Labels, Teacher
 

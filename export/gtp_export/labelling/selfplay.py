@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.go.coords import PASS, WHITE, action_to_point
+from gtp_engine.coords import PASS, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax, default_komi
 from gtp_export.labelling.samples import Samples, join_samples

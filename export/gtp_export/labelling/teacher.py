@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.net_info import (
     NO_RESULT_ALWAYS,
     NO_RESULT_NEVER,
@@ -14,7 +15,6 @@ from gtp_engine.evaluators.net_info import (
     NetFileError,
 )
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.go.coords import point_to_action
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.tower import SCORE_COLUMNS

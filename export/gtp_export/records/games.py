@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, action_to_point, point_to_action
+from gtp_engine.coords import BLACK, EMPTY, WHITE, action_to_point, point_to_action
 from gtp_engine.go.game_record import GameRecord, Setup, SgfError
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.files import bounded, most_unpacked, open_regular, whole_file
-from gtp_engine.go.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.rules import Rules
 from gtp_export.records.games import (

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, PASS
 from gtp_engine.evaluators.encoders import find_encoder
 from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
 from gtp_engine.go.board import (
@@ -21,7 +22,6 @@ from gtp_engine.go.board import (
     is_playable,
     place_stone,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, PASS
 from gtp_engine.go.history import History, begin, legal_points, play, start_board
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags, Rules

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.net_info import ENCODERS
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import new_history
 from gtp_engine.go.ladders import new_reader

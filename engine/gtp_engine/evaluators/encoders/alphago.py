@@ -17,6 +17,7 @@ and tree search", Nature 529, 2016, extended data table 2).
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_chain, mark_color
 from gtp_engine.go.board import (
@@ -29,7 +30,6 @@ from gtp_engine.go.board import (
     neighbors,
     place_stone,
 )
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
 from gtp_engine.go.rollouts import is_own_eye

@@ -47,6 +47,7 @@ and as planes
 
 import numpy as np
 
+from gtp_engine.coords import WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import (
     N_HISTORY,
@@ -69,7 +70,6 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.evaluators.encoders.stones import mark_bans
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import WHITE
 from gtp_engine.go.history import AREA, TERRITORY, History, pass_ends_phase
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area

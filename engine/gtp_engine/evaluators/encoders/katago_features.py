@@ -8,6 +8,7 @@ point under the symmetry in use, so that symmetry costs nothing.
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_chain
 from gtp_engine.go.board import (
@@ -16,7 +17,6 @@ from gtp_engine.go.board import (
     has_few_liberties,
     is_head,
 )
-from gtp_engine.go.coords import NULL_MOVE, PASS, WHITE
 from gtp_engine.go.history import (
     AREA,
     POSITIONAL,

@@ -41,6 +41,7 @@ accordingly.
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.go.board import (
     BoardRecord,
@@ -49,7 +50,6 @@ from gtp_engine.go.board import (
     is_playable,
     same_stones,
 )
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.history import SIMPLE, History, may_repeat, repeats
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags

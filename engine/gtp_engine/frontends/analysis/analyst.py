@@ -15,7 +15,7 @@ from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
-from gtp_engine.search.limits import ReportRequest
+from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, WHITE, format_vertex, row_col
 from gtp_engine.frontends.analysis.overrides import BLACK_VIEW, WHITE_VIEW
 from gtp_engine.frontends.analysis.query import Query
-from gtp_engine.go.coords import BLACK, WHITE, format_vertex, row_col
 from gtp_engine.go.position import Position
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gtp_engine.go.coords import MOST_MOVES, PASS, parse_color, parse_vertex, point_at
+from gtp_engine.coords import MOST_MOVES, PASS, parse_color, parse_vertex, point_at
 
 Stone = tuple[int, int]
 """A colour and a point, which may be PASS in a list of moves."""

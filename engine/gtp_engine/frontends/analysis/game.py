@@ -2,9 +2,9 @@
 
 import threading
 
+from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import Query, first_to_play
-from gtp_engine.go.coords import BLACK, WHITE, format_vertex, opponent
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 
 

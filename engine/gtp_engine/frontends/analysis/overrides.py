@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.files import read_file
-from gtp_engine.search.limits import Limits
 from gtp_engine.search.params import RANGES, SearchParams
+from gtp_engine.search.stopping import Limits
 
 BLACK_VIEW, WHITE_VIEW, MOVER_VIEW = "BLACK", "WHITE", "SIDETOMOVE"
 PERSPECTIVES = (BLACK_VIEW, WHITE_VIEW, MOVER_VIEW)

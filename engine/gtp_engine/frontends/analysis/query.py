@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gtp_engine.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.frontends.analysis.fields import Fields, QueryError, Stone
 from gtp_engine.frontends.analysis.overrides import (
     LONGEST_PV,
@@ -16,9 +17,8 @@ from gtp_engine.frontends.analysis.overrides import (
     AnalysisSettings,
     OverrideError,
 )
-from gtp_engine.go.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.go.rules import MAX_KOMI, InvalidRulesError, Rules, Scoring
-from gtp_engine.search.limits import AvoidRule
+from gtp_engine.search.request import AvoidRule
 
 MOST_PRIORITY = (1 << 62) - 1
 MOST_DEPTH = 10**9

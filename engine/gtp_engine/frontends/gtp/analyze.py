@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import parse_color
 from gtp_engine.frontends.gtp.core import answer_move
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, parse_number
 from gtp_engine.frontends.gtp.session import Session
-from gtp_engine.go.coords import parse_color
 from gtp_engine.go.rules import Ko
 
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
     from gtp_engine.search.analysis import Analysis
-    from gtp_engine.search.limits import AvoidRule, ReportRequest
+    from gtp_engine.search.request import AvoidRule, ReportRequest
 
 COLOR_WORDS = ("b", "w", "black", "white")
 
@@ -117,7 +117,7 @@ def _interval(word: str) -> float:
 
 def _add_rule(session: Session, request: AnalyzeRequest, words: list[str], is_allow: bool) -> None:
     """Take `color vertex,vertex,... depth` from the front of the words."""
-    from gtp_engine.search.limits import AvoidRule
+    from gtp_engine.search.request import AvoidRule
 
     arguments = Arguments(" ".join(words[:3]))
     color = arguments.color(0)
@@ -162,7 +162,7 @@ class Reporter:
         Args:
             first_after: Seconds to the first report; as between the others when None.
         """
-        from gtp_engine.search.limits import ReportRequest
+        from gtp_engine.search.request import ReportRequest
 
         request = self._request
         return ReportRequest(

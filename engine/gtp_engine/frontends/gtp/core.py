@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
 from gtp_engine.frontends.gtp.live_graphics import drawing
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.frontends.gtp.summary import summarize
-from gtp_engine.go.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
 from gtp_engine.messages import show

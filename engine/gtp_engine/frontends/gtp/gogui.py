@@ -1,10 +1,10 @@
 """GoGui's extensions."""
 
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.frontends.gtp.core import play_moves, require_empty_board
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
-from gtp_engine.go.coords import BLACK, PASS, WHITE
 from gtp_engine.version import __version__
 
 commands = Registry()

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent, row_col
 from gtp_engine.frontends.gtp.gogui_parameters import PARAMETER_COMMANDS
 from gtp_engine.frontends.gtp.live_graphics import LiveGraphics
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
-from gtp_engine.go.coords import BLACK, WHITE, format_vertex, opponent, row_col
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
@@ -51,7 +51,8 @@ def _look(
 ) -> "Analysis":
     """Search the present position a little, for a player also out of turn."""
     engine = session.net_engine()
-    from gtp_engine.search.limits import Limits, ReportRequest
+    from gtp_engine.search.request import ReportRequest
+    from gtp_engine.search.stopping import Limits
 
     request = ReportRequest(ownership=ownership, min_moves=moves)
     limits = Limits(visits=PICTURE_VISITS, seconds=PICTURE_SECONDS)

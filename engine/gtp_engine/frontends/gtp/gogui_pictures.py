@@ -8,9 +8,9 @@ name the player they speak for.
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, format_vertex, opponent, point_at
 from gtp_engine.frontends.gtp.info_lines import shown_moves
 from gtp_engine.frontends.gtp.live_graphics import LiveGraphics
-from gtp_engine.go.coords import BLACK, COLOR_NAMES, PASS, format_vertex, opponent, point_at
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

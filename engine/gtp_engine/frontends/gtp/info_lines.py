@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.go.coords import format_vertex
+from gtp_engine.coords import format_vertex
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport

@@ -3,6 +3,7 @@
 import json
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import BLACK
 from gtp_engine.frontends.gtp.analyze import (
     CANCELLED,
     COLOR_WORDS,
@@ -18,7 +19,6 @@ from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.raw_evaluation import format_raw_evaluation
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.session import Session
-from gtp_engine.go.coords import BLACK
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
 if TYPE_CHECKING:
@@ -179,7 +179,8 @@ def benchmark(session: Session, arguments: Arguments) -> str:
     if visits < 1:
         raise GtpError("syntax error: the number of visits must be 1 or more")
     engine = session.net_engine()
-    from gtp_engine.search.limits import Limits, ReportRequest
+    from gtp_engine.search.request import ReportRequest
+    from gtp_engine.search.stopping import Limits
 
     engine.clear_cache()
     with session.searching() as stop:

@@ -10,7 +10,7 @@ from gtp_engine.messages import show
 if TYPE_CHECKING:
     from gtp_engine.frontends.gtp.session import Session
     from gtp_engine.search.analysis import Analysis
-    from gtp_engine.search.limits import ReportRequest
+    from gtp_engine.search.request import ReportRequest
 
 INTERVAL = 0.5
 """Seconds between two pictures."""
@@ -37,7 +37,7 @@ def drawing(session: "Session") -> Iterator["ReportRequest | None"]:
         yield None
         return
     from gtp_engine.frontends.gtp.gogui_pictures import draw_live
-    from gtp_engine.search.limits import ReportRequest
+    from gtp_engine.search.request import ReportRequest
 
     def draw(analysis: "Analysis") -> None:
         if not analysis.is_final:

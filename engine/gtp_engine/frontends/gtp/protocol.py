@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from gtp_engine.go.coords import parse_color
+from gtp_engine.coords import parse_color
 
 _CONTROL = {code: None for code in (*range(0x20), *range(0x7F, 0xA0))}
 _CONTROL[ord("\t")] = " "  # type: ignore[assignment]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gtp_engine.go.coords import WHITE
+from gtp_engine.coords import WHITE
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.net_evaluator import RawEvaluation

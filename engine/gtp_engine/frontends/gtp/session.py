@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import MAX_SIZE, format_vertex, parse_vertex
 from gtp_engine.frontends.gtp.live_graphics import LiveGraphics
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted, format_head
 from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
-from gtp_engine.go.coords import MAX_SIZE, format_vertex, parse_vertex
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

@@ -6,8 +6,8 @@ Both want them to the letter: first the moves, best first, then a line of counts
 
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import PASS, format_vertex
 from gtp_engine.frontends.gtp.info_lines import shown_moves
-from gtp_engine.go.coords import PASS, format_vertex
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rich.style import Style
 from rich.text import Text
 
-from gtp_engine.go.coords import BLACK, COLUMN_LETTERS, EMPTY, WHITE, point_at, star_lines
+from gtp_engine.coords import BLACK, COLUMN_LETTERS, EMPTY, WHITE, point_at, star_lines
 from gtp_engine.go.position import Position
 
 SURE = 0.6

@@ -10,6 +10,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import (
+    BLACK,
+    COLOR_NAMES,
+    PASS,
+    WHITE,
+    format_vertex,
+    opponent,
+    parse_vertex,
+    row_col,
+)
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
@@ -23,16 +33,6 @@ from gtp_engine.frontends.terminal.reports import (
     describe_score,
 )
 from gtp_engine.frontends.terminal.screen import Scene, Screen
-from gtp_engine.go.coords import (
-    BLACK,
-    COLOR_NAMES,
-    PASS,
-    WHITE,
-    format_vertex,
-    opponent,
-    parse_vertex,
-    row_col,
-)
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
@@ -40,7 +40,8 @@ from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.search.analysis import Analysis
-from gtp_engine.search.limits import Limits, ReportRequest
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 from gtp_engine.version import __version__
 
 LOOK_SECONDS = 2.0

@@ -5,8 +5,8 @@ import os
 import time
 from pathlib import Path
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.files import write_whole
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.sgf import format_sgf
 

@@ -1,6 +1,6 @@
 """What the engine thinks, in lines for people. Everything is said as Black's or White's."""
 
-from gtp_engine.go.coords import BLACK, COLOR_NAMES, WHITE, format_vertex, opponent
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex, opponent
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis
 

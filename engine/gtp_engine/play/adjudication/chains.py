@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE, opponent
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE, opponent
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.position import Position
 

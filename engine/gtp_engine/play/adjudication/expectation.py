@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
-from gtp_engine.go.coords import BLACK, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import symmetries

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE, row_col
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, row_col
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import mark_agreed
 from gtp_engine.play.adjudication.chains import Chain, find_chains, find_groups

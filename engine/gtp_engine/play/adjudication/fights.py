@@ -8,17 +8,18 @@ to the fight, and the search is asked twice, once for each player to move first.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from gtp_engine.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.go.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
 from gtp_engine.play.adjudication.chains import Chain, around
 from gtp_engine.play.adjudication.expectation import without_history
 from gtp_engine.play.adjudication.explanation import Explanation
-from gtp_engine.search.limits import AvoidRule, Limits
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import AvoidRule
 from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 DOUBT = 0.8
 """Mean ownership, 0 to 1, of a group's stones up to which its status is in doubt."""

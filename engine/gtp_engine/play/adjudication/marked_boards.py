@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.files import read_file
-from gtp_engine.go.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position, SetupError
 from gtp_engine.go.rules import InvalidRulesError, Rules

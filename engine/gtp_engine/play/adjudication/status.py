@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.go.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import agreed_owners, agreed_score
 from gtp_engine.play.adjudication.chains import Chain, around

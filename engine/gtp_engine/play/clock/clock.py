@@ -1,6 +1,6 @@
 """Both players' time in one game."""
 
-from gtp_engine.go.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.play.clock.planner import MoveTime, Outlook, plan_move
 from gtp_engine.play.clock.systems import MAX_SECONDS, ClockError, PlayerTime, TimeSystem, Unlimited
 

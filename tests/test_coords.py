@@ -2,7 +2,7 @@
 
 import pytest
 
-from gtp_engine.go.coords import (
+from gtp_engine.coords import (
     BLACK,
     COLUMN_LETTERS,
     PASS,

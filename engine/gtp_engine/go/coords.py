@@ -1,3 +1,0 @@
-"""Old names."""
-
-from gtp_engine.coords import *  # noqa: F403
