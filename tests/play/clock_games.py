@@ -4,19 +4,23 @@
 
 plays whole games with the real planner and a searcher that does what the engine does: it ends
 early when its choice is clear, goes on when it is in doubt, looks at the time only between two
-evaluations, and knows the speed of its net only roughly. It prints how many flags fell, and how
-much of their main times the players used. With --short they play absolute clocks that leave less
-than the usual lag for a move, and stalls are shorter: nobody could keep such a time with the usual
-ones.
+evaluations, and knows the speed of its net only roughly. The client says what is left before every
+move, in half of the games in whole seconds, and stalls are the lag that the engine learns from it.
+It prints how many flags fell, and how much of their main times the players used. With --short they
+play absolute clocks that leave less than the usual lag for a move, and stalls are shorter: nobody
+could keep such a time with the usual ones.
 """
 
 import argparse
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gtp_engine.play.clock.planner import MoveTime, outlook, plan_move
+from gtp_engine.coords import BLACK
+from gtp_engine.play.clock.clock import Clock
+from gtp_engine.play.clock.planner import MoveTime, outlook
 from gtp_engine.play.clock.systems import (
     Absolute,
     Byoyomi,
@@ -156,17 +160,21 @@ def play_game(rng: random.Random, kind: str) -> ClockGame:
     stalls_in = rng.random()
     longest = longest_stall(kind, system, area)
     left = system.start()
+    clock = Clock(system)
+    says = rng.choice((float, math.floor))
     thought, urgent = 0.0, 0
     for ply in range(rng.randint(0, 1), plies, 2):
         guessed = seconds_each * rng.uniform(0.8, 1.25)
-        budget = system.budget(left)
-        plan = plan_move(budget, outlook(area, ply, evaluation=guessed))
+        clock.set_left(BLACK, says(left.seconds), left.count)
+        lag = clock.lag
+        plan = clock.plan(BLACK, outlook(area, ply, lag.largest, guessed, lag.usual))
         searched = 0.0 if plan.is_urgent else search_seconds(rng, plan, seconds_each)
         urgent += plan.is_urgent
         thought += searched
         stall = rng.uniform(0.0, longest) if rng.random() < stalls_in else 0.0
         elapsed = searched + OVERHEAD + stall
-        if elapsed > budget.flag:
+        clock.spend(BLACK, searched + OVERHEAD)
+        if elapsed > system.budget(left).flag:
             return ClockGame(kind, system, plies, False, ply, left, thought, urgent)
         left = system.spend(left, elapsed)
     return ClockGame(kind, system, plies, plies >= expected, None, left, thought, urgent)

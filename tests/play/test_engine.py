@@ -253,6 +253,14 @@ def test_the_settings_limit_a_search(fake: Engine) -> None:
     limits = fake.move_limits(BLACK)
     assert limits is not None and limits.playouts == 30 and limits.soft_seconds is not None
     assert limits.seconds is not None and limits.soft_seconds <= limits.seconds < 30.0
+    fake.clock.lag.learn(100, 40.0, 39.75)
+    learned = fake.move_limits(BLACK)
+    assert learned is not None and (learned.seconds or 0.0) > limits.seconds, "nothing lags"
+    told = engine(lag=0.3)
+    told.clock.set_system(Absolute(100.0))
+    before = told.move_limits(BLACK)
+    told.clock.lag.learn(100, 40.0, 39.75)
+    assert told.move_limits(BLACK) == before
     quick = engine(time=0.5)
     quick.clock.set_system(Absolute(100.0))
     assert quick.move_limits(BLACK) == Limits(playouts=30, seconds=0.5, soft_seconds=0.5)

@@ -51,14 +51,19 @@ def test_half_of_the_lag_is_kept_back_for_every_move_and_all_of_it_before_the_fl
     plan = plan_move(Budget(bank=100.0, flag=100.0), lagging)
     assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.25))
     near = plan_move(Budget(bank=100.0, flag=1.0), lagging)
-    assert near.soft == near.hard == pytest.approx(1.0 - 0.4 - MOVE_SECONDS)
+    assert near.soft == near.hard == pytest.approx(1.0 - 0.2 - 0.4 - MOVE_SECONDS)
+    # Where the mean is known, that is kept back; one move may lose more all the same.
+    learned = Outlook(share=0.05, most_moves=50, lag=0.4, usual_lag=0.01)
+    plan = plan_move(Budget(bank=100.0, flag=100.0), learned)
+    assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.06 - 5 * 0.4))
+    assert plan_move(Budget(bank=100.0, flag=1.0), learned) == near
 
 
 def test_an_increment_is_used_up() -> None:
     plan = plan_move(Budget(bank=100.0, flag=100.0, income=10.0), QUICK)
     assert plan.soft == pytest.approx(0.05 * 100.0 + 10.0 - LEAST)
     short = plan_move(Budget(bank=6.0, flag=6.0, income=10.0), QUICK)
-    assert short.soft == short.hard == pytest.approx(6.0 - LEAST), "the flag comes first"
+    assert short.soft == short.hard == pytest.approx(6.0 - 0.5 - LEAST), "the flag comes first"
 
 
 def test_what_a_cap_would_cut_off_is_used() -> None:
@@ -79,7 +84,7 @@ def test_a_period_is_shared_by_its_moves() -> None:
     assert plan.soft == pytest.approx(5.0 - LEAST)
     assert plan.hard == pytest.approx(20.0 - 3 * 2.5 - LEAST)
     last = plan_move(Budget(bank=20.0, flag=20.0, moves=1), QUICK)
-    assert last.soft == last.hard == pytest.approx(20.0 - LEAST)
+    assert last.soft == last.hard == pytest.approx(20.0 - 0.5 - LEAST)
 
 
 def test_a_difficult_move_may_use_up_a_byoyomi_period() -> None:
@@ -91,7 +96,7 @@ def test_slow_evaluations_must_fit() -> None:
     slow = Outlook(share=0.05, most_moves=50, lag=0.3, evaluation=1.0)
     plan = plan_move(Budget(bank=10.0, flag=10.0, moves=1), slow)
     # Both bounds hold: five evaluations before the flag, three before the period is used up.
-    assert plan.hard == pytest.approx(10.0 - 0.3 - MOVE_SECONDS - EVALUATIONS_AFTER * 1.0)
+    assert plan.hard == pytest.approx(10.0 - 0.5 - 0.3 - MOVE_SECONDS - EVALUATIONS_AFTER)
     assert plan_move(Budget(bank=2.0, flag=2.0, moves=1), slow) == NO_TIME
 
 

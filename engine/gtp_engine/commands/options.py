@@ -101,7 +101,7 @@ OPTIONS = (
     Option(
         "lag",
         "SECONDS",
-        f"what a move on the clock loses on its way ({DEFAULT_LAG:g})",
+        f"what a move on the clock loses on its way ({DEFAULT_LAG:g} until the clock shows it)",
         _lag,
         _THINKING,
     ),

@@ -346,7 +346,11 @@ class Engine(Game):
         position = self.position
         # Stones that were set up count as moves: they too are a part of the game behind us.
         ply = max(position.ply, int((position.grid() > 0).sum()))
-        expected = outlook(position.area, ply, settings.lag, evaluation)
+        if settings.lag is None:
+            lag = self.clock.lag
+            expected = outlook(position.area, ply, lag.largest, evaluation, lag.usual)
+        else:  # the user knows better
+            expected = outlook(position.area, ply, settings.lag, evaluation)
         plan = self.clock.plan(color, expected, spent)
         if plan.is_urgent:
             return None

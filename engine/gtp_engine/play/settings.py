@@ -6,7 +6,6 @@ from pathlib import Path
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
-from gtp_engine.play.clock.planner import DEFAULT_LAG
 
 DEVICES = ("auto", "cuda", "tensorrt", "cpu")
 
@@ -22,8 +21,9 @@ class Settings:
     """New playouts a move, those of a reused tree not counted; None: time decides."""
     time: float | None = None
     """Seconds a move; None: the clock decides, or DEFAULT_SECONDS_PER_MOVE without one."""
-    lag: float = DEFAULT_LAG
-    """Seconds that a move on the clock is taken to lose on its way to the client and back."""
+    lag: float | None = None
+    """Seconds that a move on the clock is taken to lose on its way to the client and back; None:
+    DEFAULT_LAG at first, then what the client's clock shows."""
     net: str | None = None
     """A file, or the name of a net that came along; None: the default one."""
     level: int | None = None

@@ -30,8 +30,15 @@ since speeds vary."""
 EVALUATIONS_COUNTED = 3.0
 """How many of these are counted where not the flag is near, but the bank small."""
 
+SPARED, MOST_SPARED = 0.2, 0.5
+"""Part of the time before the flag falls that no move uses, and how many seconds at most: a busy
+machine may keep the answer waiting."""
+
 USUAL_LAG = 0.5
 """Part of the lag that moves are taken to lose on average; one alone may lose all of it."""
+
+UNLUCKY_MOVES = 5.0
+"""Moves of all that are to come for which the whole lag is kept back where its mean is known."""
 
 SHORTEST = 0.25
 """Part of an equal share of the bank that a move is given at the least."""
@@ -62,14 +69,22 @@ class Outlook:
     most_moves: int
     """Own moves of a game that goes on for long; for these a little time is kept back."""
     lag: float = DEFAULT_LAG
-    """Seconds that each move loses on the way to the client and back."""
+    """Seconds that a move may lose on the way to the client and back."""
     evaluation: float = 0.0
     """Seconds that one evaluation takes."""
+    usual_lag: float | None = None
+    """Seconds that moves lose there on average; USUAL_LAG of the lag when None."""
 
     @property
     def least(self) -> float:
-        """Seconds that even a move without any thought takes."""
+        """Seconds that even a move without any thought may take."""
         return self.lag + MOVE_SECONDS
+
+    @property
+    def usual(self) -> float:
+        """Seconds that a move without any thought takes on average."""
+        lag = USUAL_LAG * self.lag if self.usual_lag is None else self.usual_lag
+        return lag + MOVE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,13 @@ class MoveTime:
 NO_TIME = MoveTime(0.0, 0.0, is_urgent=True)
 
 
-def outlook(area: int, ply: int, lag: float = DEFAULT_LAG, evaluation: float = 0.0) -> Outlook:
+def outlook(
+    area: int,
+    ply: int,
+    lag: float = DEFAULT_LAG,
+    evaluation: float = 0.0,
+    usual_lag: float | None = None,
+) -> Outlook:
     """Return what a plan should expect.
 
     The longest games, where every dead stone is captured, are taken to have 80 plies more than
@@ -96,14 +117,15 @@ def outlook(area: int, ply: int, lag: float = DEFAULT_LAG, evaluation: float = 0
     Args:
         area: Points of the board.
         ply: Moves made by both players.
-        lag: Seconds that each move loses on the way.
+        lag: Seconds that a move may lose on the way.
         evaluation: Seconds that one evaluation takes.
+        usual_lag: Seconds that moves lose there on average; USUAL_LAG of the lag when None.
     """
     most = max(1.1 * area + 80 - ply, 0.3 * area, 40.0)
     phase = ply / area
     weight = _weight(phase)
     share = min(1.0, weight / (weight + 0.5 * area * _weight_after(phase)))
-    return Outlook(share, math.ceil(most / 2), lag, evaluation)
+    return Outlook(share, math.ceil(most / 2), lag, evaluation, usual_lag)
 
 
 def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
@@ -119,7 +141,8 @@ def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
     soft, hard = share(budget, outlook)
     # Where there is not enough for the lag of all moves, it may be smaller than is feared.
     shortest = SHORTEST * budget.bank / (budget.moves or outlook.most_moves)
-    safe = budget.flag - outlook.least - EVALUATIONS_AFTER * outlook.evaluation
+    spared = min(SPARED * budget.flag, MOST_SPARED)
+    safe = budget.flag - spared - outlook.least - EVALUATIONS_AFTER * outlook.evaluation
     if safe < 0.0:
         return NO_TIME
     latest = min(safe, max(shortest, hard) - EVALUATIONS_COUNTED * outlook.evaluation)
@@ -141,10 +164,11 @@ def _period_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
 
 def _game_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
     """Return how long to search an ordinary and a difficult move of all that are to come."""
-    usual = USUAL_LAG * outlook.lag + MOVE_SECONDS
+    usual = outlook.usual
     need = max(0.0, usual - budget.income - budget.overtime)
     kept = min(need, budget.bank / outlook.most_moves)
-    usable = max(0.0, budget.bank - kept * outlook.most_moves)
+    unlucky = UNLUCKY_MOVES * outlook.lag if need and outlook.usual_lag is not None else 0.0
+    usable = max(0.0, budget.bank - kept * outlook.most_moves - unlucky)
     share = outlook.share * usable
     burst = max(share, min(BURST * share, LARGEST_BURST * usable))
     floor = max(budget.overtime, budget.surplus) - outlook.least

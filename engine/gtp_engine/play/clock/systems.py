@@ -243,7 +243,7 @@ class Canadian:
 
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left; more stones than a period has are believed."""
-        return PlayerTime(seconds, count)
+        return PlayerTime(min(seconds, self.period) if count else seconds, count)
 
     def budget(self, left: PlayerTime) -> Budget:
         """Return what the next move may draw on."""
