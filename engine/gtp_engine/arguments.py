@@ -47,6 +47,10 @@ class Parser(argparse.ArgumentParser):
         }
         super().__init__(**options)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print the help; unlike the plain parser, fail where that fails."""
+        (file or sys.stderr).write(message)
+
     def error(self, message: str) -> NoReturn:
         """Complain and leave."""
         sys.stderr.write(f"{self.prog}: {message}\n")

@@ -7,10 +7,11 @@ packages into a program of their own sets `logging` up as they like.
 import contextlib
 import io
 import logging
+import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gtp_engine.platforms import would_block
 
@@ -39,6 +40,31 @@ def set_up(program: str) -> None:
         logger = logging.getLogger(name)
         logger.setLevel(logging.INFO)
         logger.handlers[:] = [handler]
+
+
+def run_program(program: str, run: Callable[[list[str]], int]) -> int:
+    """Run a program with the process's arguments and return its exit status.
+
+    Args:
+        program: Its name, for messages.
+        run: Takes the arguments and returns the status.
+    """
+    if sys.stderr is None:  # closed; what is printed to None would go to stdout
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    set_up(program)
+    try:
+        try:
+            return run(sys.argv[1:])
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        # Python must not try to flush stdout at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if isinstance(error, BrokenPipeError):
+            return 0  # whoever read this has seen enough
+        show(f"{program}: {error.strerror or error}")
+        return 1
 
 
 @contextlib.contextmanager

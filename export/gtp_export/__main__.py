@@ -2,14 +2,13 @@
 
 import sys
 
-from gtp_engine.messages import set_up
+from gtp_engine.messages import run_program
 from gtp_export.commands import run
 
 
 def main() -> int:
     """Run the command line and return its exit status."""
-    set_up("gtp-export")
-    return run(sys.argv[1:])
+    return run_program("gtp-export", run)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ download begin anew.
 import hashlib
 import http.client
 import json
+import re
 import time
 import urllib.error
 import urllib.request
@@ -23,6 +24,8 @@ CHUNK = 1 << 16
 TIMEOUT_SECONDS = 30.0
 LARGEST_FILE = 4 << 30
 """Bytes; no net this engine can run is larger."""
+MOST_SECONDS = 6 * 3600.0
+"""Of a download as a whole; a server that sends a byte now and then would keep it up for days."""
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds to wait before trying again; a try that brings something starts over."""
 USER_AGENT = "gtp-export"
@@ -35,6 +38,30 @@ Progress = Callable[[int, int | None], None]
 
 class _BrokenOff(Exception):
     """The connection ended before the file did."""
+
+
+class _TooLarge(Exception):
+    """There are more bytes than any net has."""
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a server to no other kind of address."""
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        """Return the request to make instead.
+
+        Raises:
+            NetFileError: It would not be one over HTTP.
+        """
+        if not is_url(newurl):
+            fp.close()
+            raise NetFileError(f"{req.full_url}: the server sends on to {_printable(newurl)}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+_OPENER = urllib.request.build_opener(_Redirects)
 
 
 @dataclass
@@ -102,16 +129,16 @@ def download(
     """
     part = _Part(target.with_name(f"{target.name}.part"))
     tries_left = list(pauses)
+    deadline = time.monotonic() + MOST_SECONDS
     while True:
         before = part.size
         try:
-            _fetch(url, part, progress, is_checked=sha256 is not None)
+            _fetch(url, part, progress, deadline, is_checked=sha256 is not None)
             break
         except (_BrokenOff, urllib.error.URLError, TimeoutError, ConnectionError) as error:
             if isinstance(error, urllib.error.HTTPError):
-                raise NetFileError(
-                    f"{url}: the server answers {error.code} {error.reason}"
-                ) from None
+                answer = f"{error.code} {_printable(str(error.reason))}"
+                raise NetFileError(f"{url}: the server answers {answer}") from None
             tries_left = list(pauses) if part.size > before else tries_left
             if not tries_left:
                 raise NetFileError(f"{url}: {_reason(error)}") from None
@@ -130,7 +157,7 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _fetch(url: str, part: _Part, progress: Progress, is_checked: bool) -> None:
+def _fetch(url: str, part: _Part, progress: Progress, deadline: float, *, is_checked: bool) -> None:
     """Fetch what is missing, in one connection.
 
     Without a tag only a hash can tell whether two parts belong together.
@@ -146,10 +173,12 @@ def _fetch(url: str, part: _Part, progress: Progress, is_checked: bool) -> None:
         headers |= {} if version is None else {"If-Range": version}
     try:
         request = urllib.request.Request(quote(url, _ASCII_IN_ADDRESSES), headers=headers)
-        response = urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS)
+        response = _OPENER.open(request, timeout=TIMEOUT_SECONDS)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
+            if 400 <= error.code < 500:
+                part.remove()  # the rest will never come
             raise
         part.remove()
         raise _BrokenOff("the server has another file now") from None
@@ -159,7 +188,7 @@ def _fetch(url: str, part: _Part, progress: Progress, is_checked: bool) -> None:
         if response.status != http.HTTPStatus.PARTIAL_CONTENT or not _goes_on(response, start):
             start = 0
             part.begin(url, _version(response))
-        _receive(response, part, start, progress)
+        _receive(response, part, start, progress, deadline)
 
 
 def _goes_on(response: Any, start: int) -> bool:
@@ -182,23 +211,35 @@ def _version(response: Any) -> str | None:
     return str(tag) if tag else None
 
 
-def _receive(response: Any, part: _Part, start: int, progress: Progress) -> None:
-    length = response.headers.get("Content-Length")
-    total = start + int(length) if length is not None and length.isdigit() else None
-    if total is not None and total > LARGEST_FILE:
-        raise NetFileError(f"{response.url}: is too large for a net ({total >> 20} MiB)")
-    with part.path.open("ab") as file:
-        done = _copy(response, file, start, total, progress)
+def _receive(response: Any, part: _Part, start: int, progress: Progress, deadline: float) -> None:
+    length = re.fullmatch("[0-9]+", response.headers.get("Content-Length", ""))
+    # More than so many digits are too large as well, and might be too many to be read.
+    total = None if length is None else start + int(length[0][:20])
+    try:
+        if total is not None and total > LARGEST_FILE:
+            raise _TooLarge
+        with part.path.open("ab") as file:
+            done = _copy(response, file, start, total, progress, deadline)
+    except _TooLarge:
+        part.remove()
+        raise NetFileError(f"{response.url}: is too large for a net") from None
     if total is not None and done < total:
         raise _BrokenOff(f"the connection broke off after {done} of {total} bytes")
 
 
-def _copy(response: Any, file: BinaryIO, done: int, total: int | None, progress: Progress) -> int:
+def _copy(
+    response: Any,
+    file: BinaryIO,
+    done: int,
+    total: int | None,
+    progress: Progress,
+    deadline: float,
+) -> int:
     """Append what comes to a file; return its size."""
     progress(done, total)
     while True:
         try:
-            chunk = response.read(CHUNK)
+            chunk = response.read1(CHUNK)
         except http.client.IncompleteRead as error:
             chunk = error.partial
         except (OSError, http.client.HTTPException) as error:
@@ -208,8 +249,16 @@ def _copy(response: Any, file: BinaryIO, done: int, total: int | None, progress:
         file.write(chunk)
         done += len(chunk)
         if done > LARGEST_FILE:
-            raise NetFileError(f"{response.url}: is too large for a net")
+            raise _TooLarge
+        if time.monotonic() > deadline:
+            hours = MOST_SECONDS / 3600
+            raise NetFileError(f"{response.url}: is not there after {hours:g} hours; go on later")
         progress(done, total)
+
+
+def _printable(text: str) -> str:
+    """Return what a server wrote without what would steer a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text[:200])
 
 
 def _reason(error: Exception) -> str:

@@ -4,6 +4,7 @@ import logging
 import re
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -22,6 +23,8 @@ logger = logging.getLogger(__name__)
 
 DOWNLOADS = ".downloads"
 """Folder of what is under way, inside the folder of the user's nets."""
+KEPT_SECONDS = 7 * 86400.0
+"""For how long a download that was broken off can be gone on with."""
 _ONNX_START = b"\x08"
 """Every writer of ONNX files puts the version of the format first."""
 
@@ -71,6 +74,7 @@ def add_net(request: Request, folder: Path, progress: Progress) -> Added:
         _check_free(request, request.name)  # before a download that would be for nothing
     work = folder / DOWNLOADS
     work.mkdir(parents=True, exist_ok=True)
+    _drop_old(work)
     try:
         if not is_url(request.source):
             return _install(request, Path(request.source).expanduser(), folder)
@@ -82,6 +86,14 @@ def add_net(request: Request, folder: Path, progress: Progress) -> Added:
     finally:
         if not any(work.iterdir()):
             work.rmdir()
+
+
+def _drop_old(work: Path) -> None:
+    """Remove what is left of downloads that nobody has gone on with for a week."""
+    oldest = time.time() - KEPT_SECONDS
+    for file in work.iterdir():
+        if file.is_file() and file.stat().st_mtime < oldest:
+            file.unlink(missing_ok=True)
 
 
 def plain_name(text: str) -> str:

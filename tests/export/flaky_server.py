@@ -18,6 +18,10 @@ class Habits:
     knows_ranges: bool = True
     has_tag: bool = True
     status: int = 200
+    reason: str | None = None
+    """What is said beside the status; the usual when None."""
+    headers: dict[str, str] = field(default_factory=dict)
+    """Sent beside or in place of the usual."""
     added_length: int = 0
     """By how much the announced length is wrong."""
     wrong_range: bool = False
@@ -70,7 +74,10 @@ class _Handler(BaseHTTPRequestHandler):
         habits = self.the_habits
         habits.requests.append({key.lower(): value for key, value in self.headers.items()})
         if habits.status != 200:
-            self.send_error(habits.status)
+            self.send_response(habits.status, habits.reason)
+            for name, value in habits.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
             return
         start = self._start()
         if start > len(habits.content):
@@ -84,7 +91,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {shown}-{end - 1}/{end}")
         if habits.has_tag:
             self.send_header("ETag", habits.tag)
-        self.send_header("Content-Length", str(len(body) + habits.added_length))
+        length = str(len(body) + habits.added_length)
+        for name, value in ({"Content-Length": length} | habits.headers).items():
+            self.send_header(name, value)
         self.end_headers()
         if habits.breaks_after:
             body = body[: habits.breaks_after.pop(0)]

@@ -1,6 +1,8 @@
 """`gtp-export add`: from a file or an address to a net that `--net NAME` finds."""
 
 import hashlib
+import os
+import time
 from pathlib import Path
 
 import onnx
@@ -132,3 +134,15 @@ def test_what_is_wrong_is_said_of_the_file_that_was_given(
     assert run(["add", str(path)]) == 1
     assert capsys.readouterr().err == f"gtp-export: {path}: the graph has no 'policy'\n"
     assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_what_is_left_of_a_download_is_kept_for_a_week(folder: Path) -> None:
+    work = folder / ".downloads"
+    work.mkdir(parents=True)
+    new, old = work / "new.part", work / "old.part"
+    for path, days in ((new, 6), (old, 8)):
+        path.write_bytes(b"part")
+        then = time.time() - 86400 * days
+        os.utime(path, (then, then))
+    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert new.exists() and not old.exists()

@@ -106,12 +106,18 @@ def test_a_part_that_is_longer_than_the_file_begins_anew(tmp_path: Path) -> None
         (Habits(CONTENT, breaks_after=[1000], wrong_range=True), "another part than"),
         (Habits(CONTENT, breaks_after=[0] * 9), "broke off after 0 of 512000 bytes"),
         (Habits(CONTENT, added_length=5 << 30), "too large"),
+        (Habits(CONTENT, headers={"Content-Length": "9" * 5000}), "too large"),
+        (Habits(CONTENT, status=404, reason="\x1b[2Jnothing"), r"answers 404 \?\[2Jnothing"),
+        (
+            Habits(CONTENT, status=302, headers={"Location": "ftp://a/b"}),
+            "sends on to ftp://a/b",
+        ),
     ],
 )
 def test_what_cannot_be_had(habits: Habits, message: str, tmp_path: Path) -> None:
-    with pytest.raises(NetFileError, match=message):
+    with pytest.raises(NetFileError, match=message) as caught:
         fetch(habits, tmp_path / "net")
-    assert not (tmp_path / "net").exists()
+    assert not (tmp_path / "net").exists() and str(caught.value).isprintable()
 
 
 def test_a_shorter_length_than_there_is_fails_the_hash(tmp_path: Path) -> None:
@@ -130,3 +136,31 @@ def test_nobody_listens(tmp_path: Path) -> None:
 def test_what_is_an_address() -> None:
     assert is_url("https://example.org/a.bin.gz") and is_url("HTTP://example.org")
     assert not any(is_url(text) for text in ("net.onnx", "C:\\nets\\a", "file:///etc/passwd", ""))
+
+
+def test_a_server_that_is_slow_beyond_measure_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp_export.download.MOST_SECONDS", 0.0)
+    habits = Habits(CONTENT)
+    with pytest.raises(NetFileError, match="is not there after 0 hours; go on later"):
+        fetch(habits, tmp_path / "net")
+    monkeypatch.undo()
+    with FlakyServer(habits) as server:  # another address, so another file
+        download(server.url("net.gz"), tmp_path / "net", HASH, pauses=NO_PAUSES)
+    assert [path.name for path in tmp_path.iterdir()] == ["net"]
+
+
+@pytest.mark.parametrize(
+    "habits", [Habits(CONTENT, status=404), Habits(CONTENT, added_length=5 << 30)]
+)
+def test_a_part_of_what_will_never_come_is_removed(habits: Habits, tmp_path: Path) -> None:
+    first = Habits(CONTENT, breaks_after=[200_000, 0, 0, 0])
+    with FlakyServer(first) as server:
+        with pytest.raises(NetFileError, match="broke off"):
+            download(server.url("net.gz"), tmp_path / "net", HASH, pauses=NO_PAUSES)
+        assert (tmp_path / "net.part").exists()
+        first.status, first.added_length = habits.status, habits.added_length
+        with pytest.raises(NetFileError, match=r"404|too large"):
+            download(server.url("net.gz"), tmp_path / "net", HASH, pauses=NO_PAUSES)
+    assert list(tmp_path.iterdir()) == []
