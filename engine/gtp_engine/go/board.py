@@ -314,7 +314,7 @@ def count_liberties(board: BoardRecord, point: int, limit: int) -> int:
 def collect_liberties(
     board: BoardRecord, point: int, limit: int, found: npt.NDArray[np.int16]
 ) -> int:
-    """Write up to limit liberties of the chain at a stone into found; return how many."""
+    """Write up to limit liberties of the chain at a stone into found [limit]; return how many."""
     head = int64(board["head"][point])
     n = 0
     stone = head

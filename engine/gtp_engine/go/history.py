@@ -326,7 +326,7 @@ def is_legal(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
 
 @kernel
 def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
-    """Write every legal move of the side to move but the pass into found; return how many."""
+    """Write the legal moves of the side to move but the pass into found [A]; return how many."""
     board = history.boards[ply]
     turn = history.turns[ply]
     n = 0

@@ -425,7 +425,7 @@ def _set_bit(words: npt.NDArray[np.uint64], point: int) -> None:
 
 @kernel
 def has_bit(words: npt.NDArray[np.uint64], point: int) -> bool:
-    """Whether a point is in a bit set."""
+    """Whether a point is in a bit set, [WORDS] of 64 points each."""
     return bool((words[point >> 6] >> uint64(point & 63)) & uint64(1))
 
 

@@ -78,5 +78,5 @@ def point_table(width: int, height: int) -> npt.NDArray[np.int16]:
 
 @lru_cache(maxsize=64)
 def distinct_points(width: int, height: int) -> npt.NDArray[np.int16]:
-    """Return the rows of `point_table` that are different from each other."""
+    """Return [4 or 8, points] the rows of `point_table` that are different from each other."""
     return point_table(width, height)[: len(symmetries(width, height))]

@@ -47,7 +47,7 @@ def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: in
 
     Args:
         tree: The tree.
-        path: Nodes from an ancestor of the root down to the root; all of them stay.
+        path: [n] nodes from an ancestor of the root down to the root; all of them stay.
         fewest_aside: Visits without which children of the root's ancestors are dropped.
         fewest: The same for nodes below the root, and for all others. Where a descent is in
             flight, nothing is dropped.

@@ -296,7 +296,7 @@ def add_child(tree: Tree, node: int) -> int:
 def expand(
     tree: Tree, node: int, moves: npt.NDArray[np.int16], priors: npt.NDArray[np.float32], n: int
 ) -> None:
-    """Give a node its moves, all of them untried."""
+    """Give a node its first n moves of [A + 1], all untried, with their priors [A + 1]."""
     row = tree.priors[node]
     row[:] = 0
     for i in range(n):

@@ -48,7 +48,7 @@ class DistilTask:
         return SampleSource(self.data / "train", batch_points, rank, processes)
 
     def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
-        """Return how far the net is from its teacher."""
+        """Return how far the net is from its teacher: means over the batch, [] each, by name."""
         return losses(outputs, targets)
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:

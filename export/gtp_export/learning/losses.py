@@ -30,7 +30,7 @@ class Targets(NamedTuple):
 
 
 def mask_occupied(logits: Tensor, targets: Targets) -> Tensor:
-    """Take the points that hold a stone out of a policy, unless the target plays there.
+    """Take the points that hold a stone out of logits [B, A + 1], unless the target plays there.
 
     The engine masks illegal moves anyway, so the net need not learn where stones stand. Moves
     onto stones exist: passes for ko in an encore.
@@ -41,7 +41,7 @@ def mask_occupied(logits: Tensor, targets: Targets) -> Tensor:
 
 
 def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
-    """Return the mean losses of a batch by name, each in its natural size.
+    """Return the mean losses of a batch by name, [] each, in their natural sizes.
 
     Policy and value are cross-entropies less the target's own entropy, ownership is the same per
     point, the score a smoothed absolute error in units of SCORE_UNIT points.

@@ -21,6 +21,6 @@ class NetOutputs(NamedTuple):
 
 
 def weights_of(net: nn.Module) -> dict[str, NDArray[np.float32]]:
-    """Return all arrays of a net by the names of its shape's `arrays`."""
+    """Return all arrays of a net by the names of its shape's `arrays`, [*shape] as given there."""
     state = net.state_dict().items()
     return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in state}

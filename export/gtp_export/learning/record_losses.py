@@ -44,7 +44,7 @@ def targets_of(samples: RecordSamples) -> RecordTargets:
 def record_losses(
     outputs: NetOutputs, targets: RecordTargets, squared_ownership: bool
 ) -> dict[str, Tensor]:
-    """Return the mean losses of a batch by name, and `top1`, which is no loss.
+    """Return the mean losses of a batch by name, [] each, and `top1`, which is no loss.
 
     The policy's is a cross-entropy over legal moves. Value: cross-entropy of win and loss, or
     (z - v)^2 where the value is one number. Score: smoothed absolute errors in units of

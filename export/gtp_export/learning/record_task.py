@@ -74,7 +74,7 @@ class RecordTask:
         return RecordSource(self._stream(self.train, batch_points, seed, self.threads))
 
     def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:
-        """Return the losses by name; those without a weight are only told."""
+        """Return the losses by name, [] each; those without a weight are only told."""
         return record_losses(outputs, targets, self.preset.squared_ownership)
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ A batch of 19x19 holds a quarter of the positions of one of 9x9, and there is mo
 
 
 def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
-    """Return some samples as seen under a symmetry."""
+    """Return the samples of an index [B] as seen under a symmetry."""
     width, height = samples.width, samples.height
     spatial = samples.spatial(index)
     points = samples.ownership[index].reshape(len(index), height, width)

@@ -81,7 +81,7 @@ class Task(Protocol):
         """
 
     def losses(self, outputs: NetOutputs, targets: Any) -> dict[str, Tensor]:
-        """Return the mean losses of a batch by name; those without a weight are only told."""
+        """Return mean losses of a batch by name, [] each; those without a weight are only told."""
 
     def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
         """Return how good a net is, on what is not learned from."""

@@ -125,7 +125,7 @@ class Games:
         )
 
     def take(self, chosen: NDArray[np.int64]) -> "Games":
-        """Return some of the games, in that order."""
+        """Return the games of an index [n], in that order."""
         table = self.table
         arrays = {name: getattr(table, name)[chosen] for name in PER_GAME}
         for starts_name, flat_name in RANGES.items():
@@ -196,7 +196,7 @@ class GameCollector:
 
         Args:
             record: The game; its moves are not looked at if codes are given.
-            codes: Its moves as codes, made by `first_of(record)` and then in turn.
+            codes: [moves] its moves as codes, made by `first_of(record)` and then in turn.
 
         Raises:
             SgfError: It has stones set up in the middle, which a table cannot hold.

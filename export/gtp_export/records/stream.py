@@ -55,7 +55,7 @@ class RecordSamples:
     """[B] after how many moves."""
 
     def part(self, index: NDArray[np.int64]) -> "RecordSamples":
-        """Return some of the positions."""
+        """Return the positions of an index [n]."""
         return RecordSamples(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
 
 

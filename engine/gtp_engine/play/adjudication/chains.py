@@ -47,7 +47,7 @@ def regions(points: Iterable[int], width: int) -> Iterator[list[int]]:
 
 
 def pass_alive(position: Position) -> npt.NDArray[np.uint8]:
-    """Return the owner of every point that nobody can contest any more, by point (Benson)."""
+    """Return [points] the color that holds a point for good, EMPTY where none does (Benson)."""
     area = np.zeros(MAX_POINTS, np.uint8)
     mark_area(position.board, 0, 0, 0, int(position.rules.multi_stone_suicide), area)
     return area
