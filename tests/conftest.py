@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.kernels import CACHE_FOLDER, HotKernel
+from gtp_engine.kernels import CACHE, HotKernel
 from gtp_engine.messages import collected
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
@@ -81,8 +81,8 @@ def _nothing_is_found_that_a_user_left_behind(
     cache.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GTP_ENGINE_NETS", str(cache / "nets"))
-        if sys.platform == "linux" and CACHE_FOLDER is not None:
-            (cache / "kernels").symlink_to(CACHE_FOLDER.parent)
+        if sys.platform == "linux" and CACHE.folder is not None:
+            (cache / "kernels").symlink_to(CACHE.folder.parent)
             patch.setenv("XDG_CACHE_HOME", str(cache.parent))
         yield
 

@@ -22,6 +22,7 @@ LAYERS = [
     "text_table",
     "user_cache",
     "coords",
+    "kernel_cache",
     "kernels",
     "go",
     "arguments",
@@ -298,7 +299,7 @@ def test_the_command_table_starts_without_numpy() -> None:
 
 def test_kernels_live_where_their_cache_looks_for_changes() -> None:
     package = ROOT / "engine" / "gtp_engine"
-    text = (package / "kernels.py").read_text()
+    text = (package / "kernel_cache.py").read_text()
     for path in package.rglob("*.py"):
         folder = path.relative_to(package).parts[0]
         if re.search(r"^@\w*kernel$", path.read_text(), re.MULTILINE):

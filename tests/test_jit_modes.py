@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def play(width, height, rules, encores, moves, seed):
                       int(position.turn["status"]), int(position.turn["phase"])])
     return [trace, float(agreed_score(position))]
 
-was_warm = kernels.cache_is_warm()
+was_warm = kernels.CACHE.is_warm
 rules = [replace(Rules(), ko=ko, multi_stone_suicide=suicide) for ko in Ko for suicide in (0, 1)]
 result = {
     "games": [play(3, 4, each, False, 40, i) for i, each in enumerate(rules)],
@@ -42,7 +43,8 @@ result = {
     "random": run_random_games(5, 4, 6, 3),
 }
 json.dump({"result": result, "jit": bool(kernels.JIT_ENABLED), "warm": was_warm,
-           "folder": kernels.CACHE_FOLDER and str(kernels.CACHE_FOLDER)}, sys.stdout)
+           "folder": kernels.CACHE.folder and str(kernels.CACHE.folder),
+           "compiled": kernels.CACHE.compiled}, sys.stdout)
 """
 
 
@@ -83,17 +85,31 @@ def test_interpreted_kernels_agree(compiled: tuple[dict[str, Any], Path]) -> Non
 
 def test_kernels_from_the_cache_agree(compiled: tuple[dict[str, Any], Path]) -> None:
     answer, folder = compiled
-    before = sorted(path.name for path in folder.rglob("*.nb?"))
+    assert answer["compiled"] == len(list(folder.rglob("*.kernel"))) > 0
     again = probe(NUMBA_CACHE_DIR=str(folder))
-    assert before and again["result"] == answer["result"]
-    assert sorted(path.name for path in folder.rglob("*.nb?")) == before, "nothing is compiled anew"
+    assert again["result"] == answer["result"] and again["compiled"] == 0
     assert not again["warm"], "some kernels are there, but not all that a game needs"
+
+
+def test_damaged_kernels_are_compiled_anew(
+    compiled: tuple[dict[str, Any], Path], tmp_path: Path
+) -> None:
+    answer, folder = compiled
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    changed, cut = (next(tmp_path.rglob(f"history.{name}-*")) for name in ("is_legal", "begin"))
+    content = bytearray(changed.read_bytes())
+    content[len(content) // 2] ^= 16
+    changed.write_bytes(content)
+    cut.write_bytes(cut.read_bytes()[:-1])
+    again = probe(NUMBA_CACHE_DIR=str(tmp_path))
+    assert again["result"] == answer["result"] and again["compiled"] >= 2
+    assert probe(NUMBA_CACHE_DIR=str(tmp_path))["compiled"] == 0
 
 
 def test_no_kernel_is_compiled_for_a_second_width_of_integers(
     compiled: tuple[dict[str, Any], Path],
 ) -> None:
-    kernels = [path.name.split("-")[0] for path in compiled[1].rglob("*.nbc")]
+    kernels = [path.name.split("-")[0] for path in compiled[1].rglob("*.kernel")]
     wanted = [
         "history.is_legal",
         "history.repeats",
@@ -104,7 +120,7 @@ def test_no_kernel_is_compiled_for_a_second_width_of_integers(
     assert {name: kernels.count(name) for name in wanted} == dict.fromkeys(wanted, 1)
 
 
-IMPORT_ONLY = "import json, sys; from gtp_engine import kernels; print(kernels.CACHE_FOLDER)"
+IMPORT_ONLY = "import json, sys; from gtp_engine import kernels; print(kernels.CACHE.folder)"
 
 
 def cache_folder(**environment: str) -> str:

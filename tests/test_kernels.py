@@ -1,11 +1,13 @@
 """The three kinds of kernels: compiled, called for every leaf, inlined."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from gtp_engine.kernels import JIT_ENABLED, hot_kernel, inline_kernel, kernel
+from gtp_engine import kernels
+from gtp_engine.kernels import JIT_ENABLED, HotKernel, hot_kernel, inline_kernel, kernel
 
 
 @kernel
@@ -74,3 +76,52 @@ def test_tests_see_a_hot_kernel_that_is_handed_something_else() -> None:
             add_line(wrong, line, 1.0, 0)
     with pytest.raises(AssertionError):
         add_line(numbers, line)
+
+
+@kernel
+def add_line_and_one(numbers: np.ndarray, line: Line) -> float:
+    return add_line(numbers, line, 1.0, 0) + 1.0
+
+
+def test_kernels_call_hot_ones() -> None:
+    assert add_line_and_one(np.zeros(3), Line(1.0, 1, np.arange(3.0))) == 7.0
+
+
+def fail(types: tuple[Any, ...]) -> None:
+    raise AttributeError("Numba has no such thing any more")
+
+
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+@pytest.mark.parametrize("compile", [fail, lambda types: None])
+def test_a_hot_kernel_without_numbas_entry_is_an_ordinary_one(
+    compile: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hot = HotKernel(add_line.__wrapped__)
+    plain = hot.compiled
+    monkeypatch.setattr(hot, "compiled", Compiled(plain, compile))
+    numbers = np.zeros(3)
+    assert hot(numbers, Line(1.0, 1, np.arange(3.0)), 1.0, 0) == 6.0
+    assert hot(numbers[1:], Line(1.0, 1, np.arange(3.0)), 1.0, 0) == 8.0
+
+
+class Compiled:
+    """A compiled function of a Numba that lets nobody at its entry."""
+
+    def __init__(self, plain: Any, compile: Callable[..., None]) -> None:
+        self.py_func = plain.py_func
+        self.compile = compile
+        self.plain = plain
+
+    def __call__(self, *args: Any) -> Any:
+        return self.plain(*args)
+
+
+def test_without_numbas_inlining_the_results_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "INLINING", {})
+
+    @inline_kernel
+    def halve(numbers: np.ndarray) -> float:
+        numbers /= 2
+        return numbers.sum()
+
+    assert halve(np.array([2.0, 4.0])) == 3.0

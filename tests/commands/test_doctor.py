@@ -10,6 +10,7 @@ from gtp_engine.commands import doctor_proof
 from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
 from gtp_engine.commands.table import run
 from gtp_engine.evaluators import devices, onnx_net, precision
+from gtp_engine.kernels import CACHE
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -108,3 +109,30 @@ def test_a_proof_that_fails_is_named(
 def test_without_the_gpu_the_cpu_plays() -> None:
     line = does_without_a_gpu(str(TINY))
     assert line == "using the CPU instead of CUDA: CUDA_VISIBLE_DEVICES hides every device"
+
+
+def test_damaged_kernels_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(CACHE, "folder", tmp_path)
+    CACHE.write("whole.kernel", b"compiled")
+    CACHE.mark_warm()
+    run(["doctor", "--net", "small", "--json"])
+    kernels = findings(capsys.readouterr().out)["folders"]["kernels"]
+    assert (kernels["text"], kernels["advice"]) == (f"{tmp_path}: compiled", "")
+    (tmp_path / "cut.kernel").write_bytes((tmp_path / "whole.kernel").read_bytes()[:-1])
+    run(["doctor", "--net", "small", "--json"])
+    kernels = findings(capsys.readouterr().out)["folders"]["kernels"]
+    assert kernels["text"] == f"{tmp_path}: damaged are 1 of 2 files, cut.kernel first"
+    assert "--precompile" in kernels["advice"]
+
+
+def test_kernels_that_cannot_be_kept_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(CACHE, "folder", None)
+    monkeypatch.setattr(CACHE, "obstacle", "the folder belongs to another user")
+    run(["doctor", "--net", "small", "--json"])
+    kernels = findings(capsys.readouterr().out)["folders"]["kernels"]
+    assert kernels["text"].endswith("cannot be kept: the folder belongs to another user")
+    assert "NUMBA_CACHE_DIR" in kernels["advice"]

@@ -41,9 +41,6 @@ class FakeLoader(Loader):
         super().__init__(settings)
         self._reason = net_error
 
-    def _start_compilers(self) -> None:
-        """Leave other processes alone."""
-
     def _begin_opening(self) -> None:
         """Open no net."""
 

@@ -1,7 +1,5 @@
 """Kernels and net are loaded side by side, unless opening the net measures something."""
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +8,7 @@ from typing import Any
 import pytest
 
 from gtp_engine.evaluators import precision
-from gtp_engine.go import jit
-from gtp_engine.play import warmup
+from gtp_engine.kernels import CACHE
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 
@@ -47,7 +44,6 @@ def test_the_net_is_opened_while_kernels_are_loaded(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(made, "_load_kernels", load_kernels)
     made.wait_ready()
-    made.close()
 
 
 def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,24 +53,35 @@ def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "has_to_measure", lambda net, device: True)
     made.wait_ready()
     assert had_kernels == [True]
-    made.close()
 
 
-def test_a_start_that_fails_leaves_no_compiler_running(
+def test_people_who_wait_hear_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[subprocess.Popen[bytes]] = []
+    made = loader()
+    assert made.progress == "loading the engine"
+    made.wait_ready()
+    monkeypatch.setattr(CACHE, "folder", tmp_path)
+    monkeypatch.setattr(CACHE, "compiled", 0)
+    assert made.progress == "loading the engine"
+    for number in range(76):  # of an earlier start that was killed, some of them
+        (tmp_path / f"{number}.kernel").touch()
+    monkeypatch.setattr(CACHE, "compiled", 36)
+    assert made.progress == "compiling the kernels (once), 76 of about 190, 40%"
+    monkeypatch.setattr(CACHE, "folder", None)
+    monkeypatch.setattr(CACHE, "obstacle", "no space")
+    assert made.progress.startswith("compiling the kernels (at each start: no space), 36 of about")
+    monkeypatch.setattr(CACHE, "compiled", 240)
+    assert made.progress.endswith(" 100%")
 
-    def start_children(net: str | None) -> list[subprocess.Popen[bytes]]:
-        started.append(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]))
-        return started
 
-    monkeypatch.setattr(jit, "cache_is_warm", lambda: False)
-    monkeypatch.setattr(warmup, "start_children", start_children)
-    made = Loader(Settings(net=str(tmp_path / "missing.onnx")))
-    with pytest.raises(EngineUnavailableError):
-        made.wait_ready()
-    assert len(started) == 1 and started[0].returncode is not None
+def test_a_wait_may_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+    watch(monkeypatch, lambda: goes_on.wait(PATIENCE))  # type: ignore[arg-type,func-returns-value]
+    made = loader()
+    assert not made.wait_ready(0.01)
+    goes_on.set()
+    assert made.wait_ready(PATIENCE)
 
 
 def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(
@@ -87,4 +94,3 @@ def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(
             made.wait_ready()
     made.wait_kernels()
     assert len(said) == 1
-    made.close()

@@ -1,92 +1,61 @@
-"""The first start compiles in several processes; all parts run, and a bad net breaks nothing."""
+"""A first start compiles all that a game may need, so that no clock runs while kernels compile."""
 
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.go import jit
-from gtp_engine.play.settings import Settings
-from gtp_engine.play.warmup import compile_outputs, compile_search, precompile, start_children
-
-SEARCHED = """
-import json, sys
-from gtp_engine.play.warmup import compile_search
-from gtp_engine.evaluators import fake
-from gtp_engine.go import scoring
-from gtp_engine.play import move_choice
-from gtp_engine.search import leaf
-compile_search()
-wanted = [leaf.gather, leaf.prepare, leaf.finish_leaves, leaf.finish_game, leaf.mean_ownership]
-wanted += [scoring.white_score]
-json.dump({"missing": [each.__name__ for each in wanted if not each.signatures],
-           "for the fake alone": len(fake._encode.signatures)}, sys.stdout)
-"""
-
-LOADED = """
-import gc, json, sys
-from gtp_engine.play.engine import Engine
-from gtp_engine.play.settings import Settings
-engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5)))
-full = gc.get_stats()[2]["collections"]
-engine.wait_ready()
-json.dump({"full": gc.get_stats()[2]["collections"] - full, "enabled": gc.isenabled(),
-           "frozen": gc.get_freeze_count()}, sys.stdout)
-"""
+from gtp_engine.kernels import JIT_ENABLED
+from gtp_engine.play.loading import KERNELS_OF_A_GAME
 
 TINY_NET = str(Path(__file__).resolve().parent.parent / "data" / "tiny.onnx")
 
+PLAY = """
+import json, sys
+from gtp_engine.coords import BLACK, WHITE, point_at
+from gtp_engine.kernel_cache import KernelCache
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
 
-@pytest.mark.parametrize("cores, parts", [(2, 1), (3, 2)])
-def test_all_parts_run(cores: int, parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    children = start_children(TINY_NET)
-    assert len(children) == parts
-    compile_search()
-    evaluator = open_net(TINY_NET, "cpu")
-    compile_outputs(evaluator)
-    assert evaluator.batcher.evaluations == 1
-    assert [child.wait(timeout=600) for child in children] == [0] * parts
+KernelCache.is_warm, KernelCache.mark_warm = False, lambda cache: None
+engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5), playouts=20))
+asked = []
+read = KernelCache.read
+KernelCache.read = lambda cache, name: asked.append(name) or read(cache, name)
+engine.set_free_handicap([point_at(1, 1, 5), point_at(3, 3, 5)])
+engine.play(WHITE, point_at(2, 2, 5))
+engine.undo()
+engine.new_game(5, 4)
+engine.wait_ready()
+asked.clear()
+for color in (BLACK, WHITE, BLACK):
+    engine.genmove(color)
+engine.clock.set_left(WHITE, 0.1, 0)
+engine.genmove(WHITE)
+engine.clock.reset()
+engine.genmove(BLACK, cleanup=True)
+engine.final_score()
+json.dump(asked, sys.stdout)
+"""
 
 
-def test_a_child_without_a_net_ends_by_itself(tmp_path: Path) -> None:
-    children = start_children(str(tmp_path / "missing.onnx"))
-    assert children[0].wait(timeout=600) != 0
-    for child in children[1:]:
-        child.wait(timeout=600)
-
-
-def test_everything_can_be_compiled_beforehand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
-) -> None:
-    monkeypatch.setattr(jit, "CACHE_FOLDER", tmp_path)
-    assert not jit.cache_is_warm()
-    precompile(Settings(net=TINY_NET, device="cpu"))
-    assert len(said) == 1 and said[0].startswith("net tiny ")
-    assert jit.cache_is_warm()
-
-
-def answer(program: str, *words: str) -> dict[str, Any]:
-    """Run a program in a process of its own, which has loaded nothing yet."""
-    command = [sys.executable, "-W", "error", "-c", program, *words]
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+def test_a_first_start_compiles_all_that_a_game_needs() -> None:
+    command = [sys.executable, "-W", "error", "-c", PLAY, TINY_NET]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(run.stdout)
-    return found
+    assert json.loads(run.stdout) == []
 
 
-@pytest.mark.skipif(not jit.JIT_ENABLED, reason="kernels run as plain Python")
-def test_the_search_is_compiled_whole_and_nothing_for_tests_alone() -> None:
-    assert answer(SEARCHED) == {"missing": [], "for the fake alone": 0}
-
-
-@pytest.mark.skipif(jit.CACHE_FOLDER is None or not jit.JIT_ENABLED, reason="nothing is kept")
-def test_loading_is_no_work_for_the_garbage_collector() -> None:
-    answer(LOADED, TINY_NET)  # may compile what no other test has
-    found = answer(LOADED, TINY_NET)
-    assert found["full"] == 0 and found["enabled"]
-    assert found["frozen"] > 50_000, "nor is it any work later"
+@pytest.mark.slow
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+def test_people_are_told_of_as_many_kernels_as_there_are(tmp_path: Path) -> None:
+    program = "import sys; from gtp_engine.__main__ import main; sys.exit(main())"
+    subprocess.run(
+        [sys.executable, "-c", program, "--precompile", "--net", TINY_NET, "--size", "9"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        check=True,
+    )
+    assert abs(len(list(tmp_path.rglob("*.kernel"))) - KERNELS_OF_A_GAME) <= 9

@@ -142,24 +142,27 @@ def _software() -> Section:
 
 
 def _folders() -> Section:
-    from gtp_engine import kernels
     from gtp_engine.evaluators.measurements import measurements_folder
     from gtp_engine.evaluators.nets import shipped_folder, user_folder
+    from gtp_engine.kernels import CACHE
 
     section = Section("folders")
-    if kernels.CACHE_FOLDER is None:
+    if CACHE.folder is None:
         section.add(
             "kernels",
-            "cannot be kept: they are compiled at each start",
-            "make the user's cache folder writable, or name one in NUMBA_CACHE_DIR",
+            f"compiled at each start, for they cannot be kept: {CACHE.obstacle}",
+            "make it a folder of your own that others cannot write, or name one in NUMBA_CACHE_DIR",
         )
     else:
-        is_warm = kernels.cache_is_warm()
-        state = "compiled" if is_warm else "not compiled yet"
+        damaged = CACHE.damaged_files()
+        state = "compiled" if CACHE.is_warm else "not compiled yet"
+        if damaged:
+            state = f"damaged are {len(damaged)} of {CACHE.files} files, {damaged[0]} first"
+        is_complete = CACHE.is_warm and not damaged
         section.add(
             "kernels",
-            f"{kernels.CACHE_FOLDER}: {state}",
-            "" if is_warm else "`gtp-engine --precompile` compiles them now",
+            f"{CACHE.folder}: {state}",
+            "" if is_complete else "`gtp-engine --precompile` compiles them now",
         )
     try:
         section.add("measurements", str(measurements_folder()))

@@ -26,6 +26,9 @@ _EXAMPLES = """examples:
   gtp-engine --config my.toml             with lines like  playouts = 400  or  no-resign = true
 """
 
+_TELL_EVERY = 5.0
+"""Seconds after which people who wait are told how far it is."""
+
 _CLOSING_SECONDS = 0.2
 """How long the engine may take to wind up before the process ends."""
 
@@ -56,12 +59,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _precompile(settings: Settings) -> int:
     from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError
-    from gtp_engine.play.warmup import precompile
 
     started = time.monotonic()
+    engine = Engine(settings)
     try:
-        precompile(settings)
+        while not engine.wait_ready(_TELL_EVERY):
+            logger.info(f"please wait: {engine.progress}")
+        from gtp_engine.play.warmup import compile_search
+
+        compile_search(engine.search.evaluator, *settings.size)
     except EngineUnavailableError:
         return 1  # the engine has said why
     except NetFileError as error:

@@ -72,13 +72,13 @@ class Engine(Game):
         """What is being loaded, for people who wait."""
         return self._loader.progress
 
-    def wait_ready(self) -> None:
-        """Wait until the engine can think.
+    def wait_ready(self, seconds: float | None = None) -> bool:
+        """Wait until the engine can think, or for so long; return whether it can.
 
         Raises:
             EngineUnavailableError: It never will.
         """
-        self._loader.wait_ready()
+        return self._loader.wait_ready(seconds)
 
     @property
     def is_ready(self) -> bool:
@@ -424,5 +424,4 @@ class Engine(Game):
 
     def close(self) -> None:
         """Stop thinking."""
-        self._loader.close()
         self._ponderer.stop()

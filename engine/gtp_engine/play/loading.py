@@ -1,21 +1,15 @@
 """Load what a player needs behind its back: kernels and net side by side, then the search.
 
-Whoever asks for a part waits for just that part. At the first start of a version the kernels are
-compiled, see `warmup.py`. Only the standard library is imported here.
+Whoever asks for a part waits for just that part. The first start of a version compiles all kernels
+that a game needs, see `warmup.py`. Only the standard library is imported here.
 """
 
-import gc
 import logging
 import random
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.play.call_room import with_room
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import SearchParams
 
@@ -23,6 +17,7 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.kernel_cache import KernelCache
     from gtp_engine.search.search import Search
 
     Files = list[tuple[OnnxNet, tuple[str, ...]]]
@@ -30,35 +25,17 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
+
+KERNELS_OF_A_GAME = 190
+"""Kernels that a start compiles with the shipped net; other encoders have a few more or less."""
 
 NO_PROFILE = "the net in use does not play like people, and takes no human profile"
 
 
 class EngineUnavailableError(RuntimeError):
     """The engine cannot think; the message says why in one sentence."""
-
-
-@contextmanager
-def collector_at_rest() -> Iterator[bool]:
-    """Keep the garbage collector away while modules and kernels are loaded for the first time.
-
-    They stay as long as the process, and it would go through them again and again: that is a
-    seventh of a start.
-
-    Yields:
-        Whether it was sent away, which is for nothing once the kernels' modules are there.
-    """
-    if not gc.isenabled() or "numba" in sys.modules:
-        yield False
-        return
-    gc.disable()
-    try:
-        yield True
-    finally:
-        gc.enable()
 
 
 class Loader:
@@ -75,8 +52,6 @@ class Loader:
             settings: Which net on what device, threads, memory.
             evaluator: Judges positions in place of the settings' net.
         """
-        self.progress = "loading the engine"
-        """What is being loaded, for people who wait."""
         self.evaluator = evaluator
         self.search: Search | None = None
         self.step_seconds = 0.0
@@ -91,9 +66,9 @@ class Loader:
         self._opener: threading.Thread | None = None
         self._files: Files | None = None
         self._opening_error: Exception | None = None
-        self._compilers: list[subprocess.Popen[bytes]] = []
-        self._compiles = False
-        self._is_first_start = False
+        self._kernel_cache: KernelCache | None = None
+        self._is_first = False
+        """Whether no start has compiled all that a game needs before."""
         self._is_started = False
         self._guard = threading.Lock()
 
@@ -103,7 +78,18 @@ class Loader:
             if self._is_started:
                 return
             self._is_started = True
-        threading.Thread(target=with_room(self._load), daemon=True).start()
+        threading.Thread(target=self._load, daemon=True).start()
+
+    @property
+    def progress(self) -> str:
+        """What is being loaded, and how far it is, for people who wait."""
+        cache = self._kernel_cache
+        if cache is None or not cache.compiled:
+            return "loading the engine"
+        done = max(cache.compiled, cache.files)
+        often = f"at each start: {cache.obstacle}" if cache.folder is None else "once"
+        share = min(done / KERNELS_OF_A_GAME, 1.0)
+        return f"compiling the kernels ({often}), {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
 
     @property
     def has_kernels(self) -> bool:
@@ -126,36 +112,34 @@ class Loader:
         if self._kernels_error is not None:
             raise EngineUnavailableError(self._kernels_error)
 
-    def wait_ready(self) -> None:
-        """Wait until positions can be searched.
+    def wait_ready(self, seconds: float | None = None) -> bool:
+        """Wait until positions can be searched, or for so long; return whether they can.
 
         Raises:
             EngineUnavailableError: They never can.
         """
         self.start()
-        self._net_ready.wait()
-        if self._net_error is not None:
+        is_ready = self._net_ready.wait(seconds)
+        if is_ready and self._net_error is not None:
             raise EngineUnavailableError(self._net_error)
-
-    def close(self) -> None:
-        """Leave nothing running."""
-        for compiler in self._compilers:
-            if compiler.poll() is None:
-                compiler.kill()
-                compiler.wait()
+        return is_ready
 
     def _load(self) -> None:
-        with collector_at_rest() as is_resting:
-            self._begin_opening()
+        self._begin_opening()
+        try:
+            self._load_kernels()
+        except Exception as error:
+            self._kernels_error = self._net_error = f"the kernels cannot be loaded: {error}"
+        self._kernels_ready.set()
+        if self._kernels_error is None:
             try:
-                self._load_kernels()
-            except Exception as error:
-                self._kernels_error = self._net_error = f"the kernels cannot be loaded: {error}"
-            self._kernels_ready.set()
-            if self._kernels_error is None:
                 self._load_net()
-            if is_resting and not self._compiles:  # compiling leaves garbage among what stays
-                gc.freeze()
+            except (NetFileError, OSError) as error:
+                self._net_error = str(error)
+            except Exception as error:
+                self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
+        if self._net_error is not None:
+            logger.error(self._net_error)
         self._net_ready.set()
 
     def _begin_opening(self) -> None:
@@ -205,41 +189,38 @@ class Loader:
     def _load_kernels(self) -> None:
         from gtp_engine import kernels
 
-        self.progress = "loading the kernels"
-        self._compiles = kernels.JIT_ENABLED and not kernels.cache_is_warm()
-        if self._compiles:
-            kept = "once" if kernels.CACHE_FOLDER else "at each start (no writable cache folder)"
-            self.progress = f"compiling the kernels ({kept}, about 20 seconds)"
-            if kernels.CACHE_FOLDER is not None and self.evaluator is None:
-                self._is_first_start = True
-                self._start_compilers()
+        self._kernel_cache = kernels.CACHE
+        self._is_first = kernels.JIT_ENABLED and not kernels.CACHE.is_warm
         import gtp_engine.go.position  # noqa: F401  (its import is what takes the time)
 
-    def _start_compilers(self) -> None:
-        from gtp_engine.play.warmup import start_children
+        if self._is_first:
+            from gtp_engine.play.warmup import compile_boards
 
-        self._compilers = start_children(self._settings.net)
+            compile_boards()
 
     def _load_net(self) -> None:
-        try:
-            if self._compilers:
-                self._compile()
-            if self.evaluator is None:
-                self.evaluator = self._open_net()
-            self.search = self._new_search(self.evaluator)
-            self.step_seconds = self._measure(self.evaluator)
-            if self._is_first_start:
-                from gtp_engine.kernels import mark_cache_warm
+        """Load the net, make the search, and try both.
 
-                mark_cache_warm()
-            self._tune(self.evaluator)
-        except (NetFileError, OSError) as error:
-            self._net_error = str(error)
-        except Exception as error:
-            self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
-        if self._net_error is not None:
-            self.close()
-            logger.error(self._net_error)
+        Raises:
+            NetFileError: The net cannot be used.
+            OSError: Neither can its file be read.
+        """
+        from gtp_engine.kernels import CACHE
+
+        is_own_net = self.evaluator is None
+        if self.evaluator is None:
+            self.evaluator = self._open_net()
+        self.search = self._new_search(self.evaluator)
+        try:
+            if self._is_first and is_own_net:
+                from gtp_engine.play.warmup import compile_search
+
+                compile_search(self.evaluator, *self._settings.size)
+                CACHE.mark_warm()
+            self.step_seconds = self._measure(self.evaluator)
+        except NetFileError:
+            pass  # said when somebody asks for a move, and perhaps for another board
+        self._tune(self.evaluator)
 
     def _tune(self, evaluator: "Evaluator") -> None:
         """Find the best batch for a GPU in the background, for the next search that is made."""
@@ -254,6 +235,9 @@ class Loader:
         """Return how long an evaluation takes, so that the first move is on time as well.
 
         The first evaluation is not counted: on a GPU it takes a hundred times as long.
+
+        Raises:
+            NetFileError: The net fails, or does not take the board.
         """
         from gtp_engine.go.position import Position
         from gtp_engine.search.search import Search
@@ -261,25 +245,8 @@ class Loader:
 
         trial = Search(evaluator, SearchParams(use_cache=False))
         trial.set_position(Position(*self._settings.size))
-        try:
-            trial.run(Limits(visits=3))
-        except NetFileError:
-            return 0.0  # said when somebody asks for a move, and perhaps for another board
+        trial.run(Limits(visits=3))
         return trial.step_seconds
-
-    def _compile(self) -> None:
-        """Compile this process's share, then wait for the others'.
-
-        Raises:
-            NetFileError: The net cannot be used.
-        """
-        from gtp_engine.play.warmup import compile_outputs, compile_search
-
-        compile_search()
-        self.evaluator = evaluator = self._open_net()
-        compile_outputs(evaluator)
-        for compiler in self._compilers:
-            compiler.wait()
 
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.composition import join

@@ -212,7 +212,6 @@ class Analyst:
     def close(self) -> None:
         """Stop everything; turns are answered with what was found."""
         self.terminate(None, None)
-        self._loader.close()
 
     # Turns ----------------------------------------------------------------------------------------
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
-_SAY_AFTER = 0.5
-"""Seconds of waiting after which stderr says what for."""
+_SAY_AFTER, _SAY_EVERY = 0.5, 5.0
+"""Seconds of waiting after which people are told what for, and until they are told again."""
 _LOOK_EVERY = 0.05
 
 
@@ -132,14 +131,13 @@ class Session:
             ready.set()
 
         threading.Thread(target=wait_in_background, name="gtp-waiter", daemon=True).start()
-        began = time.monotonic()
-        is_said = False
+        say_at = time.monotonic() + _SAY_AFTER
         while not ready.wait(_LOOK_EVERY):
             if self._inbox.is_client_leaving:
                 raise Interrupted
-            if not is_said and time.monotonic() - began > _SAY_AFTER:
+            if time.monotonic() > say_at:
                 logger.info(f"please wait: {self._engine.progress}")
-                is_said = True
+                say_at += _SAY_EVERY
         if failures:
             raise failures[0]
 

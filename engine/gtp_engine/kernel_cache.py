@@ -1,0 +1,218 @@
+"""Where compiled kernels are kept between processes: a file each, that begins with its checksum.
+
+Numba has a cache of its own. It does not notice an edit in a callee that lives in another file, it
+loads damaged files, and a full disk stops it. Here the folder is named by a hash of every file with
+kernels and of the versions in play, a damaged file is compiled anew, and what cannot be kept runs
+all the same. What the folder holds is executed, so it must be one that nobody else can write.
+"""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import platform
+import shutil
+import stat
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+
+from gtp_engine.user_cache import user_cache_folder
+
+KERNEL_FOLDERS = ("go", "evaluators", "search")
+"""Where kernels and the constants that they freeze live; tests/test_imports.py makes sure."""
+
+STALE_AFTER_DAYS = 30
+SUFFIX = ".kernel"
+WARM_MARK = "complete"
+"""Name of the file that says that a start once compiled all that a game needs."""
+_CHECKSUM_BYTES = hashlib.sha256().digest_size
+
+
+class UnsafeFolderError(Exception):
+    """Somebody else can write the cache folder; the message says why."""
+
+
+class KernelCache:
+    """A folder of compiled kernels, or nothing where there is none to be used."""
+
+    def __init__(self) -> None:
+        """Choose the folder, and make it if need be."""
+        self.folder: Path | None = None
+        self.obstacle = ""
+        """Why kernels are not kept; empty where they are."""
+        self.loaded = 0
+        """Kernels that this process has taken from the folder."""
+        self.compiled = 0
+        """Kernels that this process has compiled."""
+        try:
+            self.folder = _open_folder()
+        except (OSError, RuntimeError, UnsafeFolderError) as error:  # RuntimeError: no home folder
+            self.obstacle = str(error)
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether a start once compiled all that a game needs, and kept it here."""
+        return self.folder is not None and (self.folder / WARM_MARK).exists()
+
+    def mark_warm(self) -> None:
+        """Remember that all that a game needs is here."""
+        if self.folder is not None:
+            with contextlib.suppress(OSError):
+                (self.folder / WARM_MARK).touch()
+
+    @property
+    def files(self) -> int:
+        """How many compiled kernels are kept."""
+        return 0 if self.folder is None else len(list(self.folder.glob(f"*{SUFFIX}")))
+
+    def damaged_files(self) -> list[str]:
+        """Return the names of the files that are not as they were written."""
+        files = [] if self.folder is None else sorted(self.folder.glob(f"*{SUFFIX}"))
+        return [path.name for path in files if self.read(path.name) is None]
+
+    def attach(self, compiled: Any) -> None:
+        """Let a function that Numba compiles keep its code here."""
+        compiled._cache = _FunctionCache(self, compiled.py_func)
+
+    def read(self, name: str) -> bytes | None:
+        """Return what a file keeps; None where it is not there, damaged, or somebody else's."""
+        if self.folder is None:
+            return None
+        try:
+            with (self.folder / name).open("rb") as file:
+                _check_owner(name, os.fstat(file.fileno()))
+                stored = file.read()
+        except (OSError, UnsafeFolderError):
+            return None
+        content = stored[_CHECKSUM_BYTES:]
+        return content if hashlib.sha256(content).digest() == stored[:_CHECKSUM_BYTES] else None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Keep something, whole or not at all: another process never reads half of it."""
+        if self.folder is None:
+            return
+        part = self.folder / f"{name}.{os.getpid()}"
+        try:
+            with open(part, "wb", opener=_open_for_the_user) as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            part.replace(self.folder / name)
+        except OSError:  # a full disk, or one that is read-only
+            with contextlib.suppress(OSError):
+                part.unlink()
+
+
+class _FunctionCache:
+    """What Numba asks before it compiles a function for some types, and tells afterwards.
+
+    How compiled code is taken apart and put together is Numba's own affair. A version that does it
+    otherwise keeps nothing, and compiles at each start.
+    """
+
+    def __init__(self, kept: KernelCache, function: Callable[..., Any]) -> None:
+        self._kept = kept
+        self._function = function
+
+    def load_overload(self, types: tuple[Any, ...], context: Any) -> Any:
+        """Return what was compiled for these types; None where that has to be done."""
+        with contextlib.suppress(Exception):  # whatever fails to load is compiled
+            from numba.core.compiler import CompileResult
+
+            content = self._kept.read(self._name(types, context.codegen()))
+            if content is not None:
+                context.refresh()
+                result = CompileResult._rebuild(context, *pickle.loads(content))
+                self._kept.loaded += 1
+                return result
+        return None
+
+    def save_overload(self, types: tuple[Any, ...], result: Any) -> None:
+        """Keep what was compiled for these types."""
+        self._kept.compiled += 1
+        with contextlib.suppress(Exception):  # whatever cannot be kept runs all the same
+            from numba.core.serialize import dumps
+
+            if not result.library.has_dynamic_globals:  # addresses of this process
+                self._kept.write(self._name(types, result.codegen), dumps(result._reduce()))
+
+    def _name(self, types: tuple[Any, ...], codegen: Any) -> str:
+        """Return the name of the file for a function, its types and the processor."""
+        code = self._function.__code__
+        key = (_hash_of_file(code.co_filename), code.co_firstlineno, str(types))
+        digest = hashlib.sha256(repr((*key, codegen.magic_tuple())).encode()).hexdigest()
+        return f"{Path(code.co_filename).stem}.{code.co_name}-{digest[:24]}{SUFFIX}"
+
+
+@cache
+def _hash_of_file(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _open_for_the_user(path: str, flags: int) -> int:
+    """Open a new file that nobody else can write, whatever the umask."""
+    return os.open(path, flags, 0o644)
+
+
+def _open_folder() -> Path:
+    """Return the folder for this version of the kernels, made if need be.
+
+    Raises:
+        OSError: It cannot be made.
+        RuntimeError: The user has no home folder.
+        UnsafeFolderError: Somebody else can write it.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    root = Path(named, "gtp-engine") if named else user_cache_folder() / "kernels"
+    if not root.is_absolute():
+        raise UnsafeFolderError(f"{root} is another folder wherever a program is started")
+    folder = root / _version_hash()
+    if not folder.is_dir():
+        root.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)  # whatever the umask lets others write
+    _check_owner(str(folder), folder.stat())
+    with contextlib.suppress(OSError):  # one that is read-only is used all the same
+        os.utime(folder)
+        _drop_stale(root, folder)
+    return folder
+
+
+def _check_owner(name: str, status: os.stat_result) -> None:
+    """Make sure that nobody but the user and the administrator can write a file or folder.
+
+    Raises:
+        UnsafeFolderError: Somebody else can.
+    """
+    if os.name != "posix":  # elsewhere what is in a user's folder is closed to others
+        return
+    if status.st_uid not in (os.geteuid(), 0):
+        raise UnsafeFolderError(f"{name} belongs to another user")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnsafeFolderError(f"{name} can be written by other users")
+
+
+def _version_hash() -> str:
+    """Return a hash of all that compiled code depends on, except the processor."""
+    digest = hashlib.sha256()
+    versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+    digest.update(repr(versions).encode())
+    package = Path(__file__).resolve().parent
+    paths = [path for folder in KERNEL_FOLDERS for path in (package / folder).rglob("*.py")]
+    paths += [package / "kernels.py", package / "coords.py"]  # whose constants kernels freeze
+    for path in sorted(paths):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _drop_stale(root: Path, keep: Path) -> None:
+    """Remove the caches of code that nobody has run for a month."""
+    oldest = time.time() - STALE_AFTER_DAYS * 86400
+    for folder in root.iterdir():
+        if folder != keep and folder.is_dir() and folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
