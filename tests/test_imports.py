@@ -149,10 +149,7 @@ def test_arrows_between_the_engine_parts_go_one_way() -> None:
 
 
 KNOWN_CIRCLES = [
-    {"go.diagram", "go.position"},
-    {"evaluators.batch_tuning", "evaluators.net_evaluator"},
-    {"search.search", "search.worker"},
-    {"play.engine", "play.game", "play.loading", "play.warmup"},
+    {"play.engine", "play.loading", "play.warmup"},
     {
         "frontends.gtp.gogui_pictures",
         "frontends.gtp.live_graphics",
