@@ -171,8 +171,8 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net.
         """
+        from gtp_engine.play.fallback_move import decide_quickly
         from gtp_engine.play.move_choice import decide
-        from gtp_engine.play.quick_move import decide_quickly
 
         started = time.monotonic()
         search = self.search

@@ -7,8 +7,8 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
 from gtp_engine.play.adjudication.judge import judge
+from gtp_engine.play.fallback_move import criticality
 from gtp_engine.play.move_choice import decide
-from gtp_engine.play.quick_move import criticality
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits

@@ -11,7 +11,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.quick_move import criticality, decide_quickly, undisputed_points
+from gtp_engine.play.fallback_move import criticality, decide_quickly, undisputed_points
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
@@ -133,7 +133,7 @@ def test_a_pass_that_the_tree_likes_is_made_where_it_forgets_no_stones(
     assert (decide_quickly(search, position).point == PASS) is passes
 
 
-def test_a_quick_move_reports_what_the_tree_knows() -> None:
+def test_a_fallback_move_reports_what_the_tree_knows() -> None:
     position = Position(5, 5)
     search = Search(FakeEvaluator(), seed=1)
     heard: list[Analysis] = []
@@ -151,7 +151,7 @@ def test_a_quick_move_reports_what_the_tree_knows() -> None:
     ]
 
 
-def test_a_quick_move_keeps_to_the_moves_asked_for() -> None:
+def test_a_fallback_move_keeps_to_the_moves_asked_for() -> None:
     position = position_of(SIX_IN_ATARI)
     best = parse_vertex("A3", 5, 5)
     for rule in (
