@@ -150,12 +150,6 @@ def test_arrows_between_the_engine_parts_go_one_way() -> None:
 
 KNOWN_CIRCLES = [
     {"play.engine", "play.loading", "play.warmup"},
-    {
-        "frontends.gtp.gogui_pictures",
-        "frontends.gtp.live_graphics",
-        "frontends.gtp.registry",
-        "frontends.gtp.session",
-    },
 ]
 """Those still to be opened."""
 

@@ -10,7 +10,7 @@ from tests.frontends.gtp_model import GtpModel
 def test_whatever_is_said_is_answered_and_the_game_is_right(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gtp_engine.frontends.gtp.gogui_analyze.PICTURE_VISITS", 4)
+    monkeypatch.setattr("gtp_engine.frontends.gtp.gogui.PICTURE_VISITS", 4)
     with Conversation(quick_engine()) as client:
         run = FuzzRun(client, seed)
         while run.lines < 1500:

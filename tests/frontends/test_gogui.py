@@ -161,7 +161,7 @@ def test_parameters_are_set_one_at_a_time(gogui: Conversation) -> None:
 def test_live_graphics_end_with_a_clear_board(
     kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gtp_engine.frontends.gtp.live_graphics.INTERVAL", 0.0)
+    monkeypatch.setattr("gtp_engine.frontends.gtp.gogui_pictures.INTERVAL", 0.0)
     engine = Engine(Settings(size=(SIZE, SIZE), playouts=40, seed=3), evaluator=FakeEvaluator())
     with Conversation(engine) as client:
         client.ask("genmove b")

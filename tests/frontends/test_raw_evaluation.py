@@ -5,7 +5,7 @@ import pytest
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.net_evaluator import RawEvaluation
-from gtp_engine.frontends.gtp.raw_evaluation import format_raw_evaluation
+from gtp_engine.frontends.gtp.kata import format_raw_evaluation
 
 
 @pytest.mark.parametrize("to_play", [BLACK, WHITE])

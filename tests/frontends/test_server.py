@@ -14,8 +14,8 @@ from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
-from gtp_engine.frontends.gtp.registry import Registry
 from gtp_engine.frontends.gtp.server import COMMANDS
+from gtp_engine.frontends.gtp.session import Registry
 from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE, Inbox
 from gtp_engine.play.settings import Settings
 

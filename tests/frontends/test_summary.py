@@ -9,7 +9,7 @@ from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.coords import PASS
-from gtp_engine.frontends.gtp.summary import summarize
+from gtp_engine.frontends.gtp.info_lines import summarize
 from gtp_engine.messages import collected, set_up
 from gtp_engine.search.analysis import Analysis
 

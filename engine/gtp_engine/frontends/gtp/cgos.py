@@ -13,8 +13,7 @@ from gtp_engine.coords import format_vertex
 from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
 from gtp_engine.frontends.gtp.info_lines import shown_moves
 from gtp_engine.frontends.gtp.protocol import Arguments
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport

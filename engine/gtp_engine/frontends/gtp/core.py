@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import EMPTY, MAX_SIZE, MIN_SIZE, PASS
-from gtp_engine.frontends.gtp.live_graphics import drawing
+from gtp_engine.coords import BLACK, EMPTY, MAX_SIZE, MIN_SIZE, PASS, WHITE
+from gtp_engine.frontends.gtp.gogui_pictures import drawing
+from gtp_engine.frontends.gtp.info_lines import summarize
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
-from gtp_engine.frontends.gtp.summary import summarize
+from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.go.handicap import largest_fixed
 from gtp_engine.go.rules import parse_komi
 from gtp_engine.messages import show
@@ -183,6 +182,25 @@ def play_moves(session: Session, moves: list[tuple[int, int]]) -> None:
         raise GtpError(f"illegal move: {error}") from None
 
 
+def set_up_stones(session: Session, stones: list[tuple[int, int]], to_play: int) -> None:
+    """Begin a game from these stones.
+
+    Raises:
+        GtpError: They cannot all stand on the board.
+    """
+    engine = session.board_engine()
+    from gtp_engine.go.position import SetupError
+
+    if any(point == PASS for _, point in stones):
+        raise GtpError("syntax error: a pass is no stone")
+    black = [point for color, point in stones if color == BLACK]
+    white = [point for color, point in stones if color == WHITE]
+    try:
+        engine.set_up(black, white, to_play)
+    except SetupError as error:
+        raise GtpError(str(error)) from None
+
+
 @commands.command("genmove")
 def genmove(session: Session, arguments: Arguments) -> str:
     """Choose a move and play it."""
@@ -208,7 +226,7 @@ def generate(
     """
     color = arguments.color(0)
     engine = session.net_engine()
-    with session.searching() as stop, drawing(session) as report:
+    with session.searching() as stop, drawing(session.live_graphics) as report:
         decision = engine.genmove(
             color, report=report, commit=is_played, cleanup=cleanup, stop=stop
         )
@@ -279,20 +297,12 @@ def final_status_list(session: Session, arguments: Arguments) -> str:
 
 def _by_chain(position: "Position", points: list[int]) -> list[list[int]]:
     """Divide points into connected groups of one colour, in reading order."""
-    stride = position.width + 1
-    left = dict.fromkeys(sorted(points))
-    chains = []
-    while left:
-        first = next(iter(left))
-        del left[first]
-        chain = [first]
-        for point in chain:  # grows while it is walked
-            for neighbor in (point - stride, point - 1, point + 1, point + stride):
-                if neighbor in left and position.color_at(neighbor) == position.color_at(first):
-                    del left[neighbor]
-                    chain.append(neighbor)
-        chains.append(sorted(chain))
-    return chains
+    from gtp_engine.play.adjudication.chains import regions
+
+    by_color: dict[int, list[int]] = {}
+    for point in points:
+        by_color.setdefault(position.color_at(point), []).append(point)
+    return sorted(chain for alike in by_color.values() for chain in regions(alike, position.width))
 
 
 @commands.command("showboard")

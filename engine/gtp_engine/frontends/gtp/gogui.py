@@ -1,11 +1,20 @@
-"""GoGui's extensions."""
+"""GoGui's extensions: setup, pictures of what the engine thinks, and parameters."""
 
-from gtp_engine.coords import BLACK, PASS, WHITE
-from gtp_engine.frontends.gtp.core import play_moves, require_empty_board
+from typing import TYPE_CHECKING
+
+from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent, row_col
+from gtp_engine.frontends.gtp import gogui_pictures
+from gtp_engine.frontends.gtp.core import play_moves, require_empty_board, set_up_stones
+from gtp_engine.frontends.gtp.gogui_pictures import LiveGraphics
+from gtp_engine.frontends.gtp.kata import change_rule
+from gtp_engine.frontends.gtp.parameters import LIMITS_AND_MANNERS, OF_THE_SEARCH, Parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
+from gtp_engine.go.rules import Ko, Scoring, Tax
 from gtp_engine.version import __version__
+
+if TYPE_CHECKING:
+    from gtp_engine.search.analysis import Analysis
 
 commands = Registry()
 
@@ -58,20 +67,214 @@ def setup_player(session: Session, arguments: Arguments) -> str:
     return ""
 
 
-def set_up_stones(session: Session, stones: list[tuple[int, int]], to_play: int) -> None:
-    """Begin a game from these stones.
+# The analyze window -----------------------------------------------------------------------------
 
-    Raises:
-        GtpError: They cannot all stand on the board.
-    """
-    engine = session.board_engine()
-    from gtp_engine.go.position import SetupError
+PICTURE_VISITS = 200
+PICTURE_SECONDS = 3.0
+"""A picture is drawn from a search of so many visits, but so many seconds at most."""
 
-    if any(point == PASS for _, point in stones):
-        raise GtpError("syntax error: a pass is no stone")
-    black = [point for color, point in stones if color == BLACK]
-    white = [point for color, point in stones if color == WHITE]
+ANALYZE_COMMANDS = (
+    "gfx/Candidate moves/show_candidates",
+    "gfx/Moves of both players/show_both_players",
+    "gfx/Policy/show_policy",
+    "dboard/Ownership/show_ownership",
+    "varc/Principal variation/show_variation %c",
+    "string/Win rate/show_winrate",
+    "string/Score/show_score",
+    "gfx/Chains, liberties, eyes/show_regions",
+    "hpstring/List of chains/list_chains",
+    "bwboard/Safe for ever/show_safe",
+    "plist/Dead stones/final_status_list dead",
+    "string/Final score/final_score",
+    "hstring/Net/kata-raw-nn 0",
+    "param/Engine/engine_parameters",
+    "param/Search/search_parameters",
+    "param/Rules/rule_parameters",
+    "none/Forget the search/clear_cache",
+)
+"""Type, label and command; `%c` is a color that the user chooses."""
+
+
+@commands.command("gogui-analyze_commands")
+def analyze_commands(session: Session, arguments: Arguments) -> str:
+    """List the analyze commands; that somebody asks says that GoGui is there, which draws."""
+    if session.live_graphics is LiveGraphics.NONE:
+        session.live_graphics = LiveGraphics.CANDIDATES
+    return "\n".join(ANALYZE_COMMANDS)
+
+
+def _look(
+    session: Session, color: int | None = None, *, ownership: bool = False, moves: int = 1
+) -> "Analysis":
+    """Search the present position a little, for a player also out of turn."""
+    engine = session.net_engine()
+    from gtp_engine.search.request import ReportRequest
+    from gtp_engine.search.stopping import Limits
+
+    request = ReportRequest(ownership=ownership, min_moves=moves)
+    limits = Limits(visits=PICTURE_VISITS, seconds=PICTURE_SECONDS)
+    with session.searching() as stop:
+        return engine.analyze(color or session.position.to_play, request, limits, stop=stop)
+
+
+@commands.command("show_candidates")
+def show_candidates(session: Session, arguments: Arguments) -> str:
+    """Draw the moves considered: squares by visits, labels by winrate."""
+    found = _look(session)
+    return gogui_pictures.draw_candidates(found)
+
+
+@commands.command("show_both_players")
+def show_both_players(session: Session, arguments: Arguments) -> str:
+    """Draw what either player would like to play here, the opponent's moves in another color."""
+    to_play = session.position.to_play
+    other = _look(session, opponent(to_play))
+    own = _look(session, to_play)
+    return gogui_pictures.draw_both_players(own, other)
+
+
+@commands.command("show_policy")
+def show_policy(session: Session, arguments: Arguments) -> str:
+    """Draw how much the net likes each move."""
+    found = _look(session, moves=session.position.area + 1)
+    return gogui_pictures.draw_policy(found)
+
+
+@commands.command("show_ownership")
+def show_ownership(session: Session, arguments: Arguments) -> str:
+    """Give whose every point will be, 1 for Black, row by row from the top."""
+    found = _look(session, ownership=True)
+    if found.ownership is None:
+        raise GtpError("the net does not say whose points are whose")
+    return gogui_pictures.draw_ownership(found)
+
+
+@commands.command("show_variation")
+def show_variation(session: Session, arguments: Arguments) -> str:
+    """Give the moves that both players are expected to make, beginning with a color."""
+    color = arguments.color(0) if len(arguments) else None
+    found = _look(session, color)
+    pv = found.moves[0].pv if found.moves else ()
+    return " ".join(format_vertex(move, found.width, found.height) for move in pv)
+
+
+@commands.command("show_winrate")
+def show_winrate(session: Session, arguments: Arguments) -> str:
+    """Say who wins how probably."""
+    found = _look(session)
+    return gogui_pictures.winrate_text(found)
+
+
+@commands.command("show_score")
+def show_score(session: Session, arguments: Arguments) -> str:
+    """Say who leads by how many points."""
+    found = _look(session)
+    return gogui_pictures.score_text(found)
+
+
+@commands.command("show_regions")
+def show_regions(session: Session, arguments: Arguments) -> str:
+    """Draw every chain's liberties, the eyes, and whose the closed regions are."""
+    position = session.position
+    return gogui_pictures.draw_regions(position)
+
+
+@commands.command("list_chains")
+def list_chains(session: Session, arguments: Arguments) -> str:
+    """List the chains with their stones, liberties and eyes."""
+    position = session.position
+    return gogui_pictures.list_chains(position)
+
+
+@commands.command("show_safe")
+def show_safe(session: Session, arguments: Arguments) -> str:
+    """Give the owner of every point that nobody can contest any more, from the top."""
+    position = session.position
+    from gtp_engine.play.adjudication.chains import pass_alive
+
+    owners = pass_alive(position)
+    rows = [[""] * position.width for _ in range(position.height)]
+    names = {BLACK: "black", WHITE: "white"}
+    for point in position.points():
+        row, col = row_col(point, position.width)
+        rows[row][col] = names.get(int(owners[point]), '""')
+    return "\n".join(" ".join(row) for row in rows)
+
+
+# Parameter dialogs: without arguments a command lists what it sets, one a line ------------------
+
+_TRUTHS = {"true": "1", "false": "0"}
+_BOOL = "[bool]"
+
+
+def _set_live_graphics(session: Session, text: str) -> None:
     try:
-        engine.set_up(black, white, to_play)
-    except SetupError as error:
-        raise GtpError(str(error)) from None
+        session.live_graphics = LiveGraphics(text.lower())
+    except ValueError:
+        known = ", ".join(LiveGraphics)
+        raise GtpError(f"syntax error: live graphics are one of {known}") from None
+
+
+_ENGINE = LIMITS_AND_MANNERS | {
+    "live_graphics": Parameter(lambda session: session.live_graphics, _set_live_graphics)
+}
+_KINDS = {"live_graphics": f"[list/{'/'.join(LiveGraphics)}]"}
+
+_RULE_KINDS = {
+    "ko": f"[list/{'/'.join(each.name.lower() for each in Ko)}]",
+    "scoring": f"[list/{'/'.join(each.name.lower() for each in Scoring)}]",
+    "tax": f"[list/{'/'.join(each.name.lower() for each in Tax)}]",
+    "suicide": _BOOL,
+    "hasButton": _BOOL,
+    "whiteHandicapBonus": "[list/0/N/N-1]",
+    "friendlyPassOk": _BOOL,
+}
+
+
+@commands.command("engine_parameters")
+def engine_parameters(session: Session, arguments: Arguments) -> str:
+    """List limits and habits, or set one: `NAME VALUE`."""
+    return _list_or_set(session, arguments, _ENGINE)
+
+
+@commands.command("search_parameters")
+def search_parameters(session: Session, arguments: Arguments) -> str:
+    """List the numbers that steer the search, or set one: `NAME VALUE`."""
+    return _list_or_set(session, arguments, OF_THE_SEARCH)
+
+
+def _list_or_set(session: Session, arguments: Arguments, known: dict[str, Parameter]) -> str:
+    if not len(arguments):
+        return "\n".join(_line(name, known[name].read(session)) for name in known)
+    name = arguments.words[0]
+    if name not in known:
+        raise GtpError(f"unknown parameter {name[:40]!r}")
+    known[name].change(session, arguments.word(1, "the parameter's value"))
+    return ""
+
+
+def _line(name: str, value: str) -> str:
+    """Return a parameter as the dialog reads it."""
+    kind = _BOOL if value in _TRUTHS else _KINDS.get(name, "[string]")
+    return f"{kind} {name} {_TRUTHS.get(value, value)}".rstrip()
+
+
+@commands.command("rule_parameters")
+def rule_parameters(session: Session, arguments: Arguments) -> str:
+    """List the rules, or change one: `NAME VALUE`, in mid-game too."""
+    if not len(arguments):
+        rules = session.board_engine().rules.to_kata()
+        values = {name: str(value) for name, value in rules.items()}
+        return "\n".join(
+            f"{kind} {name} {_rule_value(kind, values[name])}" for name, kind in _RULE_KINDS.items()
+        )
+    name = arguments.words[0]
+    value = arguments.word(1, "the rule's value")
+    if _RULE_KINDS.get(name) == _BOOL:
+        value = {"1": "true", "0": "false"}.get(value, value)
+    change_rule(session, name, value)
+    return ""
+
+
+def _rule_value(kind: str, value: str) -> str:
+    return _TRUTHS[value.lower()] if kind == _BOOL else value if "N-1" in kind else value.lower()

@@ -5,21 +5,60 @@ drawn for Black where they are positive and for White where they are negative; t
 name the player they speak for.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, format_vertex, opponent, point_at
 from gtp_engine.frontends.gtp.info_lines import shown_moves
-from gtp_engine.frontends.gtp.live_graphics import LiveGraphics
+from gtp_engine.messages import show
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.search.analysis import Analysis, MoveReport
+    from gtp_engine.search.request import ReportRequest
+
+INTERVAL = 0.5
+"""Seconds between two pictures."""
+
+
+class LiveGraphics(StrEnum):
+    """What is drawn."""
+
+    NONE = "none"
+    CANDIDATES = "candidates"
+    VARIATION = "variation"
+    OWNERSHIP = "ownership"
+
 
 _MOST_MOVES = 12
 _OWN_BEST, _OTHER_BEST, _WANTED_BY_BOTH = "#60c060", "#e07070", "#c080e0"
 _ATARI, _TWO_LIBERTIES = "#e07070", "#e0c060"
 _LETTERS = {1: "b", 2: "w"}
+
+
+@contextmanager
+def drawing(kind: LiveGraphics) -> Iterator["ReportRequest | None"]:
+    """Draw during a search, on stderr, while this context lasts, if a client wants it.
+
+    Yields:
+        What to ask of the search; None where nothing is drawn.
+    """
+    if kind is LiveGraphics.NONE:
+        yield None
+        return
+    from gtp_engine.search.request import ReportRequest
+
+    def draw(analysis: "Analysis") -> None:
+        if not analysis.is_final:
+            show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
+
+    try:
+        yield ReportRequest(INTERVAL, draw, ownership=kind is LiveGraphics.OWNERSHIP)
+    finally:
+        # Else a picture that arrives late would stay on the board.
+        show("gogui-gfx: CLEAR")
 
 
 def draw_live(analysis: "Analysis", kind: LiveGraphics) -> str:

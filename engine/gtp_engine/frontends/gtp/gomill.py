@@ -1,8 +1,7 @@
 """gomill's extensions, and the processor time that many tournament programs ask for."""
 
 from gtp_engine.frontends.gtp.protocol import Arguments
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 
 commands = Registry()
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import format_vertex
+from gtp_engine.coords import PASS, format_vertex
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport
@@ -109,6 +109,38 @@ def _kata_move(analysis: "Analysis", move: "MoveReport", extras: Extras) -> str:
     if move.ownership_stdev is not None:
         parts.append(f"movesOwnershipStdev {_decimals(move.ownership_stdev.ravel())}")
     return " ".join(parts)
+
+
+_MOST_SUMMARIZED = 8
+
+
+def summarize(analysis: "Analysis") -> str:
+    """Return what Leela Zero tells on stderr when it has moved, in percent.
+
+    The bridge to the OGS server draws its graph of winrates from these lines, and Lizzie shows
+    them. Both want them to the letter: first the moves, best first, then a line of counts.
+    A pass is left out, because Lizzie cannot read a line about one; if it is the best move, only
+    the counts remain.
+    """
+    moves = [move for move in shown_moves(analysis, 0, _MOST_SUMMARIZED) if move.visits > 0]
+    if moves and moves[0].point == PASS:
+        moves = []
+    lines = [_summary_line(analysis, move) for move in moves if move.point != PASS]
+    speed = analysis.playouts / max(analysis.elapsed, 0.001)
+    lines.append(
+        f"{analysis.visits} visits, {analysis.nodes} nodes,"
+        f" {analysis.playouts} playouts, {speed:.0f} n/s"
+    )
+    return "\n".join(lines)
+
+
+def _summary_line(analysis: "Analysis", move: "MoveReport") -> str:
+    lcb = min(1.0, max(0.0, move.lcb))
+    return (
+        f"{_vertex(analysis, move.point):>4} -> {move.visits:7d}"
+        f" (V: {100 * move.winrate:5.2f}%) (LCB: {100 * lcb:5.2f}%)"
+        f" (N: {100 * move.prior:5.2f}%) PV: {_pv(analysis, move)}"
+    )
 
 
 def _counts(counts: Iterable[int]) -> str:

@@ -1,9 +1,10 @@
-"""KataGo's extensions for rules, positions and searches."""
+"""KataGo's extensions for rules, positions, searches, parameters and nets."""
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from gtp_engine.coords import BLACK
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.frontends.gtp.analyze import (
     CANCELLED,
     COLOR_WORDS,
@@ -12,16 +13,15 @@ from gtp_engine.frontends.gtp.analyze import (
     run_genmove,
     run_search,
 )
-from gtp_engine.frontends.gtp.core import answer_move, generate
-from gtp_engine.frontends.gtp.gogui import set_up_stones
+from gtp_engine.frontends.gtp.core import answer_move, generate, set_up_stones
 from gtp_engine.frontends.gtp.info_lines import Extras, kata_line, shown_moves
+from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.raw_evaluation import format_raw_evaluation
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.net_evaluator import RawEvaluation
     from gtp_engine.search.analysis import Analysis
 
 commands = Registry()
@@ -222,3 +222,131 @@ def _symmetry(arguments: Arguments) -> int:
     if symmetry not in range(8):
         raise GtpError("syntax error: the symmetry must be 0 to 7 or all")
     return symmetry
+
+
+def format_raw_evaluation(raw: "RawEvaluation") -> str:
+    """Return the lines for one symmetry; illegal moves have the probability NAN."""
+    is_white = raw.to_play == WHITE
+    win, loss = (raw.win, raw.loss) if is_white else (raw.loss, raw.win)
+    lead = raw.lead if is_white else -raw.lead
+    mean = raw.score_mean if is_white else -raw.score_mean
+    lines = [
+        f"symmetry {raw.symmetry}",
+        f"whiteWin {win:.6f}",
+        f"whiteLoss {loss:.6f}",
+        f"noResult {raw.no_result:.6f}",
+        f"whiteLead {_number(lead)}",
+        f"whiteScoreSelfplay {_number(mean)}",
+        f"whiteScoreSelfplaySq {_number(mean**2 + raw.score_stdev**2)}",
+        f"varTimeLeft {_number(raw.var_time)}",
+        f"shorttermWinlossError {_number(raw.shortterm_winloss_error)}",
+        f"shorttermScoreError {_number(raw.shortterm_score_error)}",
+        "policy",
+        *(_row(row, _probability) for row in raw.policy),
+        f"policyPass {_probability(raw.policy_pass)}",
+    ]
+    if raw.ownership is not None:
+        owned = raw.ownership if is_white else -raw.ownership
+        lines += ["whiteOwnership", *(_row(row, _share) for row in owned)]
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    """Return a number as text, never -0.000; -1 for an estimate that the net does not give."""
+    return f"{-1.0 if value is None else value:z.3f}"
+
+
+def _row(values: Iterable[float], form: Callable[[float], str]) -> str:
+    return " ".join(form(value) for value in values)
+
+
+def _probability(value: float) -> str:
+    return f"{value:8.6f}" if value >= 0 else "     NAN"
+
+
+def _share(value: float) -> str:
+    return f"{value:z9.7f}"  # z: zero has no sign
+
+
+# Parameters, and what is known about the net ----------------------------------------------------
+
+
+@commands.command("kata-list-params")
+def list_params(session: Session, arguments: Arguments) -> str:
+    """List the parameters that `kata-get-param` knows."""
+    return " ".join(PARAMETERS)
+
+
+@commands.command("kata-get-param")
+def get_param(session: Session, arguments: Arguments) -> str:
+    """Give a parameter: a limit (0 where there is none), a habit, or one of the search's."""
+    return find_parameter(arguments.word(0, "a parameter's name")).read(session)
+
+
+@commands.command("kata-get-params")
+def get_params(session: Session, arguments: Arguments) -> str:
+    """Give all parameters as a JSON object."""
+    values = {name: _as_json(parameter.read(session)) for name, parameter in PARAMETERS.items()}
+    return json.dumps(values)
+
+
+@commands.command("kata-set-param")
+def set_param(session: Session, arguments: Arguments) -> str:
+    """Change a parameter from now on; 0 takes a limit away."""
+    parameter = find_parameter(arguments.word(0, "a parameter's name"))
+    parameter.change(session, arguments.word(1, "the parameter's value"))
+    return ""
+
+
+@commands.command("kata-set-params")
+def set_params(session: Session, arguments: Arguments) -> str:
+    """Change the parameters that a JSON object names, or none of them if one cannot be."""
+    try:
+        wanted = json.loads(arguments.rest)
+    except (ValueError, RecursionError):
+        raise GtpError("syntax error: the parameters are no JSON object") from None
+    if not isinstance(wanted, dict):
+        raise GtpError("syntax error: the parameters are no JSON object")
+    changes = [(find_parameter(name), _as_text(value)) for name, value in wanted.items()]
+    engine, profile = session.engine, PARAMETERS["humanSLProfile"]
+    settings, params, profile_name = engine.settings, engine.search_params, profile.read(session)
+    try:
+        for parameter, text in changes:
+            parameter.change(session, text)
+    except Exception:
+        profile.change(session, profile_name)
+        engine.settings, engine.search_params = settings, params
+        raise
+    return ""
+
+
+def _as_json(text: str) -> Any:
+    """Return the number or truth value that a parameter's text is, or the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list | dict):
+        raise GtpError("syntax error: a parameter's value is a number, a text, true or false")
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+@commands.command("kata-get-models")
+def get_models(session: Session, arguments: Arguments) -> str:
+    """Describe the net in a JSON array of one object; it is empty where there is no net."""
+    net = session.net_engine().net()
+    if net is None:
+        return "[]"
+    info = net.info
+    model = {
+        "name": info.name,
+        "internalName": info.source or info.name,
+        "maxBatchSize": session.engine.settings.batch or 0,
+        "usesHumanSLProfile": info.meta_features > 0,
+        "version": info.encoder_version,
+        "usingFP16": str(info.precision == "fp16").lower(),
+    }
+    return json.dumps([model])

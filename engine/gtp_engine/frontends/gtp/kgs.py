@@ -3,8 +3,7 @@
 from gtp_engine.frontends.gtp.core import generate
 from gtp_engine.frontends.gtp.kata import change_rules
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 
 commands = Registry()
 

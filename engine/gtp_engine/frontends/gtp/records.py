@@ -6,8 +6,7 @@ from pathlib import Path
 
 from gtp_engine.files import write_whole
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 
 commands = Registry()
 

@@ -8,11 +8,8 @@ from gtp_engine.frontends.gtp import (
     cgos,
     core,
     gogui,
-    gogui_analyze,
-    gogui_parameters,
     gomill,
     kata,
-    kata_parameters,
     kgs,
     leela,
     records,
@@ -20,8 +17,7 @@ from gtp_engine.frontends.gtp import (
 )
 from gtp_engine.frontends.gtp.journal import Journal
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 
 if TYPE_CHECKING:
@@ -34,11 +30,8 @@ _DIALECTS = (
     time_control,
     records,
     kata,
-    kata_parameters,
     leela,
     gogui,
-    gogui_analyze,
-    gogui_parameters,
     kgs,
     cgos,
     gomill,

@@ -3,8 +3,7 @@
 import contextlib
 
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
-from gtp_engine.frontends.gtp.registry import Registry
-from gtp_engine.frontends.gtp.session import Session
+from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.play.clock.notation import (
     KGS_KINDS,
     KINDS,
