@@ -141,7 +141,7 @@ class Report:
             f"  game {game.number}: A says {game.scores[0]}, B says {game.scores[1]};"
             f" counted with all stones alive: {game.referee_score}"
             for game in counted
-            if not game.agreed
+            if game.referee_score is not None
         ]
         return lines
 

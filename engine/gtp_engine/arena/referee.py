@@ -14,11 +14,12 @@ from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, pa
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
+from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin, white_score
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.notation import settings_command
 from gtp_engine.play.clock.systems import TimeSystem
+from gtp_engine.play.endgame import counts_dead_stones
 
 _LETTERS = {BLACK: "B", WHITE: "W"}
 
@@ -70,7 +71,7 @@ class Game:
     scores: list[str | None] = field(default_factory=lambda: [None, None])
     """What each engine says the score is."""
     referee_score: str | None = None
-    """The count that decided where the engines did not agree."""
+    """The count that decided where the engines did not agree, or the rules leave no say to them."""
     agreed: bool | None = None
     """Whether both engines counted the same; None where not both were asked."""
     sgf: str = ""
@@ -274,7 +275,10 @@ class Referee:
     # The end ------------------------------------------------------------------------------------
 
     def _count(self) -> None:
-        """Ask both engines for the score; where they differ, count every stone as alive."""
+        """Ask both engines for the score; where they differ, count every stone as alive.
+
+        Under rules by which no stones are taken off they are asked for the report alone.
+        """
         game = self._game
         margins: list[float | None] = [None, None]
         for engine in (0, 1):
@@ -290,12 +294,16 @@ class Referee:
         known = [margin for margin in margins if margin is not None]
         if len(known) == 2:
             game.agreed = known[0] == known[1]
-        if known and len(set(known)) == 1:
-            self._decide(known[0], "score")
-            return
-        margin = agreed_score(self._position)
-        game.referee_score = format_result(margin)
-        self._decide(margin, "score")
+        position = self._position
+        if counts_dead_stones(position):
+            margin = agreed_score(position)
+            is_open = len(set(known)) != 1  # they decide which stones are dead, if they agree
+        else:
+            margin = float(white_score(position.history, position.ply, position.rules.flags))
+            is_open = set(known) != {margin}
+        if is_open:
+            game.referee_score = format_result(margin)
+        self._decide(margin if is_open else known[0], "score")
 
     def _decide(self, white_margin: float, reason: str) -> None:
         game = self._game
