@@ -10,7 +10,7 @@ import pytest
 
 from gtp_engine.arena import many_games
 from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
-from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
@@ -68,6 +68,41 @@ def test_pairs_share_an_opening_with_the_colours_swapped() -> None:
         assert game.black == game.number % 2
         openings[game.moves[:4]].add(game.number // 2)
     assert sorted(openings.values(), key=min) == [{0}, {1}, {2}]
+
+
+class Narrow(Certain):
+    """Plays mostly on the first points that are free, and passes gladly."""
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        super().evaluate(batch, n)
+        for slot in range(n):
+            moves = int(batch.n_moves[slot])
+            batch.priors[slot, :moves] = 0.1 / moves
+            batch.priors[slot, 0] = 0.4
+            batch.priors[slot, moves - 1] = 0.5
+
+
+def test_openings_differ_and_hold_no_passes() -> None:
+    terms = replace(TERMS, opening_moves=3)
+    contestants = [Contestant(name, Narrow(WHITE), Limits(visits=1)) for name in ("a", "b")]
+    games = play_games(contestants, terms, 24, at_once=3)
+    openings = [game.moves[:3] for game in games]
+    assert openings[::2] == openings[1::2]
+    assert len(set(openings)) == 12
+    assert all(move.point != PASS for opening in openings for move in opening)
+
+
+def test_no_game_is_begun_once_there_are_enough_and_those_under_way_end() -> None:
+    told: list[int] = []
+
+    def enough(game: PlayedGame) -> bool:
+        told.append(game.number)
+        return False
+
+    games = play_games(two(FakeEvaluator()), TERMS, 50, at_once=4, on_game=enough)
+    # Four were under way, and each thread may have begun another before it heard.
+    assert [game.number for game in games] == sorted(told) == list(range(len(games)))
+    assert 4 <= len(games) < 50
 
 
 def test_the_same_games_however_many_at_once() -> None:

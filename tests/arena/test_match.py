@@ -37,7 +37,8 @@ def engine(*words: str) -> str:
 def play(tmp_path: Path, a: str, b: str, *options: str) -> dict[str, Any]:
     """Play a match on 5x5 and return its JSON."""
     report = tmp_path / "match.json"
-    arguments = [a, b, "--size", "5", "--games", "2", "--json", str(report), *options]
+    arguments = [a, b, "--size", "5", "--games", "2", "--openings", "0", *options]
+    arguments += ["--json", str(report)]
     assert run(["match", *arguments]) == 0
     document: dict[str, Any] = json.loads(report.read_text())
     return document
@@ -81,6 +82,21 @@ def test_a_disagreement_is_recorded_and_counted_by_the_referee(
     assert (game["agreed"], game["result"], game["referee_score"]) == (False, "B+17.5", "B+17.5")
     assert (document["scores_compared"], document["scores_agreed"]) == (1, 0)
     assert "A says B+17.0, B says W+3.5" in capsys.readouterr().out
+
+
+def test_engines_agree_on_no_dead_stones_where_the_rules_know_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A black stone and a white one stay on the board, whatever both say.
+    a, b = engine("C3", "score=B+17.5"), engine("A1", "score=B+17.5")
+    options = ["--games", "1", "--komi", "7.5", "--rules"]
+    game = play(tmp_path, a, b, *options, "tromp-taylor")["games"][0]
+    assert (game["agreed"], game["result"], game["referee_score"]) == (True, "W+7.5", "W+7.5")
+    assert "game 1: A says B+17.5, B says B+17.5; counted with" in capsys.readouterr().out
+    game = play(tmp_path, a, b, *options, "chinese")["games"][0]
+    assert (game["agreed"], game["result"], game["referee_score"]) == (True, "B+17.5", None)
+    game = play(tmp_path, engine("C3", "score=B+17.5"), engine("score=B+17.5"), *options, "cgos")
+    assert game["games"][0]["referee_score"] is None
 
 
 def test_colors_alternate_and_resigning_loses(tmp_path: Path) -> None:
@@ -161,6 +177,17 @@ def test_openings_come_in_pairs(tmp_path: Path) -> None:
     assert [game["result"] for game in games] == ["B+R"] * 4
     again = play(tmp_path, engine("resign"), engine("resign"), *options)["games"]
     assert [game["opening"] for game in again] == openings
+
+
+def test_games_differ_though_no_openings_are_asked_for(tmp_path: Path) -> None:
+    report = tmp_path / "match.json"
+    words = [engine("resign"), engine("resign"), "--size", "9", "--games", "4"]
+    assert run(["match", *words, "--json", str(report)]) == 0
+    openings = [game["opening"] for game in json.loads(report.read_text())["games"]]
+    assert openings[0] == openings[1] != openings[2] == openings[3]
+    assert [len(opening) for opening in openings] == [2] * 4
+    assert run(["match", *words, "--max-moves", "1", "--json", str(report)]) == 0
+    assert json.loads(report.read_text())["games"][0]["opening"] == []
 
 
 def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -245,7 +272,7 @@ def test_a_signal_tells_what_was_played_and_leaves_no_engine(tmp_path: Path, nam
     report, pids = tmp_path / "match.json", tmp_path / "pids"
     deaf = engine("C3", "hang", "deaf", f"pid={pids}")
     command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), deaf]
-    command += ["--size", "5", "--json", str(report)]
+    command += ["--size", "5", "--openings", "0", "--json", str(report)]
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -235,7 +235,7 @@ def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     low, share, high = document["share"]
     assert low <= share == document["points"] / 4 <= high
     assert document["sprt"] is None
-    won = _document((), [PlayedGame(0, 0, 0, "count", ())], Sprt(-1500, 1500))
+    won = _document((), [PlayedGame(0, 0, 0, "count", ())], Sprt(-1500, 1500), "elo1")
     assert isinstance(won["sprt"], dict) and won["sprt"]["verdict"] == "elo1"
     assert won["elo"] == [pytest.approx(-233.8, abs=0.1), None, None], "JSON has no infinity"
 

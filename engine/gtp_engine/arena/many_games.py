@@ -35,6 +35,10 @@ SURE = 0.98
 """Winrate at which a player takes the game for decided."""
 SURE_MOVES = 6
 """Moves in a row after which a game is given to a player whom both take for the winner."""
+OPENING_ATTEMPTS = 20
+"""Openings drawn for a pair before one that another pair has is taken."""
+_SEED_STRIDE = 1_000_003
+"""Between the seeds of two attempts, lest they are those of other pairs."""
 LEAST_MEMORY_MB = 8
 """Room for a search's tree, however many games there are."""
 
@@ -91,7 +95,7 @@ def play_games(
     terms: Terms,
     games: int,
     at_once: int,
-    on_game: Callable[[PlayedGame], None] = lambda game: None,
+    on_game: Callable[[PlayedGame], object] = lambda game: None,
 ) -> list[PlayedGame]:
     """Play games and return them by number.
 
@@ -100,7 +104,9 @@ def play_games(
         terms: Board, rules and openings.
         games: How many; an even number is fair.
         at_once: Games under way at a time.
-        on_game: Called with each finished game, from the calling thread.
+        on_game: Called with each finished game, from the calling thread. Where it returns False,
+            no game is begun any more; those under way are played to their ends, for the short ones
+            among them have other results than the long ones.
 
     Raises:
         NetFileError: A net failed.
@@ -110,12 +116,17 @@ def play_games(
     n_threads = max(1, at_once if one_by_one else min(at_once, os.cpu_count() or 1))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
     numbers = iter(range(games))
+    openings = _Openings(contestants[0].evaluator, terms)
     guard = threading.Lock()
+    is_enough = threading.Event()
 
     def begin_game() -> _Game | None:
         with guard:
-            number = next(numbers, None)
-        return None if number is None else _play(contestants, terms, number, memory_mb)
+            number = None if is_enough.is_set() else next(numbers, None)
+            if number is None:
+                return None
+            opening = openings.of_pair(number // 2)
+        return _play(contestants, terms, number, opening, memory_mb)
 
     stop = threading.Event()
     told: queue.SimpleQueue[PlayedGame | None] = queue.SimpleQueue()
@@ -128,7 +139,8 @@ def play_games(
         try:
             for game in _told(told, n_threads):
                 finished.append(game)
-                on_game(game)
+                if on_game(game) is False:
+                    is_enough.set()
         finally:
             stop.set()
         for worker in workers:
@@ -191,23 +203,53 @@ def _work(
         raise
 
 
-def _play(contestants: Sequence[Contestant], terms: Terms, number: int, memory_mb: int) -> _Game:
+class _Openings:
+    """Draws a pair's opening: one that no pair before has, as far as the board has so many."""
+
+    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
+        self._evaluator = evaluator
+        self._terms = terms
+        self._drawn: list[Position] = []
+
+    def of_pair(self, pair: int) -> Position:
+        """Return a copy of the opening; pairs come in their order."""
+        while len(self._drawn) <= pair:
+            self._drawn.append(self._draw(len(self._drawn)))
+        return self._drawn[pair].copy()
+
+    def _draw(self, pair: int) -> Position:
+        terms, before = self._terms, {tuple(one.moves) for one in self._drawn}
+        for attempt in range(OPENING_ATTEMPTS):
+            seed = terms.seed + pair + attempt * _SEED_STRIDE
+            opening = draw_opening(
+                self._evaluator,
+                terms.width,
+                terms.height,
+                terms.rules,
+                terms.opening_moves,
+                seed,
+            )
+            if tuple(opening.moves) not in before:
+                break
+        return opening
+
+
+def _play(
+    contestants: Sequence[Contestant],
+    terms: Terms,
+    number: int,
+    position: Position,
+    memory_mb: int,
+) -> _Game:
     """Play one game; see `_Game`.
 
     Args:
         contestants: Who plays.
-        terms: Board, rules and openings.
+        terms: What they agree on.
         number: The game's.
+        position: The end of its opening; the game goes on there.
         memory_mb: Room for the tree of each player's search.
     """
-    position = draw_opening(
-        contestants[0].evaluator,
-        terms.width,
-        terms.height,
-        terms.rules,
-        terms.opening_moves,
-        terms.seed + number // 2,
-    )
     black = number % 2
     by_color = {BLACK: black, WHITE: 1 - black}
     searches = [

@@ -39,6 +39,8 @@ The summary goes to stdout, each game and the progress to stderr.
 
 logger = logging.getLogger(__name__)
 
+OPENING_MOVES = 2
+
 DEFAULT_TIMEOUT = 300.0
 """Seconds that one answer may take before the engine counts as hanging."""
 
@@ -72,10 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     games.add_argument(
         "--openings",
-        type=parse_count,
-        default=0,
+        type=parse_seed,  # which may be 0
         metavar="K",
-        help="begin with K random moves, the same for two games with colors changed",
+        help="begin with K random moves, the same for two games with colors changed "
+        f"({OPENING_MOVES}, lest games repeat each other; 0: the empty board)",
     )
     games.add_argument(
         "--seed", type=parse_seed, default=0, metavar="N", help="of the openings (0)"
@@ -181,7 +183,8 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
         raise UsageError(str(error)) from None
     komi = customary_komi(rules, width, height) if args.komi is None else args.komi
     max_moves = args.max_moves or 3 * width * height
-    if args.openings >= max_moves:
+    openings = min(OPENING_MOVES, max_moves - 1) if args.openings is None else args.openings
+    if openings >= max_moves:
         raise UsageError(f"--openings: after {max_moves} moves (--max-moves) games are over")
     return Terms(
         width=width,
@@ -190,7 +193,7 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
         rules=replace(rules, komi=komi),
         rules_name=args.rules,
         max_moves=max_moves,
-        opening_moves=args.openings,
+        opening_moves=openings,
         time_system=_read_clock(args.clock),
     )
 

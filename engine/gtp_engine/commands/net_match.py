@@ -23,10 +23,6 @@ GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 """By device; on a CPU for each processor."""
 
 
-class _DecidedError(Exception):
-    """The sequential test has its verdict, and the games under way may end."""
-
-
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its result, after Ctrl-C that of the games so far."""
     sprt = read_sprt(args.sprt)
@@ -41,33 +37,36 @@ def run(args: argparse.Namespace) -> int:
     komi = default_komi(width, height) if args.komi is None else args.komi
     terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
     finished: list[PlayedGame] = []
+    verdict: str | None = None
 
-    def note(game: PlayedGame) -> None:
+    def note(game: PlayedGame) -> bool:
+        """Count a game; return whether more are wanted."""
+        nonlocal verdict
         finished.append(game)
         if len(finished) % REPORT_EVERY == 0:
             logger.info(
                 f"{len(finished)} games: A's {describe_strength(points(finished), len(finished))}"
             )
-        if sprt is not None and sprt.verdict(points(finished), len(finished)) is not None:
-            raise _DecidedError
+        if sprt is not None and verdict is None:  # games that end later do not reopen it
+            verdict = sprt.verdict(points(finished), len(finished))
+        return verdict is None
 
     at_once = args.at_once or _at_once(nets)
     status = 0
     try:
-        games = play_games(contestants, terms, args.games, at_once, note)
-    except _DecidedError:
-        games = finished
+        play_games(contestants, terms, args.games, at_once, note)
     except KeyboardInterrupt:
         logger.warning("interrupted")
-        games, status = finished, INTERRUPTED_STATUS
+        status = INTERRUPTED_STATUS
+    games = sorted(finished, key=lambda game: game.number)
     if args.json:
-        print(json.dumps(_document(contestants, games, sprt), indent=1))
+        print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
         return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
-        print(_verdict(sprt, games))
+        print(_describe_test(sprt, games, verdict))
     for letter, net in zip("AB", nets, strict=True):
         batcher = net.batcher
         print(f"{letter}: {batcher.evaluations} evaluations, {batcher.mean_batch:.2f} a run")
@@ -93,13 +92,12 @@ def _params(chosen: Sequence[tuple[str, str]]) -> SearchParams:
     return params
 
 
-def _verdict(sprt: Sprt, games: Sequence[PlayedGame]) -> str:
-    """Return what a sequential test says so far."""
+def _describe_test(sprt: Sprt, games: Sequence[PlayedGame], verdict: str | None) -> str:
+    """Return what a sequential test says."""
     ratio = sprt.log_likelihood_ratio(points(games), len(games))
-    found = sprt.verdict(points(games), len(games))
     says = {"elo0": f"accepts {sprt.elo0:+g}", "elo1": f"accepts {sprt.elo1:+g}", None: "is open"}
     return (
-        f"SPRT of {sprt.elo0:+g} against {sprt.elo1:+g} Elo {says[found]}: log-likelihood ratio "
+        f"SPRT of {sprt.elo0:+g} against {sprt.elo1:+g} Elo {says[verdict]}: log-likelihood ratio "
         f"{ratio:+.2f}, bounds {sprt.lower:+.2f} and {sprt.upper:+.2f}"
     )
 
@@ -122,13 +120,19 @@ def _details(games: Sequence[PlayedGame]) -> str:
 
 
 def _document(
-    contestants: Sequence[Contestant], games: Sequence[PlayedGame], sprt: Sprt | None
+    contestants: Sequence[Contestant],
+    games: Sequence[PlayedGame],
+    sprt: Sprt | None,
+    verdict: str | None,
 ) -> dict[str, object]:
+    test = None
+    if sprt is not None:
+        test = {**sprt.to_json(points(games), len(games)), "verdict": verdict}
     return {
         "nets": [one.name for one in contestants],
         "games": len(games),
         "points": points(games),
         "share": wilson(points(games), len(games)).to_json(),
         "elo": elo(points(games), len(games)).to_json(),
-        "sprt": None if sprt is None else sprt.to_json(points(games), len(games)),
+        "sprt": test,
     }

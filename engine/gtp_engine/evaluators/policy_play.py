@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
@@ -32,22 +33,29 @@ def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> Eval
     return batch
 
 
-def draw_move(evaluator: Evaluator, position: Position, generator: np.random.Generator) -> int:
-    """Return a move for the player to move, drawn from the policy.
+def draw_move(
+    evaluator: Evaluator, position: Position, generator: np.random.Generator
+) -> int | None:
+    """Return a move for the player to move, drawn from the policy; None where all pass.
 
     Raises:
         NetFileError: The net does not take this board, or failed.
     """
     batch = _evaluate(evaluator, position, optimism=0.0)
     n = int(batch.n_moves[0])
-    chances = batch.priors[0, :n].astype(np.float64)
-    return int(batch.moves[0, generator.choice(n, p=chances / chances.sum())])
+    moves = batch.moves[0, :n]
+    chances = np.where(moves == PASS, 0.0, batch.priors[0, :n].astype(np.float64))
+    if not chances.any():
+        return None
+    return int(moves[generator.choice(n, p=chances / chances.sum())])
 
 
 def draw_opening(
     evaluator: Evaluator, width: int, height: int, rules: Rules, moves: int, seed: int
 ) -> Position:
-    """Return a position some drawn moves into a game; the same seed gives the same one.
+    """Return a position some drawn moves into a game, without passes.
+
+    The same seed gives the same one. It is shorter where there is nothing to play but passes.
 
     Raises:
         NetFileError: The net does not take this board, or failed.
@@ -55,5 +63,8 @@ def draw_opening(
     position = Position(width, height, rules)
     generator = np.random.Generator(np.random.PCG64(seed))
     while position.ply < moves and not position.is_over:
-        position.play(position.to_play, draw_move(evaluator, position, generator))
+        move = draw_move(evaluator, position, generator)
+        if move is None:
+            break
+        position.play(position.to_play, move)
     return position
