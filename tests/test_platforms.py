@@ -49,6 +49,10 @@ def foreign(path: Path) -> Iterator[str]:
             names |= {alias.name for alias in node.names} & NAMES.get(node.module or "", set())
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             names = {node.attr} & NAMES.get(node.value.id, set())
+        elif isinstance(node, ast.Call) and ast.unparse(node).startswith(
+            ("getattr(os,", "hasattr(os,")
+        ):
+            names = {ast.unparse(node)}
         elif isinstance(node, ast.keyword):
             names = {node.arg or ""} & ARGUMENTS
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from gtp_engine.platforms import READ_FLAGS
+
 MOST_BYTES = 64 << 20
 """Of a text that is read at once: a configuration, a game, a collection of games in one file."""
 
@@ -41,10 +43,8 @@ def open_regular(path: str | Path) -> BinaryIO:
     Raises:
         OSError: It cannot be opened, or is a pipe, a device or a folder.
     """
-    # Without waiting: a pipe that nobody writes to would never be open.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, READ_FLAGS)
     except ValueError as error:  # a null byte, or what no encoding of file names has
         raise OSError(errno.EINVAL, f"no name for a file: {error}", str(path)) from None
     file = os.fdopen(descriptor, "rb")

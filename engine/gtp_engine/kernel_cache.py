@@ -12,7 +12,6 @@ import os
 import pickle
 import platform
 import shutil
-import stat
 import time
 from collections.abc import Callable
 from functools import cache
@@ -23,6 +22,7 @@ import llvmlite
 import numba
 import numpy as np
 
+from gtp_engine.platforms import who_else_can_write
 from gtp_engine.user_cache import user_cache_folder
 
 KERNEL_FOLDERS = ("go", "evaluators", "search")
@@ -188,12 +188,9 @@ def _check_owner(name: str, status: os.stat_result) -> None:
     Raises:
         UnsafeFolderError: Somebody else can.
     """
-    if os.name != "posix":  # elsewhere what is in a user's folder is closed to others
-        return
-    if status.st_uid not in (os.geteuid(), 0):
-        raise UnsafeFolderError(f"{name} belongs to another user")
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UnsafeFolderError(f"{name} can be written by other users")
+    danger = who_else_can_write(status)
+    if danger:
+        raise UnsafeFolderError(f"{name} {danger}")
 
 
 def _version_hash() -> str:

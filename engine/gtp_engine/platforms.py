@@ -9,6 +9,7 @@ import select
 import shlex
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from typing import Any, TextIO
@@ -28,14 +29,19 @@ Ctrl-C in the terminal does not reach it.
 CUDA_DRIVER: str
 """The driver's library."""
 
+READ_FLAGS: int
+"""How `os.open` reads a file: bytes as they are, and no waiting for a pipe's writer."""
+
 if sys.platform == "win32":
     OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     CUDA_DRIVER = "nvcuda.dll"
+    READ_FLAGS = os.O_RDONLY | os.O_BINARY
 else:
     LEAVE_SIGNALS += (signal.SIGHUP,)
     RESIZE_SIGNALS += (signal.SIGWINCH,)
     OWN_GROUP = {"start_new_session": True}
     CUDA_DRIVER = "libcuda.so.1"
+    READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
 def kill_group(process: "subprocess.Popen[Any]") -> None:
@@ -88,6 +94,20 @@ def would_block(stream: TextIO) -> bool:
         return not select.select([], [stream.fileno()], [], 0)[1]
     except (OSError, ValueError):
         return False
+
+
+def who_else_can_write(status: os.stat_result) -> str:
+    """Return in a phrase who can write a file or folder beside the user and the administrator.
+
+    Empty where nobody can; so it is on Windows, which closes a user's folders to others.
+    """
+    if sys.platform == "win32":
+        return ""
+    if status.st_uid not in (os.geteuid(), 0):
+        return "belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return "can be written by other users"
+    return ""
 
 
 def memory_bytes() -> int | None:
