@@ -43,7 +43,7 @@ def test_an_answer_that_cannot_be_written_ends_the_analysis(
 
     def analyse() -> None:
         try:
-            RecordAnalysis(scheduler, output, settings, lambda: None, lambda line: None).run([game])
+            RecordAnalysis(scheduler, output, settings, lambda: None).run([game])
         except (OSError, ValueError) as error:
             failures.append(error)
 

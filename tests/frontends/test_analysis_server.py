@@ -12,8 +12,8 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.frontends.analysis.analyst import Analyst
-from gtp_engine.frontends.analysis.lines import read_lines
 from gtp_engine.frontends.analysis.query import Query
+from gtp_engine.frontends.analysis.server import read_lines
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings

@@ -128,8 +128,7 @@ def _converse(
     settings: Settings, analysis: AnalysisSettings, at_once: int | None, waits: bool
 ) -> int:
     from gtp_engine.frontends.analysis.analyst import Analyst, format_line
-    from gtp_engine.frontends.analysis.lines import read_lines
-    from gtp_engine.frontends.analysis.server import Server
+    from gtp_engine.frontends.analysis.server import Server, read_lines
     from gtp_engine.frontends.gtp.journal import Journal
     from gtp_engine.frontends.gtp.stdio import Output, claim_stdout
 

@@ -43,12 +43,12 @@ def analyse_records(
         output = OutputFile(out)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
-    survey = survey_records(paths, output.done, logger.warning)
+    survey = survey_records(paths, output.done)
     if survey.positions > survey.done:
         scheduler = _open_scheduler(settings, at_once)
         started = time.monotonic()
         with shown_progress("positions", survey.positions, done=survey.done) as advance:
-            work = RecordAnalysis(scheduler, output, analysis, advance, logger.warning)
+            work = RecordAnalysis(scheduler, output, analysis, advance)
             try:
                 work.run(survey.files)
             except KeyboardInterrupt:

@@ -5,6 +5,7 @@ behind it for further games of the file. What the file holds already is not anal
 """
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,8 @@ from gtp_engine.go.sgf import list_game_files, read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 
+logger = logging.getLogger(__name__)
+
 Done = frozenset[tuple[str, int]]
 """Id and turn of positions that need no analysis any more."""
 
@@ -39,13 +42,13 @@ class Survey:
     """Games and files that cannot be read."""
 
 
-def survey_records(paths: Sequence[Path], done: Done, complain: Callable[[str], None]) -> Survey:
-    """Look through all records and complain of those that cannot be used, a sentence each."""
+def survey_records(paths: Sequence[Path], done: Done) -> Survey:
+    """Look through all records; a sentence is logged for each that cannot be used."""
     survey = Survey(files=[file for path in paths for file in list_game_files(path)])
 
     def count(sentence: str) -> None:
         survey.problems += 1
-        complain(sentence)
+        logger.warning(sentence)
 
     for identity, record in _games(survey.files, count):
         survey.positions += len(record.moves) + 1
@@ -129,7 +132,6 @@ class RecordAnalysis:
         output: OutputFile,
         settings: AnalysisSettings,
         on_position: Callable[[], None],
-        complain: Callable[[str], None],
     ) -> None:
         """Prepare.
 
@@ -138,13 +140,11 @@ class RecordAnalysis:
             output: Gets the answers, and knows what was done earlier.
             settings: Limits and perspective.
             on_position: Called for each position that was analysed.
-            complain: Called with a sentence for each that could not be.
         """
         self._scheduler = scheduler
         self._output = output
         self._settings = settings
         self._on_position = on_position
-        self._complain = complain
         self._room = threading.Semaphore(2 * scheduler.at_once)
         self._is_broken_off = False
         self._failure: Exception | None = None
@@ -183,7 +183,7 @@ class RecordAnalysis:
                 if self._is_broken_off or self._failure is not None or found is None:
                     return
                 if isinstance(found, Exception):
-                    self._complain(f"{identity}, turn {turn}: {found}")
+                    logger.warning(f"{identity}, turn {turn}: {found}")
                 else:
                     self._output.write(self._answer(identity, turn, position, found))
                 self._on_position()

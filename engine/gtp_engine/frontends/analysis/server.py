@@ -3,12 +3,12 @@
 Whatever needs no net is answered at once. Only the standard library is imported here.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object
 from gtp_engine.frontends.analysis.fields import Fields, QueryError
-from gtp_engine.frontends.analysis.lines import LONGEST_LINE
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import parse_line, parse_query
 from gtp_engine.play.loading import EngineUnavailableError
@@ -17,10 +17,39 @@ from gtp_engine.version import __version__
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
 
+LONGEST_LINE = 1 << 24
+"""Bytes of a line; what is longer is no query, and is not kept in memory."""
+
+_CHUNK = 1 << 16
 MOST_TURNS = 1 << 31
 
 Action = Callable[["Server", Fields, dict[str, Any]], dict[str, Any] | None]
 """Takes an action's fields and the object, and returns what to answer; None: nothing yet."""
+
+
+def read_lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[bytes | None]:
+    """Yield the lines until the end of input, their ends cut off; None for one too long."""
+    pending = bytearray()
+    is_too_long = False
+    while True:
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except OSError:
+            chunk = b""
+        if not chunk:
+            break
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            pending += part
+            yield None if is_too_long or len(pending) > longest else bytes(pending)
+            pending.clear()
+            is_too_long = False
+        pending += rest
+        if len(pending) > longest:
+            is_too_long = True
+            pending.clear()
+    if pending or is_too_long:
+        yield None if is_too_long else bytes(pending)
 
 
 class Server:
