@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 import weakref
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import pytest
 from gtp_engine.coords import BLACK, WHITE, action_to_point
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
 from gtp_export.labelling.generation import KINDS, Generator, _chunks, draw_size, spent_on_labels
+from gtp_export.labelling.record_positions import _pick_positions
 from gtp_export.labelling.samples import (
     Samples,
     ShardError,
@@ -29,7 +32,7 @@ from gtp_export.labelling.samples import (
 )
 from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
-from gtp_export.labelling.teacher import Teacher
+from gtp_export.labelling.teacher import Labels, Teacher
 from gtp_export.records.reading import read_table
 from gtp_export.span import PAUSE, Span, end_with_parent
 
@@ -160,6 +163,63 @@ def test_selfplay_is_reproducible_and_whole() -> None:
     stones = (planes[:, 1] | planes[:, 2]).reshape(-1, 20).astype(bool)
     in_encore = first.features[:, 12] > 0
     assert not (first.policy[:, :-1][~in_encore] > 0)[stones[~in_encore]].any()
+
+
+def test_a_player_draws_the_moves_and_the_teacher_labels_them() -> None:
+    class Passer(Teacher):
+        def label(self, positions: Sequence[Position]) -> Labels:
+            labels = super().label(positions)
+            labels.policy[:] = 0.0
+            labels.policy[:, -1] = 1.0
+            return labels
+
+    plan = replace(draw_plan(np.random.default_rng(1), 5, 5), rules=Rules(), encores=False)
+    quiet = replace(plan, random_opening=0, random_rate=0.0, fair_komi=False)
+    plans = [replace(quiet, reluctant_to_pass=False)] * 3
+    samples = play_games(Teacher(TINY_NET), plans, 5, 5, 1, Passer(TINY_NET))
+    assert len(samples.features) == 3 * 2, "two passes end a game"
+    assert (samples.policy[:, :-1] > 0).any(), "what is learned is not what was played"
+
+
+def test_records_are_picked_late_and_beyond_their_last_move() -> None:
+    moves = [Move(BLACK if i % 2 == 0 else WHITE, action_to_point(i, 9, 9)) for i in range(60)]
+    plies: dict[str, list[int]] = {}
+    stones: dict[str, list[int]] = {}
+    for result in ("B+3.5", "B+R"):
+        record = GameRecord(9, 9, komi=7.5, moves=moves, result=result)
+        generator = np.random.default_rng(1)
+        found = [_pick_positions(record, generator) for _ in range(400)]
+        plies[result] = [position.ply for picked in found for position, _ in picked]
+        on_record = [p for picked in found for p, played in picked if played is not None]
+        stones[result] = [p.ply for p in on_record]
+        assert all(
+            moves[position.ply][1] == action_to_point(played, 9, 9)
+            for picked in found
+            for position, played in picked
+            if played is not None
+        )
+    assert 0.4 < np.mean(np.array(stones["B+R"]) >= 40) < 0.6
+    assert 0.35 < sum(ply in (60, 61) for ply in plies["B+3.5"]) / 400 < 0.55
+    ends = [ply - 60 for ply in plies["B+3.5"] if ply in (60, 61)]
+    assert 0.3 < np.mean(ends) < 0.7, "before and after a pass"
+
+
+def test_a_share_of_the_shards_is_of_the_students_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tuple(replace(kind, games=1) for kind in KINDS if kind.name in ("9x9", "student"))
+    monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
+    monkeypatch.setattr("gtp_export.labelling.generation.STUDENT_POSITIONS", 90)
+    monkeypatch.setattr("gtp_export.labelling.generation.STUDENT_SIZES", {(9, 9): 1.0})
+    for student, wanted in ((None, {"9x9"}), (TINY_NET, {"9x9", "student"})):
+        folder = tmp_path / str(student is None)
+        generator = Generator(TINY_NET, folder, None, seed=3, student=student, student_share=0.5)
+        made = [generator._next_job() for _ in range(6)]
+        kinds = [job.kind.name for job in made if job is not None]
+        assert set(kinds) == wanted
+        if student is not None:  # a half of all; of the rest, boards of 9x9 are a fifth
+            assert kinds.count("student") == 5
+    assert generator.run(Span(1, "samples"), lambda line: None) > 0
 
 
 def test_plans_cover_rules_and_komi() -> None:

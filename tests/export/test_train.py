@@ -421,9 +421,13 @@ def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
     monkeypatch.setattr("gtp_export.learning.distillation.train", train_until)
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
     spans = ["--samples", "300", "--label-positions", "4000", "--rounds", "2"]
+    spans += ["--student-games", "0.5"]
     assert run_command(["distil", *arguments, *spans]) == 0
     both = [("label", 2000.0), ("train", 0.5), ("label", 4000.0), ("train", 1.0)]
     assert told == both
+    # The first round has no student yet, the second has what it made.
+    made = json.loads((tmp_path / "facts.json").read_text())["positions"]["train"]
+    assert 0.2 < made["student"] / sum(made.values()) < 0.6
     checkpoint = tmp_path / "checkpoint.pt"
     # Killed after the second round's labels, it does not label once more.
     state = torch.load(checkpoint)
@@ -462,6 +466,7 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
         ("--core-hours", "-1", "--core-hours must be positive"),
         ("--label-positions", "0", "--label-positions must be positive"),
         ("--rounds", "0", "--rounds must be positive"),
+        ("--student-games", "1", "below 1"),
         ("--learning-rate", "-1", "--learning-rate must be positive"),
         ("--learning-rate", "nan", "--learning-rate must be positive"),
         ("--played-weight", "1", "below 1"),

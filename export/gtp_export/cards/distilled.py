@@ -19,6 +19,7 @@ COLUMNS = {
 """Measures by name to the heading of their column."""
 KIND_NAMES = {
     "records": "game records",
+    "student": "games of the student with itself",
     "other": "self-play, other sizes 2 to 25, square and rectangular",
 }
 

@@ -64,6 +64,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="of the teacher's search for each label (0: its net's own answers)",
     )
+    parser.add_argument(
+        "--student-games",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the labels for games that the newest student, or --from, plays with itself (0)",
+    )
     parser.add_argument("--name", default="student", help="name to write into the net")
     parser.add_argument("--licence", default="unknown", help="licence to write into the net")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -96,6 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--played-weight must be at least 0 and below 1")
     if arguments.playouts < 0 or arguments.playouts == 1:
         raise NetFileError("--playouts must be 0 for none, or at least 2")
+    if not 0.0 <= arguments.student_games < 1.0:
+        raise NetFileError("--student-games must be at least 0 and below 1")
     if rate is None:
         rate = TrainPlan.learning_rate if arguments.start is None else LATER_LEARNING_RATE
     device = choose_device(arguments.device)
@@ -119,6 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         playouts=arguments.playouts,
         processes=arguments.processes,
         rounds=arguments.rounds,
+        student_share=arguments.student_games,
     )
     info = describe_student(shape, arguments.name, labelling, arguments.start, arguments.licence)
     net = distil(labelling, plan, task, info, _command_line(arguments))
@@ -164,6 +174,7 @@ def _command_line(arguments: argparse.Namespace) -> str:
             "--learning-rate": arguments.learning_rate,
             "--played-weight": arguments.played_weight,
             "--playouts": arguments.playouts,
+            "--student-games": arguments.student_games,
             "--device": None if arguments.device == "auto" else arguments.device,
             "--processes": arguments.processes if arguments.processes > 1 else None,
             "--batch-points": arguments.batch_points,

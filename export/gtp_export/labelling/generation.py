@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -34,6 +34,11 @@ TRAIN, VALID = "train", "valid"
 VALID_EVERY = 20
 RECORDS = "records"
 OTHER = "other"
+STUDENT = "student"
+STUDENT_POSITIONS = 1500
+"""Of a shard of the student's games, about."""
+STUDENT_SIZES = {(9, 9): 0.4, (13, 13): 0.1, (19, 19): 0.4}
+"""Share of the student's shards by board size; the rest is for any other."""
 NOTE = "labelling.json"
 
 
@@ -42,7 +47,8 @@ class Kind:
     """One kind of shard."""
 
     name: str
-    """`records`, `other` for self-play on boards of any size, or a size such as "9x9"."""
+    """`records`, `other` for self-play on boards of any size, a size such as "9x9", or `student`
+    for games of the student with itself."""
     games: int
     """Games a shard."""
     share: float
@@ -55,10 +61,12 @@ KINDS = (
     Kind("19x19", games=5, share=0.05),
     Kind(OTHER, games=12, share=0.09),
     Kind(RECORDS, games=256, share=0.58),
+    Kind(STUDENT, games=0, share=0.0),
 )
 """Half of the positions from records, where there are any: 19x19 is the hardest board to learn,
 and games of people are more varied and nearer to what is met than self-play. The rest are the
-small sizes that people play most, and enough of everything else that no size is foreign."""
+small sizes that people play most, and enough of everything else that no size is foreign. The
+student's share is asked for; its games are as many as fit a shard."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class Generator:
         played_weight: float = 0.0,
         processes: int = 1,
         playouts: int = 0,
+        student: Path | None = None,
+        student_share: float = 0.0,
     ) -> None:
         """Count the shards that are there.
 
@@ -96,6 +106,8 @@ class Generator:
             played_weight: As for `label_records`.
             processes: How many work at once.
             playouts: Of the teacher's search for each label; 0 for its net's own answers.
+            student: The net that plays the games of a share of the shards.
+            student_share: That share.
 
         A file PAUSE in the folder above halts all processes until it is gone.
 
@@ -103,7 +115,7 @@ class Generator:
             NetFileError: The teacher cannot be used.
             OSError: A folder cannot be made.
         """
-        self._opening = (teacher, playouts, folder.parent)
+        self._opening = (teacher, playouts, folder.parent, student)
         self._worker: _Worker | None = None
         if processes == 1:
             self._worker = _Worker(*self._opening)
@@ -115,7 +127,14 @@ class Generator:
         self._seed = seed
         self._played_weight = played_weight
         self._processes = processes
-        self._kinds = [kind for kind in KINDS if kind.name != RECORDS or self._chunks]
+        student_share = 0.0 if student is None else student_share
+        shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
+        shares |= {kind: student_share for kind in KINDS if kind.name == STUDENT}
+        self._kinds = [
+            replace(kind, share=share)
+            for kind, share in shares.items()
+            if share > 0.0 and (kind.name != RECORDS or self._chunks)
+        ]
         self._planned = _count_shards(folder)
 
     def run(self, span: Span, say: Callable[[str], None]) -> int:
@@ -270,14 +289,15 @@ def _groups(
 class _Worker:
     """Makes shards in one process."""
 
-    def __init__(self, teacher: Path, playouts: int, run: Path) -> None:
+    def __init__(self, teacher: Path, playouts: int, run: Path, student: Path | None) -> None:
         self._meter = Meter(run)
         self._teacher = open_teacher(teacher, playouts)
         self._teacher.before_labels = self._meter.wait_while_halted
+        self._student = None if student is None else Teacher(student)
 
     def make(self, job: Job) -> Spent:
         """Write a job's shard; it has no positions where no game of its records could be used."""
-        samples = _make(self._teacher, job)
+        samples = _make(self._teacher, job, self._student)
         if samples is None:
             return self._meter.lap()
         write_shard(job.path, samples)
@@ -288,9 +308,9 @@ _worker_here: list[_Worker] = []
 """The one of a worker process."""
 
 
-def _begin_to_work_here(teacher: Path, playouts: int, run: Path) -> None:
+def _begin_to_work_here(teacher: Path, playouts: int, run: Path, student: Path | None) -> None:
     end_with_parent()
-    _worker_here.append(_Worker(teacher, playouts, run))
+    _worker_here.append(_Worker(teacher, playouts, run, student))
 
 
 def _make_shard_here(job: Job) -> Spent:
@@ -313,17 +333,33 @@ def _job_seed(seed: int, kind: Kind, number: int) -> int:
     return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
 
 
-def _make(teacher: Teacher, job: Job) -> Samples | None:
+def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None:
     kind, seed = job.kind, job.seed
     if kind.name == RECORDS:
         return label_records(teacher, job.records, seed, job.played_weight)
     generator = np.random.Generator(np.random.PCG64(seed))
+    if kind.name == STUDENT:
+        width, height = _draw_student_size(generator)
+        plans = [
+            replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
+            for _ in range(max(1, STUDENT_POSITIONS // (width * height)))
+        ]
+        return play_games(teacher, plans, width, height, seed, student)
     if kind.name == OTHER:
         width, height = draw_size(generator)
     else:
         width, height = (int(side) for side in kind.name.split("x"))
     plans = [draw_plan(generator, width, height) for _ in range(kind.games)]
     return play_games(teacher, plans, width, height, seed)
+
+
+def _draw_student_size(generator: np.random.Generator) -> tuple[int, int]:
+    draw = generator.random()
+    for size, share in STUDENT_SIZES.items():
+        draw -= share
+        if draw < 0.0:
+            return size
+    return draw_size(generator)
 
 
 def draw_size(generator: np.random.Generator) -> tuple[int, int]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gtp_engine.coords import point_to_action
+from gtp_engine.coords import EMPTY, PASS, point_to_action
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
@@ -14,6 +15,11 @@ from gtp_export.labelling.selfplay import draw_rules
 from gtp_export.labelling.teacher import Teacher
 
 POSITIONS_PER_GAME = 4
+LATE_WEIGHT = 2.0
+"""How much likelier a position of the last third of a game is picked than another."""
+END_RATE = 0.5
+"""Share of the counted games of which the final board is picked too, which no move follows; every
+other time after a pass. Most records leave the passes out."""
 OTHER_RULES_RATE = 0.4
 """Share of games that are shown to the teacher under other rules than recorded."""
 ASTRAY_RATE = 0.25
@@ -31,7 +37,8 @@ def label_records(
 ) -> Samples | None:
     """Label a few random positions of each of some games, which share one board size.
 
-    Games that do not fit the rules they are to be shown under are left out.
+    Half of them are from the last third of the games, and some after the last move. Games that do
+    not fit the rules they are to be shown under are left out.
 
     Args:
         teacher: Gives the labels.
@@ -69,8 +76,7 @@ def _pick_positions(
     komi = rules.komi if record.komi is None else record.komi
     if generator.random() < OTHER_RULES_RATE:
         rules = draw_rules(generator)
-    count = min(POSITIONS_PER_GAME, len(record.moves))
-    plies = np.sort(generator.choice(max(len(record.moves), 1), size=count, replace=False))
+    plies = _draw_plies(record, generator)
     picked: list[Position] = []
     try:
         for ply in plies:
@@ -84,13 +90,31 @@ def _pick_positions(
         return []
     found = []
     for position, ply in zip(picked, plies, strict=True):
-        color, point = record.moves[int(ply)]
-        played = point_to_action(point, position.width, position.height)
-        is_turn = color == position.to_play
+        if ply == len(record.moves):
+            if generator.random() < 0.5 and not position.is_over:
+                position.play(position.to_play, PASS)
+            color, played = EMPTY, None
+        else:
+            color, point = record.moves[int(ply)]
+            played = point_to_action(point, position.width, position.height)
         off = _lead_astray(position, generator)
         if not off.is_over:
-            found.append((off, played if is_turn and off.ply == ply else None))
+            is_on_record = color == position.to_play and off.ply == ply
+            found.append((off, played if is_on_record else None))
     return found
+
+
+def _draw_plies(record: GameRecord, generator: np.random.Generator) -> NDArray[np.int64]:
+    """Return after how many moves positions are picked, [n] rising."""
+    length = len(record.moves)
+    if not length:
+        return np.zeros(0, np.int64)
+    weights = np.where(np.arange(length) >= 2 * length // 3, LATE_WEIGHT, 1.0)
+    count = min(POSITIONS_PER_GAME, length)
+    plies = generator.choice(length, size=count, replace=False, p=weights / weights.sum())
+    if record.score_black is not None and generator.random() < END_RATE:
+        plies = np.append(plies, length)
+    return np.sort(plies)
 
 
 def _lead_astray(position: Position, generator: np.random.Generator) -> Position:

@@ -1,4 +1,4 @@
-"""Quick self-play: games whose moves are drawn from a teacher's policy, with a label a position.
+"""Quick self-play: games whose moves are drawn from a policy, with a teacher's label a position.
 
 Games vary more than good play would, because a search asks a net about bad positions too: random
 openings, random moves now and then, odd komi, all rules, passes in the middle of the game, and
@@ -159,16 +159,22 @@ class Game:
 
 
 def play_games(
-    teacher: Teacher, plans: Sequence[GamePlan], width: int, height: int, seed: int
+    teacher: Teacher,
+    plans: Sequence[GamePlan],
+    width: int,
+    height: int,
+    seed: int,
+    player: Teacher | None = None,
 ) -> Samples:
     """Play games side by side to their ends and return every position the teacher was asked about.
 
     Args:
-        teacher: Draws the moves and gives the labels.
+        teacher: Gives the labels.
         plans: One a game.
         width: Columns.
         height: Rows.
-        seed: Makes the games; the same seed and teacher give the same samples.
+        seed: Makes the games; the same seed and nets give the same samples.
+        player: The net whose policy the moves are drawn from; the teacher if None.
     """
     games = [Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
     parts: list[Samples] = []
@@ -178,6 +184,8 @@ def play_games(
             return join_samples(parts)
         labels = teacher.label([game.position for game in running])
         parts.append(labels.samples())
+        if player is not None:
+            labels = player.label([game.position for game in running])
         _advance_all(running, labels)
 
 

@@ -79,6 +79,8 @@ class Labelling:
     processes: int = 1
     rounds: int = 1
     """So many times a part of the positions is labelled, and a part of the training done."""
+    student_share: float = 0.0
+    """Share of the shards whose positions are of games that the student plays with itself."""
 
 
 def distil(
@@ -121,12 +123,22 @@ def distil(
                 labelling.played_weight,
                 labelling.processes,
                 labelling.playouts,
+                _newest_student(plan),
+                labelling.student_share,
             )
             generator.run(span, say)
         train(plan, NetExport(plan.out, info), say, until=part)
     write_facts(plan, task, command)
     write_card(plan.out / "student-final.md", plan.out, info)
     return plan.out / "student-final.onnx"
+
+
+def _newest_student(plan: TrainPlan) -> Path | None:
+    """Return the net that the run wrote last, or begins with; None where there is no net file."""
+    written = plan.out / f"{plan.stem}-latest.onnx"
+    if written.exists():
+        return written
+    return plan.start if plan.start is not None and plan.start.suffix == ".onnx" else None
 
 
 def describe_student(
