@@ -1,7 +1,7 @@
 """Training: losses, batches, resuming, and the command from teacher to net."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
+from gtp_export.learning.batch import Batch  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
@@ -217,6 +218,19 @@ def test_a_file_halts_all_processes_and_they_end_together(data: Path, processes:
     largest = 800 // 24  # boards a batch
     assert SHORT.amount <= spent.samples < SHORT.amount + processes * largest
     assert spent.core_seconds > 0
+
+
+def test_a_run_begins_with_a_net_by_many_different_boards(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def load(net: Tower, path: Path, batches: Iterable[Batch]) -> None:
+        seen.extend(tuple(batch.spatial.shape) for batch in batches)
+
+    monkeypatch.setattr("gtp_export.learning.training.load_weights", load)
+    Trainer(0, replace(plan_for(data, SHORT), start=tmp_path / "start.onnx"))
+    assert len(seen) == 32 and len(set(seen)) == 3, "boards of 5x5, 4x6 and 6x4"
 
 
 def _begin(rank: int, plan: TrainPlan, folder: Path) -> None:

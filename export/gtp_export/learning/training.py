@@ -299,7 +299,9 @@ class Trainer:
         self._source: Source | None = None
         self._first_draw = False
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
-            load_weights(self.net, plan.start, (self._draw() for _ in range(STARTING_BATCHES)))
+            generator = np.random.default_rng([plan.seed, rank])
+            boards = (self._draw(generator) for _ in range(STARTING_BATCHES))
+            load_weights(self.net, plan.start, boards)
             if plan.processes > 1:  # each has seen other boards
                 for array in self.net.state_dict().values():
                     distributed.broadcast(array, 0)
@@ -331,7 +333,7 @@ class Trainer:
         Raises:
             TrainError: The run has diverged; the weights are as they were before the step.
         """
-        batch = self._draw()
+        batch = self._draw(np.random.default_rng([self._plan.seed, self._rank, self.steps]))
         self.net.train()
         for norm in self._frozen_norms:
             norm.eval()
@@ -359,7 +361,7 @@ class Trainer:
         self._update_average()
         return {name: float(loss.detach()) for name, loss in found.items()}
 
-    def _draw(self) -> Batch:
+    def _draw(self, generator: np.random.Generator) -> Batch:
         plan = self._plan
         if self._source is None:
             # Another seed after a restart, so that it does not draw the same again.
@@ -367,7 +369,6 @@ class Trainer:
             drawn = int(np.random.SeedSequence(seed).generate_state(1)[0])
             self._source = plan.task.source(plan.batch_points, drawn, self._rank, plan.processes)
             self._first_draw = True
-        generator = np.random.default_rng([plan.seed, self._rank, self.steps])
         batch = self._source.draw(generator).to(plan.device)
         if self._first_draw:  # what starting takes, compiling above all, is not training
             self._first_draw = False
