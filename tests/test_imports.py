@@ -148,6 +148,17 @@ def test_arrows_between_the_engine_parts_go_one_way() -> None:
     assert not wrong
 
 
+def test_the_search_names_no_game() -> None:
+    games = ("go", "five", "evaluators.encoders")
+    wrong = [
+        entry
+        for entry in IMPORTS
+        if entry.importer.startswith("gtp_engine.search")
+        and f"{entry.target}.".startswith(tuple(f"gtp_engine.{game}." for game in games))
+    ]
+    assert not wrong
+
+
 def test_no_file_leads_back_to_itself() -> None:
     """Imports in functions and those for type checkers count, and so does the package's own."""
     targets: dict[str, set[str]] = {module: set() for module in SOURCES}

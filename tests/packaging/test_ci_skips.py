@@ -1,13 +1,15 @@
-"""Where every tool is to be installed, a test that is left out for want of one fails."""
+"""Where every tool is to be installed, one that is missing fails the tests."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
+ROOT = Path(__file__).resolve().parents[2]
+CONFTEST = ROOT / "tests" / "conftest.py"
 
 TESTS = """
 import pytest
@@ -46,3 +48,32 @@ def test_a_skip_for_want_of_a_tool_fails(is_ci: bool, tmp_path: Path) -> None:
         assert "1 failed, 2 skipped, 1 error" in done.stdout
     else:
         assert done.returncode == 0 and "4 skipped" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such shell")
+@pytest.mark.parametrize("is_ci", [True, False])
+def test_what_cannot_be_installed_ends_the_check(is_ci: bool, tmp_path: Path) -> None:
+    """Nothing can be installed here; without CI=true the check goes on to make an environment."""
+    tools = tmp_path / "bin"
+    for name, does in (
+        ("apt-get", "echo no mirror; exit 1"),
+        ("npm", "echo no registry; exit 1"),
+        ("sleep", "exit 0"),
+        ("python3", "echo made >&2; exit 7"),
+    ):
+        tools.mkdir(exist_ok=True)
+        (tools / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tools / name).chmod(0o755)
+    check = tmp_path / "project" / ".ci" / "run"
+    check.parent.mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "run", check)
+    done = subprocess.run(
+        ["bash", str(check)],
+        env={"PATH": f"{tools}:/usr/bin:/bin", "CI": "true" if is_ci else ""},
+        capture_output=True,
+        text=True,
+    )
+    assert "could not be installed" in done.stderr
+    assert (done.returncode, "made" in done.stderr) == ((1, False) if is_ci else (7, True))
+    if not is_ci:
+        assert "no registry" in done.stderr and "@sabaki/gtp could not" in done.stderr
