@@ -36,8 +36,9 @@ def test_client() -> None:
         with pytest.raises(EngineRefusal, match="illegal move"):
             client.ask("play w E5")
     for word, error in (("crash", EngineDied), ("hang", EngineHangs), ("babble", EngineBabbles)):
-        with GtpClient([*SCRIPT, word], timeout=5) as client, pytest.raises(error):
-            client.ask("genmove b")
+        with GtpClient([*SCRIPT, word]) as client, pytest.raises(error):
+            client.ask("name")  # once that is answered, it has started
+            client.ask("genmove b", 1 if word == "hang" else None)
     with GtpClient([*SCRIPT, "crash"]) as client:
         with pytest.raises(EngineDied, match="out of memory"):
             client.ask("genmove b")

@@ -13,7 +13,7 @@ from gtp_engine.arena.parallel_map import parallel_map
 from gtp_engine.commands import perft
 from gtp_engine.commands.table import run
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 LONG_COMMAND = """
 import sys, threading, time

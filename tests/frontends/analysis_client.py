@@ -11,7 +11,7 @@ from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.server import Server
 from gtp_engine.play.settings import Settings
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 """Seconds after which a test gives up; nothing should ever take that long."""
 
 Json = dict[str, Any]

@@ -24,7 +24,7 @@ import fcntl
 import pty
 import termios
 
-TIMEOUT = 120.0
+TIMEOUT = 300.0
 """Seconds after which a test gives up."""
 
 COMMAND = [sys.executable, "-m", "gtp_engine", "play", "--net", TINY, "--device", "cpu"]

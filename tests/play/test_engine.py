@@ -30,7 +30,7 @@ from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 def engine(evaluator: Evaluator | None = None, **settings: object) -> Engine:

@@ -13,7 +13,7 @@ from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def loader(net: Path = TINY) -> Loader:

@@ -121,12 +121,13 @@ def test_a_kept_tree_lets_a_search_begin_with_many_leaves_in_flight() -> None:
 def test_stop_ends_an_endless_search_from_another_thread() -> None:
     search = Search(SlowEvaluator(0.005), threads=2)
     search.set_position(Position(5))
-    stop = threading.Event()
-    timer = threading.Timer(0.1, stop.set)
-    timer.start()
-    found = search.run(Limits(stop=stop))
-    timer.join()
-    assert 0.05 < found.elapsed < 10.0 and found.visits >= 1 and found.is_final
+    begun, stop = threading.Event(), threading.Event()
+    stopper = threading.Thread(target=lambda: begun.wait(60.0) and stop.set())
+    stopper.start()
+    report = ReportRequest(callback=lambda analysis: begun.set(), interval=0.0)
+    found = search.run(Limits(stop=stop), report)
+    stopper.join()
+    assert found.visits >= 1 and found.is_final
     assert_sound(search.tree)
     assert search.run(Limits(playouts=10)).playouts == 10, "a stop ends one search"
 
