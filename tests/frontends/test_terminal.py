@@ -21,7 +21,7 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.terminal import game
 from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
 from gtp_engine.frontends.terminal.game import TerminalGame
-from gtp_engine.frontends.terminal.keys import KEYS, explain, find_key, key_words
+from gtp_engine.frontends.terminal.keyboard import KEYS, explain, find_key, key_words
 from gtp_engine.frontends.terminal.screen import Scene, Screen
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf

@@ -15,15 +15,14 @@ from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
 from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive
-from gtp_engine.play.adjudication.expectation import (
+from gtp_engine.play.adjudication.explanation import (
     Ownership,
     expected_ownership,
+    explain,
     without_history,
 )
-from gtp_engine.play.adjudication.explanation import explain
 from gtp_engine.play.adjudication.fights import Fight, read_fights
-from gtp_engine.play.adjudication.judge import judge
-from gtp_engine.play.adjudication.status import adjudicate, status_of
+from gtp_engine.play.adjudication.status import adjudicate, judge, status_of
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 AREA = replace(Rules.parse("chinese"), komi=0.5)

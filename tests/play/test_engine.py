@@ -18,8 +18,7 @@ from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
 from gtp_engine.play import pondering
-from gtp_engine.play.adjudication.judge import judge
-from gtp_engine.play.adjudication.status import FinalStatus
+from gtp_engine.play.adjudication.status import FinalStatus, judge
 from gtp_engine.play.clock.systems import Absolute, Byoyomi, PlayerTime
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level, load_levels
@@ -471,7 +470,7 @@ def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
         judged.append((position.ply, position.komi))
         return judge(evaluator, position, read=False)
 
-    monkeypatch.setattr("gtp_engine.play.adjudication.judge.judge", judge_aloud)
+    monkeypatch.setattr("gtp_engine.play.adjudication.status.judge", judge_aloud)
     made = engine(FlatEvaluator(), rules=Rules.parse("japanese"), komi=0.5)
     made.play_sequence([(BLACK, at("C3")), (WHITE, at("C4"))])
     first = made.final_status()

@@ -13,7 +13,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.endgame import Endgame, territory_to_leave
 from gtp_engine.play.move_choice import Reason, decide, pass_or_play
 from gtp_engine.search.request import AvoidRule, ReportRequest

@@ -15,9 +15,8 @@ from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import Owners, agreed_owners, white_score
-from gtp_engine.play.adjudication.expectation import Ownership, expected_ownership
-from gtp_engine.play.adjudication.judge import judge
-from gtp_engine.play.adjudication.status import FinalStatus
+from gtp_engine.play.adjudication.explanation import Ownership, expected_ownership
+from gtp_engine.play.adjudication.status import FinalStatus, judge
 from gtp_engine.play.decision import best_value
 from gtp_engine.play.endgame import counts_dead_stones
 from gtp_engine.play.move_choice import decide

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file; return the exit status."""
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.play.adjudication.judge import judge
     from gtp_engine.play.adjudication.marked_boards import read_marked
+    from gtp_engine.play.adjudication.status import judge
 
     for file in args.files:
         if not file.exists():

@@ -18,7 +18,7 @@ from gtp_engine.go.rollouts import is_own_eye
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
 from gtp_engine.play.adjudication.chains import around, pass_alive, regions
-from gtp_engine.play.adjudication.expectation import SETTLED, Ownership
+from gtp_engine.play.adjudication.explanation import SETTLED, Ownership
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
 
 LARGEST_GAP = 4

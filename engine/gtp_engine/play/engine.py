@@ -379,7 +379,7 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        from gtp_engine.play.adjudication.judge import judge
+        from gtp_engine.play.adjudication.status import judge
 
         search = self.search
         self._say_doubts()

@@ -29,7 +29,7 @@ from enum import StrEnum
 
 from gtp_engine.coords import BLACK, PASS
 from gtp_engine.go.position import Position
-from gtp_engine.play.adjudication.expectation import Ownership
+from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import (
     Endgame,

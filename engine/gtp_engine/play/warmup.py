@@ -6,7 +6,7 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
-from gtp_engine.play.adjudication.judge import judge
+from gtp_engine.play.adjudication.status import judge
 from gtp_engine.play.fallback_move import criticality
 from gtp_engine.play.move_choice import decide
 from gtp_engine.search.request import AvoidRule, ReportRequest

@@ -23,16 +23,16 @@ from gtp_engine.coords import (
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.terminal.board_view import Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
-from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving
-from gtp_engine.frontends.terminal.keys import explain, find_key
-from gtp_engine.frontends.terminal.reports import (
+from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving, explain, find_key
+from gtp_engine.frontends.terminal.screen import (
+    Scene,
+    Screen,
     candidate_points,
     describe_candidates,
     describe_chances,
     describe_game,
     describe_score,
 )
-from gtp_engine.frontends.terminal.screen import Scene, Screen
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf

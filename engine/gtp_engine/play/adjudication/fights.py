@@ -14,8 +14,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
 from gtp_engine.play.adjudication.chains import Chain, around
-from gtp_engine.play.adjudication.expectation import without_history
-from gtp_engine.play.adjudication.explanation import Explanation
+from gtp_engine.play.adjudication.explanation import Explanation, without_history
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import AvoidRule
 from gtp_engine.search.search import Search

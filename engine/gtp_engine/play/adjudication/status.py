@@ -1,4 +1,4 @@
-"""What a set of dead stones makes of a board.
+"""From a position to the status of every stone, and what a set of dead stones makes of a board.
 
 Dead stones are taken off, and empty regions that touch one colour only are that colour's. Where a
 border is still open, a count gives the land on both sides to nobody; people want to know whose it
@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
+from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.scoring import agreed_owners, agreed_score
 from gtp_engine.play.adjudication.chains import Chain, around
-from gtp_engine.play.adjudication.expectation import SETTLED, Ownership
-from gtp_engine.play.adjudication.explanation import explain
+from gtp_engine.play.adjudication.explanation import SETTLED, Ownership, expected_ownership, explain
+from gtp_engine.play.adjudication.fights import read_fights
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,31 @@ def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
     """
     found = explain(position, ownership)
     return status_of(position, found.chains, found.dead)
+
+
+def judge(
+    evaluator: Evaluator, position: Position, *, read: bool = True, close_borders: bool = False
+) -> FinalStatus:
+    """Judge a position as finished; the same stones are always judged alike.
+
+    Args:
+        evaluator: What it expects of the board decides what Benson's theorem leaves open.
+        position: As it stands; moves, passes and who is to move do not matter.
+        read: Whether groups in doubt are read out, which takes up to a few seconds.
+        close_borders: Whether land behind an open border is its expected owner's; a count on the
+            board gives it to nobody.
+
+    Raises:
+        NetFileError: The net does not take this board, or failed.
+    """
+    ownership = expected_ownership(evaluator, position)
+    found = explain(position, ownership)
+    dead = set(found.dead)
+    if read and ownership is not None:
+        for fight in read_fights(evaluator, position, found):
+            dead = dead | fight.stones if fight.is_dead else dead - fight.stones
+    expected = found.expected if close_borders else None
+    return status_of(position, found.chains, dead, expected)
 
 
 def status_of(
