@@ -51,6 +51,20 @@ class EvaluationPlan:
     """Picks games and positions."""
 
 
+STAGES = {"half": 0.5, "three quarters": 0.75, "95 %": 0.95}
+"""Share of the moves of a counted game at which it is judged, by name."""
+BIG_WIN = 15.0
+"""Points by which the winner of a game should be known long before its end."""
+SURE = 0.8
+"""Chance that a net should give the winner of such a game."""
+STAGE_FIGURES = {
+    "win_log_loss": "log loss of the winner",
+    "score_error": "mean error of the lead",
+    "unsure": f"won by over {BIG_WIN:.0f} points, winner below {SURE:.0%}",
+}
+"""What is told of each stage, for people; in the figures as in "win_log_loss at half"."""
+
+
 class Tally:
     """Collects answers by figure and group of positions."""
 
@@ -108,7 +122,9 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
         `win_log_loss` (nats), `score_error` (points, counted games), `ownership` (share of points
         whose final owner it favours). Groups: `all`, each source of games, quarters of the game,
         `moves 001-020` and so on, and for ownership `end`, the position after the last move,
-        which no other group holds.
+        which no other group holds. Of the games that were counted, one position each, also
+        `win_log_loss`, `score_error` and `unsure` (of the games won by more than BIG_WIN points,
+        the share whose winner gets less than SURE) at each of STAGES, as in `unsure at half`.
 
     Raises:
         NetFileError: The net fails, or takes none of the games' board sizes.
@@ -133,6 +149,8 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
             answers = _ask(net, samples)
             for row in range(len(samples.game)):
                 _judge(games, samples, answers, row, tally)
+        counted = of_size[~np.isnan(table.score[of_size])]
+        _judge_stages(net, reader, games, counted, tally)
     return tally.figures(generator)
 
 
@@ -211,6 +229,36 @@ def _win(raw: RawOutputs, info: NetInfo) -> NDArray[np.float64] | None:
     return np.asarray((raw.value[:, 0].astype(np.float64) + 1.0) / 2.0)
 
 
+def _judge_stages(
+    net: OnnxNet, reader: PositionReader, games: Games, chosen: NDArray[np.int64], tally: Tally
+) -> None:
+    """Compare a net's answers at STAGES of counted games of one board size with their ends."""
+    table = games.table
+    lengths = table.starts[chosen + 1] - table.starts[chosen]
+    for name, share in STAGES.items():
+        group = (f"at {name}",)
+        plies = (share * lengths).astype(np.int64)
+        area = int(table.width[chosen[0]]) * int(table.height[chosen[0]]) if len(chosen) else 1
+        for samples in _read(reader, np.stack([chosen, plies], 1), area):
+            answers = _ask(net, samples)
+            for row, game in enumerate(samples.game):
+                score = float(samples.score[row])
+                if answers.lead is not None:
+                    error = abs(float(answers.lead[row]) - score)
+                    tally.add("score_error", group, game, error)
+                if answers.win is None or score == 0.0:
+                    continue
+                win = float(answers.win[row])
+                right = win if score > 0.0 else 1.0 - win
+                tally.add("win_log_loss", group, game, _log_loss(right))
+                if abs(score) > BIG_WIN:
+                    tally.add("unsure", group, game, float(right < SURE))
+
+
+def _log_loss(right: float) -> float:
+    return -float(np.log(max(right, 1e-6)))
+
+
 def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, tally: Tally) -> None:
     """Compare a net's answer with what was played and what came of it."""
     table, game, ply = games.table, int(samples.game[row]), int(samples.ply[row])
@@ -244,7 +292,7 @@ def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, ta
     if answers.win is not None and outcome in (0.0, 1.0):
         right = float(answers.win[row]) if outcome else 1.0 - float(answers.win[row])
         tally.add("winner", (*overall, *stage), game, float(right > 0.5))
-        tally.add("win_log_loss", overall, game, -float(np.log(max(right, 1e-6))))
+        tally.add("win_log_loss", overall, game, _log_loss(right))
     score = float(samples.score[row])
     if answers.lead is not None and not np.isnan(score):
         tally.add("score_error", overall, game, abs(float(answers.lead[row]) - score))

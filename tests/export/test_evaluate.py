@@ -50,6 +50,27 @@ def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
     assert 0.5 < figures["win_log_loss all"].mean < 0.9
 
 
+def test_counted_games_are_judged_late(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # All of the board is Black's.
+    big = "(;SZ[4]KM[0.5]RE[B+15.5]XD[];B[ba];W[];B[bb];W[];B[bc];W[];B[bd];W[])\n"
+    pack.write_text(pack.read_text() + big * 2)
+    arguments = ["evaluate", "--net", str(TINY_NET), "--games", str(pack), "--positions", "100"]
+    assert run_command([*arguments, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    for stage in ("half", "three quarters", "95 %"):
+        assert figures[f"win_log_loss at {stage}"]["games"] == 6
+        assert figures[f"score_error at {stage}"]["positions"] == 6
+        assert figures[f"unsure at {stage}"]["games"] == 2
+        # A net that knows nothing is never sure.
+        assert figures[f"unsure at {stage}"]["mean"] == 1.0
+        assert 0.5 < figures[f"win_log_loss at {stage}"]["mean"] < 0.9
+    assert run_command(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-4].split("  ")[0] == "counted games" and lines[-4].endswith("at 95 %")
+    assert lines[-1].startswith("won by over 15 points, winner below 80%")
+    assert lines[-1].count("1.000 (1.000-1.000)") == 3
+
+
 def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Path:
     """Write a policy net of ours; a sure one gives every move but one a chance of nought."""
     shape = PlainShape("dlgo1", ((3, 4),), POLICY, is_difference=True, board_size=size)

@@ -54,9 +54,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def table(figures: "Mapping[str, Figure]") -> str:
-    """Return the figures as lines for people."""
-    return "\n".join(
+    """Return the figures as lines for people, those of counted games' stages as a table below."""
+    from gtp_export.evaluation import STAGE_FIGURES, STAGES
+
+    lines = [
         f"{name:<28}{figure.mean:8.4f}  ({figure.low:.4f} to {figure.high:.4f})"
         f"  {figure.positions} positions of {figure.games} games"
         for name, figure in figures.items()
-    )
+        if " at " not in name
+    ]
+    rows = [("counted games", *(f"at {stage}" for stage in STAGES))]
+    for name, text in STAGE_FIGURES.items():
+        found = [figures.get(f"{name} at {stage}") for stage in STAGES]
+        cells = ["-" if f is None else f"{f.mean:.3f} ({f.low:.3f}-{f.high:.3f})" for f in found]
+        rows.append((text, *cells))
+    if any(" at " in name for name in figures):
+        lines += ["", *(f"{row[0]:<40}" + "".join(f"{c:>22}" for c in row[1:]) for row in rows)]
+    return "\n".join(lines)
