@@ -39,7 +39,8 @@ class Endgame:
 
         Args:
             position: The player that `to_play` names is to move; it must not change.
-            ownership: What is expected; None when the net has no such head.
+            ownership: [height, width] what is expected, 1 for Black; None when the net has no such
+                head.
         """
         self.position = position
         self.ownership = ownership
@@ -217,7 +218,13 @@ def _saves_a_chain(position: Position, point: int) -> bool:
 def _points_with_enemies_in_region(
     position: Position, secure: npt.NDArray[np.uint8], color: int
 ) -> set[int]:
-    """Return the empty points of own safe regions, [MAX_POINTS] owners, that hold enemy stones."""
+    """Return the empty points of own regions that hold enemy stones.
+
+    Args:
+        position: The position.
+        secure: [MAX_POINTS] who owns a point that nobody can contest, else EMPTY.
+        color: Whose regions.
+    """
     inside = {p for p in position.points() if secure[p] == color and position.color_at(p) != color}
     return {
         p

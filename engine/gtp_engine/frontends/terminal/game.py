@@ -237,7 +237,7 @@ class TerminalGame:
         return Marks(points, ownership)
 
     def _settled_owners(self, status: FinalStatus) -> npt.NDArray[np.float32]:
-        """Return 1 on Black's points and stones, -1 on White's, 0 where nobody counts."""
+        """Return [height, width] 1 on Black's points and stones, -1 on White's, else 0."""
         position = self._position
         owners = np.zeros((position.height, position.width), np.float32)
         for points, owner in ((status.black_territory, 1.0), (status.white_territory, -1.0)):
