@@ -174,3 +174,13 @@ def test_files_that_are_no_onnx(
         path.write_bytes(content)
     assert run(["describe", str(path), *ARGUMENTS]) == 1
     assert reason in capsys.readouterr().err
+
+
+def test_names_that_are_no_text_are_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    path.write_bytes(path.read_bytes().replace(b"board", b"\xffoard"))
+    assert run(["describe", str(path), *ARGUMENTS]) == 1
+    assert capsys.readouterr().err == f"gtp-export: {path}: its names are no text\n"

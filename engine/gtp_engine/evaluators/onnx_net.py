@@ -33,7 +33,6 @@ from gtp_engine.evaluators.onnx_runtime import (
     cuda_providers,
     first_line,
     is_built_with,
-    metadata_of,
     open_session,
     preload_cuda,
     run_plain,
@@ -118,7 +117,7 @@ class OnnxNet:
     def _take_over(self, session: Any, path: Path) -> None:
         """Read what a file says about itself, check that its graph agrees, and run it."""
         try:
-            metadata = metadata_of(session)
+            metadata: Mapping[str, str] = session.get_modelmeta().custom_metadata_map
             info = NetInfo.from_metadata(metadata)
         except MetadataError as error:
             raise MetadataError(f"{path}: {error}") from None
@@ -240,7 +239,7 @@ class OnnxNet:
             session = open_session(self.path, cuda_providers(0, graphs=True))
             if session.get_providers()[0] == CPU:
                 return False
-            cases = golden_from_metadata(metadata_of(session))
+            cases = golden_from_metadata(session.get_modelmeta().custom_metadata_map)
             return all(_replays(session, case) for case in cases)
         except Exception:  # whatever it is, runs without graphs may work
             return False

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.external_data import names_other_files
-from gtp_engine.evaluators.net_info import MetadataError, NetFileError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import read_file
 
 # The runtime's own builds report their use to its vendor unless they are told not to.
@@ -115,22 +115,16 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
     if is_in_pieces:
         raise NetFileError(f"{path}: keeps its weights in another file; save it as one file")
     try:
-        return _new_session(str(path), providers)
+        session = _new_session(str(path), providers)
+        # Asked for now, because the runtime fails here where they are no text.
+        _ = [item.name for item in (*session.get_inputs(), *session.get_outputs())]
+        _ = session.get_modelmeta().custom_metadata_map
+        return session
+    except UnicodeDecodeError:
+        raise NetFileError(f"{path}: its names or its metadata are no text") from None
     except Exception as error:  # the runtime's own exception classes are not public
         reason = first_line(error)
         raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
-
-
-def metadata_of(session: Any) -> dict[str, str]:
-    """Return what a net's file says about itself.
-
-    Raises:
-        MetadataError: It is no text.
-    """
-    try:
-        return dict(session.get_modelmeta().custom_metadata_map)
-    except UnicodeDecodeError as error:
-        raise MetadataError(f"its metadata are no text: {error.reason}") from None
 
 
 def open_model(content: bytes) -> Any:

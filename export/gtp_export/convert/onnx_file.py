@@ -33,6 +33,8 @@ def load_model(source: Path) -> onnx.ModelProto:
         raise NetFileError(f"{source}: is not an ONNX file") from None
     if not model.graph.node or not model.opset_import:
         raise NetFileError(f"{source}: is not an ONNX file")
+    if not all(isinstance(item.name, str) for item in (*model.graph.input, *model.graph.output)):
+        raise NetFileError(f"{source}: its names are no text")
     newest = onnx.defs.onnx_opset_version()
     for opset in model.opset_import:
         if opset.domain in ("", "ai.onnx") and opset.version > newest:
