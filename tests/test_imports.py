@@ -212,7 +212,7 @@ def test_what_makes_nets_does_not_lean_on_the_engines_commands() -> None:
 
 def test_only_what_draws_pictures_wants_what_draws() -> None:
     importers = {entry for entry in IMPORTS if top_of(entry.target) == "matplotlib"}
-    drawing = {"gtp_engine.commands.benchmark_plot", "gtp_export.pictures"}
+    drawing = {"gtp_engine.commands.benchmark_report", "gtp_export.pictures"}
     assert {entry.importer for entry in importers} == drawing
     assert all(entry.is_lazy for entry in importers)
 

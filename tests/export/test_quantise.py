@@ -12,10 +12,10 @@ from katago_writer import ORDINARY, POOLING, Nested, NetPlan, write_net
 from leela_zero_writer import write_leela_zero
 from onnx import TensorProto, numpy_helper
 
-from gtp_engine.commands.net_check import differences_of
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.self_check import differences_of
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import golden_inputs

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from gtp_engine.arena.signature import random_position
 from gtp_engine.arguments import UsageError
-from gtp_engine.commands.board_sizes import usual_sizes
+from gtp_engine.commands.benchmark_speeds import usual_sizes
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position

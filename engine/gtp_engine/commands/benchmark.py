@@ -70,8 +70,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from gtp_engine.arena.signature import signature
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
-    from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns
-    from gtp_engine.commands.board_sizes import usual_sizes
+    from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns, usual_sizes
     from gtp_engine.evaluators.net_info import NetFileError
 
     if args.plot is not None:
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     report = Report(signature(), "no net" if net is None else net.describe(), rows)
     print(json.dumps(to_json(report), indent=2) if args.json else to_text(report))
     if args.plot is not None:
-        from gtp_engine.commands.benchmark_plot import draw
+        from gtp_engine.commands.benchmark_report import draw
 
         draw(report, args.plot)
     return 0
@@ -99,7 +98,7 @@ def _check_plot(path: Path) -> None:
 
     if find_spec("matplotlib") is None:
         raise UsageError("--plot needs the extra `plots`: pip install gtp-engine[plots]")
-    from gtp_engine.commands.benchmark_plot import kinds_of_pictures
+    from gtp_engine.commands.benchmark_report import kinds_of_pictures
 
     kinds = kinds_of_pictures()
     if path.suffix.lower().removeprefix(".") not in kinds:

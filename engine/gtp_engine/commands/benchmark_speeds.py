@@ -12,6 +12,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import run_random_games
 from gtp_engine.platforms import peak_memory_bytes
@@ -31,6 +32,17 @@ FAKE, ENCODING = "fake", "encoding"
 """Kinds of jobs."""
 
 BoardSize = tuple[int, int]
+SIZES = ((9, 9), (19, 19))
+"""Width and height of each, where the nets take them."""
+
+
+def usual_sizes(infos: Sequence[NetInfo]) -> Sequence[tuple[int, int]]:
+    """Return those of SIZES that one of the nets takes, or else the first net's largest board."""
+    able = [size for size in SIZES if not infos or any(info.accepts(*size) for info in infos)]
+    if able:
+        return able
+    largest = max(infos[0].board_sizes or (infos[0].board_max,))
+    return [(largest, largest)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ def _add_device(section: Section, files: "NetFiles") -> None:
 
 def _add_errors(section: Section, files: "NetFiles") -> None:
     """Say how far int8 and fp16 are from fp32."""
-    from gtp_engine.commands.net_check import compare_files
+    from gtp_engine.evaluators.accuracy import compare_files
 
     for kind, path in (("int8", files.int8), ("fp16", files.fp16)):
         if path is None:

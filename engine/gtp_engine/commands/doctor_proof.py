@@ -72,7 +72,7 @@ def _check(holds: bool, otherwise: str) -> None:
 
 def outputs_agree(wanted: str | None) -> str:
     """Compare the GPU with the CPU in fp32, on positions that the net plays."""
-    from gtp_engine.commands.net_check import compare_nets
+    from gtp_engine.evaluators.accuracy import compare_nets
     from gtp_engine.evaluators.nets import find_files
     from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.evaluators.precision import open_best

@@ -1,6 +1,6 @@
 """`gtp-engine net`: what nets there are, what they say of themselves, how right and fast they are.
 
-Every action has a module of its own, imported once the action is chosen.
+The module of an action is imported once it is chosen.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from gtp_engine.arguments import (
 )
 from gtp_engine.play.settings import DEVICES
 
-_MODULES = {
-    "list": "gtp_engine.commands.net_list",
-    "info": "gtp_engine.commands.net_info",
-    "check": "gtp_engine.commands.net_check",
-    "bench": "gtp_engine.commands.net_bench",
-    "match": "gtp_engine.commands.net_match",
+_ACTIONS = {
+    "list": ("gtp_engine.commands.net_info", "run_list"),
+    "info": ("gtp_engine.commands.net_info", "run_info"),
+    "check": ("gtp_engine.commands.net_info", "run_check"),
+    "bench": ("gtp_engine.commands.net_bench", "run"),
+    "match": ("gtp_engine.commands.net_match", "run"),
 }
 
 
@@ -109,7 +109,8 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.evaluators.net_info import NetFileError
 
     try:
-        status: int = import_module(_MODULES[args.action]).run(args)
+        module, function = _ACTIONS[args.action]
+        status: int = getattr(import_module(module), function)(args)
     except NetFileError as error:
         print(f"gtp-engine net: {error}", file=sys.stderr)
         return 1

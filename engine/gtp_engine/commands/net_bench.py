@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from gtp_engine.arena.signature import random_position
-from gtp_engine.commands.board_sizes import usual_sizes
+from gtp_engine.commands.benchmark_speeds import usual_sizes
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch

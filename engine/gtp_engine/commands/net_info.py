@@ -1,24 +1,79 @@
-"""`gtp-engine net info`: what a net file says about itself."""
+"""`gtp-engine net list`, `info` and `check`: which nets there are, what they are, and if right."""
 
 import argparse
 import json
+import re
+import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from gtp_engine.evaluators.composition import ComposedNet, members_of, open_exactly
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
+from gtp_engine.evaluators.composition import ComposedNet, Net, members_of, open_exactly
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets import PART_HEADS, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
+from gtp_engine.text_table import align
 
+CUT = "..."
+"""Ends a line that the terminal has no room for."""
 UNKNOWN = "unknown"
 
+# Which nets there are -----------------------------------------------------------------------------
 
-def run(args: argparse.Namespace) -> int:
+
+def run_list(args: argparse.Namespace) -> int:
+    """Print a line a net, folder by folder, none longer than the terminal is wide."""
+    nets = known_nets()
+    if args.json:
+        print(json.dumps({name: str(path) for name, path in sorted(nets.items())}, indent=1))
+        return 0
+    if not nets:
+        print(f"no net came along, and there is none in {user_folder()}", file=sys.stderr)
+        return 0
+    head = ["name", "MB", "precision", "gives", "architecture"]
+    lines = align([head, *(_row(*net) for net in sorted(nets.items()))], left=(0, 2, 3, 4))
+    heading, *rows = [_cut(line) for line in lines.splitlines()]
+    folders = [path.parent for _, path in sorted(nets.items())]
+    for folder in dict.fromkeys(folders):
+        print(f"{folder}:\n{heading}")
+        print("\n".join(row for row, place in zip(rows, folders, strict=True) if place == folder))
+    return 0
+
+
+def _cut(line: str) -> str:
+    width = shutil.get_terminal_size().columns
+    return line if len(line) <= width else line[: max(0, width - len(CUT))] + CUT
+
+
+def _row(name: str, path: Path) -> list[str]:
+    try:
+        megabytes = f"{path.stat().st_size / 1e6:.1f}"
+    except OSError:  # a link to a file that is gone
+        megabytes = "?"
+    return [name, megabytes, *_in_short(path)]
+
+
+def _in_short(path: Path) -> tuple[str, str, str]:
+    """Return a net's precision, its heads and its architecture in a few words."""
+    try:
+        info = OnnxNet(path, "cpu").info
+    except NetFileError:
+        return "", "cannot be used", ""
+    heads = ", ".join(head for head in PART_HEADS if head in info.heads)
+    return re.split("[, ]", info.precision)[0], heads, info.architecture or info.name
+
+
+# What they say of themselves ----------------------------------------------------------------------
+
+
+def run_info(args: argparse.Namespace) -> int:
     """Print the description; return 1 if the net computes something else than it should."""
     net = open_exactly(args.net, "cpu")
     found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
-        documents = [_document(*one) for one in found]
+        documents = [_info_document(*one) for one in found]
         document = documents[0] if isinstance(net, OnnxNet) else _whole(net, documents)
         print(json.dumps(document, indent=1))
     else:
@@ -29,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(one.is_right for _, differences in found for one in differences) else 1
 
 
-def _document(net: OnnxNet, found: list[Difference]) -> dict[str, object]:
+def _info_document(net: OnnxNet, found: list[Difference]) -> dict[str, object]:
     worst = {one.output: one.relative for one in found}
     return {**asdict(net.info), "file": str(net.path), "differences": worst}
 
@@ -112,3 +167,70 @@ def _inputs(info: NetInfo) -> str:
     if info.meta_features:
         text += f", {info.meta_features} numbers about the players (--human-profile)"
     return text
+
+
+# Whether they compute what they should ------------------------------------------------------------
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Print the differences; return 1 if one is too large."""
+    whole = open_exactly(args.net, args.device)
+    found = [(member, differences_of(member)) for member in members_of(whole)]
+    compared = None if args.original is None else _compare_with_original(whole, args)
+    if args.json:
+        documents = [_check_document(*one, compared) for one in found]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=1))
+    else:
+        print("\n\n".join(_check_text(*one, compared) for one in found))
+    right = [bool(some) and all(one.is_right for one in some) for _, some in found]
+    return 0 if all(right) else 1
+
+
+def _check_text(net: OnnxNet, found: list[Difference], compared: Accuracy | None) -> str:
+    info = net.info
+    lines = [f"{info.name} ({info.precision}) on {net.device}: {verdict(found)}"]
+    rows = [["output", "largest error", "of the range", "allowed", ""]]
+    for one in found:
+        word = "right" if one.is_right else "WRONG"
+        errors = [f"{one.absolute:.2g}", f"{one.relative:.1e}", f"{one.tolerance:g}"]
+        rows.append([one.output, *errors, word])
+    lines.append(align(rows))
+    if info.precision.startswith("int8") and not all(one.is_right for one in found):
+        lines.append(
+            "products of 8-bit weights may overflow on this processor; "
+            "`gtp-export quantise --seven-bit` makes a net whose do not"
+        )
+    if compared is not None:
+        lines.append("against the original:")
+        lines += [f"  {name}: {_number(value)}" for name, value in asdict(compared).items()]
+    return "\n".join(lines)
+
+
+def _number(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def _check_document(
+    net: OnnxNet, found: list[Difference], compared: Accuracy | None
+) -> dict[str, object]:
+    return {
+        "net": net.info.name,
+        "file": str(net.path),
+        "precision": net.info.precision,
+        "device": net.device,
+        "passed": bool(found) and all(one.is_right for one in found),
+        "outputs": [asdict(one) for one in found],
+        "against_original": None if compared is None else asdict(compared),
+    }
+
+
+def _compare_with_original(net: Net, args: argparse.Namespace) -> Accuracy:
+    """Return how far a net is from its original on positions that the original plays.
+
+    Raises:
+        NetFileError: The two do not take and give the same, or there are more than two.
+    """
+    original = open_exactly(args.original, args.device)
+    if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
+        raise NetFileError("only a single file is compared with another")
+    return compare_nets(net, original, args.positions)

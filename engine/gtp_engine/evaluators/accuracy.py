@@ -1,7 +1,8 @@
 """How far one net is from another, in what a search makes of what they say."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,16 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.policy_play import draw_opening
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+
+COMPARED_SIZES = (9, 13, 19)
+COMPARED_MOVES = 60
+"""Longest of the games that nets are compared on, in moves."""
+KEEP_EVERY = 3
 
 TINY = 1e-12
 """Added to probabilities before taking logarithms."""
@@ -62,6 +73,53 @@ def _opinion(net: NetEvaluator, batch: EvalBatch) -> Opinion:
         lead=batch.lead.copy(),
         ownership=batch.ownership.copy(),
     )
+
+
+def compare_files(path: Path, original: Path, positions: int) -> Accuracy:
+    """Return how far one net's file is from another's on the CPU; see `compare_nets`."""
+    return compare_nets(OnnxNet(path, "cpu"), OnnxNet(original, "cpu"), positions)
+
+
+def compare_nets(net: OnnxNet, original: OnnxNet, positions: int) -> Accuracy:
+    """Return how far a net is from its original on positions that the original plays.
+
+    Raises:
+        NetFileError: The two do not take and give the same.
+    """
+    _check_same_kind(net.path, net.info, original.info)
+    mine = NetEvaluator(net, streams=1, max_batch=64, cache_mb=0)
+    theirs = NetEvaluator(original, streams=1, max_batch=64, cache_mb=0)
+    batches = list(_positions(theirs, positions))
+    return compare(opinions(theirs, batches), opinions(mine, batches))
+
+
+def _check_same_kind(path: Path, info: NetInfo, original: NetInfo) -> None:
+    same_heads = ("ownership" in info.heads) == ("ownership" in original.heads)
+    if info.encoder != original.encoder or info.meta_features != original.meta_features:
+        raise NetFileError(f"{path}: takes other inputs than {original.name}")
+    if not same_heads:
+        raise NetFileError(f"{path}: has other outputs than {original.name}")
+
+
+def _positions(net: NetEvaluator, count: int) -> Iterator[EvalBatch]:
+    """Yield positions of games drawn from a net's policy, one a batch, the sizes in turn."""
+    info = net.net.info
+    sizes = [size for size in COMPARED_SIZES if info.accepts(size, size)] or [info.board_max]
+    made = game = 0
+    while made < count:
+        size = sizes[game % len(sizes)]
+        moves = min(COMPARED_MOVES, size * size * 2 // 3)
+        played = draw_opening(net, size, size, Rules(), moves, seed=game)
+        position = Position(size, size, Rules())
+        for number, move in enumerate(played.moves):
+            if number % KEEP_EVERY == game % KEEP_EVERY and made < count:
+                batch = net.new_batch(1, size, size)
+                rules = position.rules.flags
+                net.encode(batch, 0, position.history, position.ply, rules, game % 8, 0.0)
+                made += 1
+                yield batch
+            position.play(move.color, move.point)
+        game += 1
 
 
 def compare(original: Iterable[Opinion], other: Iterable[Opinion]) -> Accuracy:
