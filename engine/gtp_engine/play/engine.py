@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, PASS
+from gtp_engine.coords import BLACK, COLOR_NAMES, PASS
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.clock.planner import outlook
@@ -175,6 +175,8 @@ class Engine(Game):
         from gtp_engine.play.move_choice import decide
 
         started = time.monotonic()
+        if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
+            return self._move_before_loaded(color, started, commit=commit)
         search = self.search
         self._say_doubts()
         self._ponderer.stop()
@@ -203,6 +205,38 @@ class Engine(Game):
             if decision.point is not None and self._ponders():
                 self._ponderer.start(search, self.position)
         return decision
+
+    def seconds_to_load(self, color: int) -> float:
+        """Return for how long a player's clock allows to wait for kernels and net."""
+        width, height = self.size
+        ply = len(self._first_moves) if self._position is None else self._position.ply
+        lag = self.clock.lag.largest if self.settings.lag is None else self.settings.lag
+        plan = self.clock.plan(color, outlook(width * height, ply, lag))
+        return 0.0 if plan.is_urgent else plan.hard
+
+    def _move_before_loaded(self, color: int, started: float, *, commit: bool) -> Decision:
+        """Make a simple move: the clock leaves no time to wait for more.
+
+        Args:
+            color: Who is to move.
+            started: When the clock began to run, by `time.monotonic`.
+            commit: Whether to play it.
+        """
+        from gtp_engine.play.plain_move import plain_move
+
+        if self.has_kernels:
+            position = self.position
+            stones = {p: c for c in COLOR_NAMES for p in position.stones(c)}
+            point = plain_move(*self.size, stones, color, set(position.legal_moves(color)))
+        else:
+            point = plain_move(*self.size, {p: c for c, p in self._first_moves}, color)
+        if commit:
+            self.clock.spend(color, time.monotonic() - started)
+            if self.has_kernels:
+                self.play(color, point)
+            else:
+                self._first_moves.append((color, point))
+        return Decision(color, point, None, f"no time to wait: {self.progress}")
 
     def _ponders(self) -> bool:
         """Whether to search on now that the opponent is to move.

@@ -30,6 +30,8 @@ class Game:
         self.settings = settings
         self.clock = Clock()
         self._position: Position | None = None
+        self._first_moves: list[tuple[int, int]] = []
+        """Moves that were made before boards could be; the first board begins with them."""
         self._komi_is_set = settings.komi is not None
         folder = settings.keep_games
         self._recorder = None if folder is None else GameRecorder(folder)
@@ -48,7 +50,15 @@ class Game:
             from gtp_engine.go.position import Position
 
             self._position = Position(*self.settings.size, self._first_rules())
+            self._position.play_all(self._first_moves, strict=False)
         return self._position
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The board's width and height, which are known before it can be made."""
+        if self._position is None:
+            return self.settings.size
+        return self._position.width, self._position.height
 
     @property
     def rules(self) -> Rules:

@@ -238,7 +238,7 @@ def _think_aloud(
     is_cancellable: bool = False,
 ) -> str:
     request = parse_analyze(session, arguments)
-    engine = session.net_engine()
+    engine = session.moving_engine()
     _judge_no_result(engine, request)
     reporter = Reporter(session, request, form)
     session.reply.begin()

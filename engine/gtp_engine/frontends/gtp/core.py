@@ -225,7 +225,7 @@ def generate(
         cleanup: Capture every dead stone before passing.
     """
     color = arguments.color(0)
-    engine = session.net_engine()
+    engine = session.moving_engine()
     with session.searching() as stop, drawing(session.live_graphics) as report:
         decision = engine.genmove(
             color, report=report, commit=is_played, cleanup=cleanup, stop=stop

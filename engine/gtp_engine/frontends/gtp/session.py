@@ -120,6 +120,25 @@ class Session:
             self._has_net = True
         return self._engine
 
+    def moving_engine(self) -> "Engine":
+        """Return the engine once it can choose a move; on a clock it looks after that itself.
+
+        Raises:
+            EngineUnavailableError: The net cannot be used.
+            Interrupted: The client has left meanwhile.
+        """
+        return self._engine if self._engine.clock.is_limited else self.net_engine()
+
+    def wait_for_net(self, seconds: float) -> None:
+        """Wait until the engine can search, or for so long.
+
+        Raises:
+            EngineUnavailableError: The net cannot be used.
+            Interrupted: The client has left meanwhile.
+        """
+        if not self._has_net:
+            self._wait(lambda: self._engine.wait_ready(seconds))
+
     def _wait(self, wait: Callable[[], object]) -> None:
         self.load()
         ready = threading.Event()
@@ -202,8 +221,7 @@ class Session:
 
     def vertex(self, move: int) -> str:
         """Return the name of a move on the present board."""
-        position = self.position
-        return format_vertex(move, position.width, position.height)
+        return format_vertex(move, *self._engine.size)
 
 
 Handler = Callable[[Session, Arguments], str]

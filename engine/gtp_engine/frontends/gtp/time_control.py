@@ -2,6 +2,7 @@
 
 import contextlib
 
+from gtp_engine.coords import BLACK
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.play.clock.notation import (
@@ -17,11 +18,15 @@ commands = Registry()
 
 
 def _set_clock(session: Session, system: TimeSystem) -> None:
-    """Set the clock, and wait for the net: no clock runs yet, but with the next command one may."""
-    session.engine.clock.set_system(system)
-    if session.engine.clock.is_limited:
+    """Set the clock, and wait for the net: no clock runs yet, but with the next command one may.
+
+    A server may count from now on all the same, so the wait is no longer than a move's.
+    """
+    engine = session.engine
+    engine.clock.set_system(system)
+    if engine.clock.is_limited:
         with contextlib.suppress(EngineUnavailableError):  # which the next genmove will say
-            session.net_engine()
+            session.wait_for_net(engine.seconds_to_load(BLACK))
 
 
 @commands.command("time_settings")
