@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
 from gtp_export.labelling.samples import Samples, ShardError, count_samples, write_shard
@@ -241,10 +242,8 @@ def spent_on_labels(folder: Path) -> Spent:
 
 
 def _note(folder: Path, spent: Spent) -> None:
-    partial = folder / f"{NOTE}.part"
     times = {"seconds": spent.seconds, "core_seconds": spent.core_seconds}
-    partial.write_text(json.dumps(times), encoding="utf-8")
-    partial.replace(folder / NOTE)
+    write_whole(folder / NOTE, json.dumps(times))
 
 
 def _side(number: int) -> str:

@@ -4,7 +4,6 @@ A sample is what a net sees and what it should have said, always for the side to
 packed to bits, so that a 9x9 sample takes some 600 bytes and a 19x19 one 2.2 kB.
 """
 
-import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gtp_engine.files import whole_file
 
 
 class ShardError(ValueError):
@@ -96,18 +97,9 @@ def write_shard(path: Path, samples: Samples) -> None:
     Raises:
         OSError: The file cannot be written; nothing is left behind.
     """
-    partial = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        with partial.open("wb") as file:
-            np.savez(
-                file,
-                size=np.array([samples.width, samples.height]),
-                **{name: getattr(samples, name) for name in ARRAYS},
-            )
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    arrays = {name: getattr(samples, name) for name in ARRAYS}
+    with whole_file(path) as file:
+        np.savez(file, size=np.array([samples.width, samples.height]), **arrays)
 
 
 def read_shard(path: Path) -> Samples:
