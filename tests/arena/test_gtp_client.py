@@ -16,6 +16,7 @@ from gtp_engine.arena.gtp_client import (
     EngineDied,
     EngineHangs,
     EngineRefusal,
+    Engines,
     GtpClient,
     split_command,
 )
@@ -158,6 +159,22 @@ def test_what_an_engine_complains_of_is_told() -> None:
     with GtpClient(ends) as client, pytest.raises(EngineDied, match="out of order") as caught:
         client.ask("name")
     assert len(str(caught.value)) < 1100
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+def test_a_second_signal_interrupts_once_no_engine_is_left() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with Engines() as engines:
+            client = engines.start(program("time.sleep(600)"), 600)
+            for _ in range(2):
+                signal.raise_signal(signal.SIGTERM)
+            engines.end()
+            assert client.is_closed and engines.signal == signal.SIGTERM
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_command_lines() -> None:

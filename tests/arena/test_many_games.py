@@ -1,4 +1,4 @@
-"""Many games in one process: pairs of openings, colours, results."""
+"""Many games in one process: pairs of openings, colors, results."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
 
 
 class Certain(FakeEvaluator):
-    """Takes a colour for the winner of every position, and does not like to pass."""
+    """Takes a color for the winner of every position, and does not like to pass."""
 
     def __init__(self, winner: int) -> None:
         self.winner = winner
@@ -58,7 +58,7 @@ def two(evaluator: FakeEvaluator) -> list[Contestant]:
     return [Contestant(name, evaluator, Limits(visits=4)) for name in ("a", "b")]
 
 
-def test_pairs_share_an_opening_with_the_colours_swapped() -> None:
+def test_pairs_share_an_opening_with_the_colors_swapped() -> None:
     told: list[PlayedGame] = []
     games = play_games(two(FakeEvaluator()), TERMS, 6, at_once=3, on_game=told.append)
     assert [game.number for game in games] == list(range(6))

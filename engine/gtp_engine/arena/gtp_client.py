@@ -311,6 +311,7 @@ class Engines:
         """The first that asked us to end."""
         self._clients: list[GtpClient] = []
         self._is_over = False
+        self._has_ended = False
         self._lock = threading.Lock()
         self._handlers: dict[int, Any] = {}
         """Those before."""
@@ -333,10 +334,16 @@ class Engines:
             signal.signal(number, handler)
 
     def _heed(self, number: int, frame: FrameType | None) -> None:
-        """Note a signal; the engines are ended elsewhere, for who is here may hold the lock."""
+        """Note a signal; the engines are ended elsewhere, for who is here may hold the lock.
+
+        Raises:
+            KeyboardInterrupt: Another came when all had ended; perhaps nobody reads what is said.
+        """
         if self.signal is None:
             self.signal = number
             threading.Thread(target=self.end).start()
+        elif self._has_ended:
+            raise KeyboardInterrupt
 
     def start(self, command: Sequence[str], timeout: float) -> GtpClient:
         """Return a new engine; see `GtpClient`.
@@ -360,3 +367,4 @@ class Engines:
             client.dismiss()
         for client in clients:
             client.close()
+        self._has_ended = True

@@ -2,7 +2,7 @@
 
 A game has a search a player. Each thread has several games and steps their searches together, so
 that the leaves of different games are evaluated as one batch; the evaluators' batchers merge what
-the threads ask. Games come in pairs that begin from the same opening with the colours swapped.
+the threads ask. Games come in pairs that begin from the same opening with the colors swapped.
 """
 
 import os
@@ -301,7 +301,7 @@ def _choose(
 
 
 def _decided(white_winrates: list[float]) -> int | None:
-    """Return the colour that both players have long taken for the winner, if any."""
+    """Return the color that both players have long taken for the winner, if any."""
     latest = white_winrates[-SURE_MOVES:]
     if len(latest) < SURE_MOVES:
         return None

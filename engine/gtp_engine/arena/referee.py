@@ -82,11 +82,11 @@ class Game:
         return self.result == "0"
 
     def engine_of(self, color: int) -> int:
-        """Return which engine plays a colour."""
+        """Return which engine plays a color."""
         return self.black if color == BLACK else 1 - self.black
 
     def color_of(self, engine: int) -> int:
-        """Return the colour that an engine plays."""
+        """Return the color that an engine plays."""
         return BLACK if engine == self.black else WHITE
 
 
@@ -111,7 +111,7 @@ class Referee:
             engines: Both players.
             names: What the record calls them.
             terms: What they agree on.
-            game: Its number and colours; the rest is filled in.
+            game: Its number and colors; the rest is filled in.
         """
         self._engines = engines
         self._names = names
@@ -320,5 +320,5 @@ class Referee:
 
 
 def color_name(game: Game, engine: int) -> str:
-    """Return "black" or "white" for an engine's colour in a game."""
+    """Return "black" or "white" for an engine's color in a game."""
     return COLOR_NAMES[game.color_of(engine)]

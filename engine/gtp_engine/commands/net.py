@@ -78,7 +78,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 def _add_match(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Let two nets play each other at equal visits, many games at once. Games come in pairs "
-        "from one opening drawn from the first net's policy, with the colours swapped."
+        "from one opening drawn from the first net's policy, with the colors swapped."
     )
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs=2)
