@@ -1,6 +1,8 @@
 """Game records analysed into a file: what happens when the file cannot be written any more."""
 
 import errno
+import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -53,3 +55,21 @@ def test_an_answer_that_cannot_be_written_ends_the_analysis(
     assert failures == [failure]
     output.close()
     assert (tmp_path / "out.jsonl").read_text().count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_answers_go_into_a_regular_file(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(OSError, match="not a regular file"):
+            OutputFile(path)
+
+
+def test_what_is_done_is_known_line_by_line_and_a_cut_line_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    whole = b'{"id":"a","turnNumber":3}\nnoise\n' + b"[" * 10**5 + b"\n"
+    path.write_bytes(whole + b'{"id":"a","turnNu')
+    output = OutputFile(path)
+    output.close()
+    assert output.done == {("a", 3)} and path.read_bytes() == whole

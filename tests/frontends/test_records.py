@@ -1,6 +1,7 @@
 """loadsgf and printsgf."""
 
 import errno
+import logging
 import os
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
+
+from gtp_engine.frontends.gtp.journal import Journal
 
 GAME = "(;GM[1]SZ[9]KM[5.5]RU[Japanese]AB[aa]PL[W];W[ee];B[cc];W[gg])"
 
@@ -73,3 +76,21 @@ def test_a_full_disk_leaves_the_file_that_was_there(
     with Conversation(FakeEngine()) as client:
         assert client.ask(f"printsgf {file}") == "? cannot write file: No space left on device"
     assert file.read_text() == GAME
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_log_that_is_a_pipe_keeps_nobody_waiting(tmp_path: Path, said: list[str]) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    Journal(pipe).note(">", "name")
+    assert said == [f"the log {pipe} cannot be written: is a pipe"]
+
+
+def test_messages_are_in_the_log_too(tmp_path: Path, said: list[str]) -> None:
+    log = tmp_path / "log"
+    journal = Journal(log)
+    logging.getLogger("gtp_engine.play").warning("no net")
+    journal.note("<", "= one\n= two")
+    journal.close()
+    lines = [line[20:] for line in log.read_text().splitlines()]
+    assert lines == ["! no net", "< = one", "< = two"] and said == ["no net"]

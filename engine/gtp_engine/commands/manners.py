@@ -159,4 +159,5 @@ def _keep(
 
     if path is not None:
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
-        write_whole(path, "".join(f"{game_document(game, gains)}\n" for game in games))
+        text = "".join(f"{game_document(game, gains)}\n" for game in games)
+        write_whole(path, text, pipes=True)

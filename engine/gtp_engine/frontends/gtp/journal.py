@@ -33,6 +33,14 @@ class Journal(logging.Handler):
         """Write a message down."""
         self.note("!", record.getMessage())
 
+    def close(self) -> None:
+        """Close the file; whatever comes later is written nowhere."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+        super().close()
+
     def note(self, mark: str, text: str) -> None:
         """Write to the log alone.
 
