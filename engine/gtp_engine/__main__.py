@@ -1,5 +1,6 @@
 """`gtp-engine`: the first word chooses a command; without one the engine speaks GTP."""
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,9 @@ from gtp_engine.messages import run_program
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
+    # What a start loads stays: the collector would go through it again and again, which is a tenth
+    # of a warm start.
+    gc.set_threshold(50_000)
     status = run_program("gtp-engine", run)
     if status == INTERRUPTED_STATUS:
         # Not by returning: the interpreter would wait for threads with games under way.
