@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gtp_engine.arena.parallel_map import parallel_map
+from gtp_engine.arena.self_play import parallel_map
 from gtp_engine.commands import perft
 from gtp_engine.commands.table import run
 

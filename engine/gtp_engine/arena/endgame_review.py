@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from gtp_engine.arena.parallel_map import parallel_map
-from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms, parallel_map
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position

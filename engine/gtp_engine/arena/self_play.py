@@ -3,11 +3,12 @@
 Nobody resigns: a game is played out, and where the player would have given up is noted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
-from gtp_engine.arena.parallel_map import parallel_map
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
@@ -23,6 +24,8 @@ from gtp_engine.play.move_choice import decide
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
+
+Result = TypeVar("Result")
 
 LONGEST_GAME = 3.0
 """Moves a point of the board after which a game is broken off and counted."""
@@ -110,6 +113,34 @@ def play_self_games(
     """
     jobs = [partial(_play, evaluator, terms, number) for number in range(games)]
     return parallel_map(jobs, at_once, on_game)
+
+
+def parallel_map(
+    jobs: Sequence[Callable[[], Result]], at_once: int, on_result: Callable[[Result], None]
+) -> list[Result]:
+    """Do all jobs, each in a thread of its own, and return their results in the jobs' order.
+
+    Args:
+        jobs: What to do.
+        at_once: Jobs under way at a time.
+        on_result: Called with each result as it comes, from the calling thread.
+
+    Raises:
+        Exception: The first that a job or `on_result` raised; jobs not begun are dropped.
+        KeyboardInterrupt: At once, while jobs go on.
+    """
+    pool = ThreadPoolExecutor(at_once)
+    is_interrupted = False
+    try:
+        running = [pool.submit(job) for job in jobs]
+        for done in as_completed(running):
+            on_result(done.result())
+    except KeyboardInterrupt:
+        is_interrupted = True
+        raise
+    finally:
+        pool.shutdown(wait=not is_interrupted, cancel_futures=True)
+    return [done.result() for done in running]
 
 
 def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:
