@@ -39,7 +39,7 @@ rules = [replace(Rules(), ko=ko, multi_stone_suicide=suicide) for ko in Ko for s
 result = {
     "games": [play(3, 4, each, False, 40, i) for i, each in enumerate(rules)],
     "encores": play(4, 3, Rules.parse("japanese"), True, 60, 9),
-    "perft": [list(perft(2, 2, Rules.parse(name), 7)) for name in ("tromp-taylor", "aga")],
+    "perft": [list(perft(Position(2, 2, Rules.parse(n)), 7)) for n in ("tromp-taylor", "aga")],
     "random": run_random_games(5, 4, 6, 3),
 }
 json.dump({"result": result, "jit": bool(kernels.JIT_ENABLED), "warm": was_warm,

@@ -73,7 +73,7 @@ def size_of(name: str) -> tuple[int, int]:
 
 
 def check(name: str, rules: str, counts: list[int], depth: int, with_passes: bool) -> None:
-    counted = perft(*size_of(name), Rules.parse(rules), depth, with_passes=with_passes)
+    counted = perft(Position(*size_of(name), Rules.parse(rules)), depth, with_passes=with_passes)
     assert list(counted) == counts[: depth + 1]
 
 

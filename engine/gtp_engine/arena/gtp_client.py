@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import IO, Any
 
 from gtp_engine.children import own_command
+from gtp_engine.go.rules import GO
 from gtp_engine.platforms import LEAVE_SIGNALS, OWN_GROUP, kill_group, split_command_line
 
 _CLOSING_SECONDS = 2.0
@@ -69,8 +70,12 @@ class EngineBabbles(EngineFailure):
     kind = "bad reply"
 
 
-def split_command(text: str) -> list[str]:
+def split_command(text: str, game: str = GO) -> list[str]:
     """Return the words of a command line; `self` as the first stands for this engine.
+
+    Args:
+        text: As a shell would take it.
+        game: What this engine is told to play.
 
     Raises:
         ValueError: There are none, or a quotation has no end.
@@ -79,7 +84,8 @@ def split_command(text: str) -> list[str]:
     if not words:
         raise ValueError("the command of an engine is empty")
     if words[0] == "self":
-        return own_command(*words[1:])
+        told = () if game == GO else ("--game", game)
+        return own_command(*told, *words[1:])
     return words
 
 

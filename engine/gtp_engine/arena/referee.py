@@ -11,10 +11,11 @@ from functools import partial
 from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
 from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.go.atari_go import new_game
 from gtp_engine.go.history import NO_RESULT
-from gtp_engine.go.position import IllegalMoveError, Position
-from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin, white_score
+from gtp_engine.go.position import IllegalMoveError
+from gtp_engine.go.rules import ATARI_GO, GO, Rules
+from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.play.clock.clock import Clock
 from gtp_engine.play.clock.notation import settings_command
@@ -41,6 +42,8 @@ class Terms:
     """Random moves at the start."""
     time_system: TimeSystem | None = None
     """How time is counted, by the referee's clock; None: not at all."""
+    game: str = GO
+    """One of `rules.GAMES`."""
 
 
 @dataclass
@@ -55,8 +58,8 @@ class Game:
     winner: int | None = None
     """Which engine won; None for a draw or no result."""
     reason: str = ""
-    """resign, score, illegal move, refused move, crash, time-out, flag, bad reply, max moves,
-    cycle."""
+    """resign, score, capture, illegal move, refused move, crash, time-out, flag, bad reply,
+    max moves, cycle."""
     detail: str = ""
     moves: int = 0
     opening: list[str] = field(default_factory=list)
@@ -117,7 +120,7 @@ class Referee:
         self._names = names
         self._terms = terms
         self._game = game
-        self._position = Position(terms.width, terms.height, terms.rules)
+        self._position = new_game(terms.game, terms.width, terms.height, terms.rules)
         self._comments: dict[int, str] = {}
         self._clock = None if terms.time_system is None else Clock(terms.time_system)
 
@@ -225,7 +228,7 @@ class Referee:
         position, game = self._position, self._game
         while not position.is_over:
             if position.ply >= self._terms.max_moves:
-                self._decide(agreed_score(position), "max moves")
+                self._decide(self._margin(), "max moves")
                 return
             color = position.to_play
             mover = game.engine_of(color)
@@ -235,6 +238,9 @@ class Referee:
                 return
             self._check_and_play(mover, color, vertex)
             self._tell(1 - mover, color, vertex)
+        if self._terms.game == ATARI_GO:
+            self._decide(position.white_margin(), "capture")
+            return
         if position.turn["status"] == NO_RESULT:
             game.reason = "cycle"
             return
@@ -299,11 +305,18 @@ class Referee:
             margin = agreed_score(position)
             is_open = len(set(known)) != 1  # they decide which stones are dead, if they agree
         else:
-            margin = float(white_score(position.history, position.ply, position.rules.flags))
+            margin = position.white_margin()
             is_open = set(known) != {margin}
         if is_open:
             game.referee_score = format_result(margin)
         self._decide(margin if is_open else known[0], "score")
+
+    def _margin(self) -> float:
+        """Return White's margin with every stone alive; in Atari Go, who has captured."""
+        position = self._position
+        if self._terms.game == ATARI_GO:
+            return position.white_margin()
+        return agreed_score(position)
 
     def _decide(self, white_margin: float, reason: str) -> None:
         game = self._game

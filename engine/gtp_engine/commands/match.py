@@ -21,6 +21,7 @@ from gtp_engine.arguments import (
     parse_size,
 )
 from gtp_engine.commands.progress import counting_bar
+from gtp_engine.go.rules import GAMES, GO
 
 if TYPE_CHECKING:
     from gtp_engine.arena.match_report import Records, Report
@@ -55,6 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument("--games", type=parse_count, default=10, metavar="N", help="how many (10)")
     games.add_argument(
         "--size", type=parse_size, default=(19, 19), metavar="N|WxH", help="board (19)"
+    )
+    games.add_argument(
+        "--game", choices=GAMES, default=GO, help="what is played; `self` is told (go)"
     )
     games.add_argument("--komi", type=parse_komi, metavar="POINTS", help="7.5; 7 up to 9x9")
     games.add_argument(
@@ -123,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     sprt = read_sprt(args.sprt)
     terms = _read_terms(args)
     try:
-        commands = [split_command(args.a), split_command(args.b)]
+        commands = [split_command(text, args.game) for text in (args.a, args.b)]
     except ValueError as error:
         raise UsageError(f"an engine's command line: {error}") from None
     for folder, option in ((args.sgf, "--sgf"), (args.keep_games, "--keep-games")):
@@ -195,6 +199,7 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
         max_moves=max_moves,
         opening_moves=openings,
         time_system=_read_clock(args.clock),
+        game=args.game,
     )
 
 

@@ -24,7 +24,7 @@ from gtp_engine.arguments import (
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.files import read_file
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import ATARI_GO, GAMES, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
@@ -60,6 +60,12 @@ def _name(text: str) -> str:
 def _path(text: str) -> Path:
     """Return a path; programs and files that name it have no shell that reads `~`."""
     return Path(os.path.expanduser(text))
+
+
+def _game(text: str) -> str:
+    if text not in GAMES:
+        raise ValueError(f"{text[:20]!r} is not one of {', '.join(GAMES)}")
+    return text
 
 
 def _device(text: str) -> str:
@@ -108,6 +114,7 @@ OPTIONS = (
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
     Option("seed", "N", "with one thread: play the same game each time", parse_seed, _THINKING),
+    Option("game", "NAME", "go or atari-go: the first capture wins (go)", _game, _GAME),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
     Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
     Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
@@ -182,7 +189,12 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
             values[option.key] = _parse(option, text, f"--{option.name}")
     if values.pop("no_resign", False):
         values["resign"] = False
-    return Settings(**values)
+    settings = Settings(**values)
+    if settings.game == ATARI_GO:
+        for name in {"net", "level", "human_profile"} & set(values):
+            dashed = name.replace("_", "-")
+            raise UsageError(f"--{dashed}: {ATARI_GO} is searched without a net, which none knows")
+    return settings
 
 
 def _parse(option: Option, text: str, where: str) -> Any:

@@ -3,15 +3,17 @@
 import argparse
 
 from gtp_engine.arguments import parse_size
-from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.go.rules import GAMES, GO, InvalidRulesError, Rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of the subcommand."""
     parser.description = (
         "Count the move sequences of each length on an empty board.\n"
-        "Passes are moves, and nothing is counted below two consecutive passes."
+        "Passes are moves, and nothing is counted below two consecutive passes.\n"
+        "In Atari Go a capture ends the game, and only those pass who have no other move."
     )
+    parser.add_argument("--game", choices=GAMES, default=GO, help="which game (go)")
     parser.add_argument(
         "--size",
         type=parse_size,
@@ -40,10 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line `depth count` for each depth as soon as it is known; return the exit status."""
+    from gtp_engine.go.atari_go import new_game
     from gtp_engine.go.perft import perft
 
     width, height = args.size
-    counts = perft(width, height, args.rules, args.depth, with_passes=args.with_passes)
+    position = new_game(args.game, width, height, args.rules)
+    counts = perft(position, args.depth, with_passes=args.with_passes)
     for depth, count in enumerate(counts):
         print(depth, count, flush=True)
     return 0

@@ -133,7 +133,9 @@ def average_slots(batch: EvalBatch, n: int) -> None:
 def list_moves(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
     n = legal_points(history, ply, rules, batch.moves[slot])
-    batch.moves[slot, n] = PASS
-    batch.slots[slot]["n_moves"] = n + 1
+    if n == 0 or not rules.must_move:
+        batch.moves[slot, n] = PASS
+        n += 1
+    batch.slots[slot]["n_moves"] = n
     komi = white_komi(history.turns[ply], rules)
     batch.slots[slot]["komi"] = komi if history.turns[ply]["to_play"] == WHITE else -komi

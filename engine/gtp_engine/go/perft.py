@@ -1,7 +1,8 @@
 """Perft: counting move sequences, which proves a board right where published counts agree.
 
 Passes count as moves, and nothing is counted below two consecutive passes; those two passes are
-the only end, so that a long cycle under simple ko goes on being counted. Moves are found by
+the only end, so that a long cycle under simple ko goes on being counted. In Atari Go a capture ends
+the game, and only those pass who have no other move. Moves are found by
 `history.legal_points` and made by `history.play`, the very kernels that a game and a search use;
 only the last move of a sequence is counted without being made.
 """
@@ -13,9 +14,10 @@ import numpy.typing as npt
 
 from gtp_engine.coords import PASS
 from gtp_engine.go import history as lines
+from gtp_engine.go.atari_go import legal_moves
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import RuleFlags, Rules
+from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import int64, kernel
 
 _MOVES_A_CALL = 1_000_000
@@ -26,7 +28,9 @@ _MOVES_A_CALL = 1_000_000
 def _moves(
     history: History, ply: int, rules: RuleFlags, with_passes: int, found: npt.NDArray[np.int16]
 ) -> int:
-    """Write the moves of the side to move into found; return how many, none after two passes."""
+    """Write the moves of the side to move into found; return how many, none after the end."""
+    if rules.must_move:
+        return legal_moves(history, ply, rules, found)
     if history.turns[ply]["passes"] >= 2:
         return 0
     n = lines.legal_points(history, ply, rules, found)
@@ -110,14 +114,7 @@ def count_sequences(position: Position, depth: int, *, with_passes: bool = True)
     return total
 
 
-def perft(
-    width: int, height: int, rules: Rules, depth: int, *, with_passes: bool = True
-) -> Iterator[int]:
-    """Yield the number of move sequences from the empty board of each length from 0 to depth.
-
-    Raises:
-        SetupError: The size is not supported.
-    """
-    position = Position(width, height, rules)
+def perft(position: Position, depth: int, *, with_passes: bool = True) -> Iterator[int]:
+    """Yield the number of move sequences from a position of each length from 0 to depth."""
     for length in range(depth + 1):
         yield count_sequences(position, length, with_passes=with_passes)

@@ -25,6 +25,7 @@ from gtp_engine.go.branch import Branch
 from gtp_engine.go.diagram import draw_grid
 from gtp_engine.go.history import History, TurnRecord
 from gtp_engine.go.rules import Rules
+from gtp_engine.go.scoring import white_score
 from gtp_engine.go.symmetry import symmetries
 
 
@@ -161,6 +162,10 @@ class Position:
     def is_over(self) -> bool:
         """Whether both players have passed, or a long cycle left the game without result."""
         return bool(self.turn["status"] != histories.PLAYING or self.turn["past_end"])
+
+    def white_margin(self) -> float:
+        """Return White's points minus Black's if all stones on the board are alive."""
+        return float(white_score(self._history, self._ply, self._flags))
 
     @property
     def moves(self) -> list[Move]:

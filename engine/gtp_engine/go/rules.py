@@ -49,6 +49,11 @@ class HandicapBonus(IntEnum):
     N_MINUS_ONE = 2
 
 
+GO, ATARI_GO = "go", "atari-go"
+GAMES = (GO, ATARI_GO)
+"""The games that can be played, as users name them; see `atari_go.py`."""
+
+
 class RuleFlags(NamedTuple):
     """`Rules` as plain numbers, for kernels."""
 
@@ -59,6 +64,7 @@ class RuleFlags(NamedTuple):
     handicap_bonus: int
     friendly_pass_ok: int
     komi: float
+    must_move: int = 0
 
 
 class InvalidRulesError(ValueError):
@@ -99,6 +105,8 @@ class Rules:
     """Whether dead stones may be left on the board when both players pass."""
     komi: float = 7.5
     """Points added to White."""
+    must_move: bool = False
+    """Whether only those may pass who have no other move; so it is in Atari Go."""
 
     @classmethod
     def parse(cls, text: str, komi: float | None = None) -> "Rules":
@@ -185,10 +193,13 @@ class Rules:
             int(self.handicap_bonus),
             int(self.friendly_pass_ok),
             float(self.komi),
+            int(self.must_move),
         )
 
     def describe(self) -> str:
         """Return the name of the preset, or what a mixture of rules consists of; without komi."""
+        if self.must_move:
+            return "the first capture wins"
         if (title := self.title) is not None:
             return title
         parts = [f"{self.ko.name.lower()} ko", f"{self.scoring.name.lower()} scoring"]

@@ -182,6 +182,8 @@ class Engine(Game):
         self._ponderer.stop()
         position = self._position_to_play(color)
         limits = self.move_limits(color, time.monotonic() - started)
+        if limits is None and position.rules.must_move:
+            limits = Limits(playouts=1)
         if limits is None:
             decision = decide_quickly(search, position, report)
         elif self._level is not None:
@@ -416,6 +418,8 @@ class Engine(Game):
         from gtp_engine.play.adjudication.status import judge
 
         search = self.search
+        if self.position.rules.must_move:
+            raise EngineUnavailableError("nothing is counted in this game")
         self._say_doubts()
         self._ponderer.stop()
         asked = self._what_a_judgement_depends_on()
@@ -438,7 +442,10 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        score = self.final_status().white_score
+        if self.position.rules.must_move:
+            score = self.position.white_margin()
+        else:
+            score = self.final_status().white_score
         if self.position.is_over:
             from gtp_engine.go.scoring import format_result
 

@@ -47,9 +47,10 @@ class Game:
         """The game, once the kernels are there."""
         self._wait_for_boards()
         if self._position is None:
-            from gtp_engine.go.position import Position
+            from gtp_engine.go.atari_go import new_game
 
-            self._position = Position(*self.settings.size, self._first_rules())
+            settings = self.settings
+            self._position = new_game(settings.game, *settings.size, self._first_rules())
             self._position.play_all(self._first_moves, strict=False)
         return self._position
 
@@ -99,13 +100,13 @@ class Game:
         Raises:
             SetupError: A size that is not supported; the game is unchanged.
         """
-        from gtp_engine.go.position import Position
+        from gtp_engine.go.atari_go import new_game
 
         self._before_change()
         rules = self.rules
         if not self._komi_is_set:
             rules = replace(rules, komi=customary_komi(rules, width, height))
-        self._position = Position(width, height, rules)
+        self._position = new_game(self.settings.game, width, height, rules)
         self._begin_game()
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:

@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.go.rules import GO
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import SearchParams
 
@@ -158,7 +159,7 @@ class Loader:
             except Exception as error:
                 self._opening_error = error
 
-        if self.evaluator is None:
+        if self.evaluator is None and self._settings.game == GO:
             self._opener = threading.Thread(target=begin, daemon=True)
             self._opener.start()
 
@@ -207,9 +208,9 @@ class Loader:
         """
         from gtp_engine.kernels import CACHE
 
-        is_own_net = self.evaluator is None
+        is_own_net = self.evaluator is None and self._settings.game == GO
         if self.evaluator is None:
-            self.evaluator = self._open_net()
+            self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
         try:
             if self._is_first and is_own_net:
@@ -239,14 +240,22 @@ class Loader:
         Raises:
             NetFileError: The net fails, or does not take the board.
         """
-        from gtp_engine.go.position import Position
+        from gtp_engine.go.atari_go import new_game
         from gtp_engine.search.search import Search
         from gtp_engine.search.stopping import Limits
 
         trial = Search(evaluator, SearchParams(use_cache=False))
-        trial.set_position(Position(*self._settings.size))
+        trial.set_position(new_game(self._settings.game, *self._settings.size))
         trial.run(Limits(visits=3))
         return trial.step_seconds
+
+    def _open_evaluator(self) -> "Evaluator":
+        """Return the net, or rollouts for a game that no net knows."""
+        if self._settings.game == GO:
+            return self._open_net()
+        from gtp_engine.evaluators.atari_rollouts import AtariRollouts
+
+        return AtariRollouts()
 
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.composition import join

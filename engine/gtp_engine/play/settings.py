@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.go.rules import Rules, Scoring, default_komi
+from gtp_engine.go.rules import GO, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
 
 DEVICES = ("auto", "cuda", "tensorrt", "cpu")
@@ -17,6 +17,8 @@ DEFAULT_SECONDS_PER_MOVE = 5.0
 class Settings:
     """How to play and on what; the fields are the long options of `gtp-engine` by name."""
 
+    game: str = GO
+    """One of `rules.GAMES`."""
     playouts: int | None = None
     """New playouts a move, those of a reused tree not counted; None: time decides."""
     time: float | None = None

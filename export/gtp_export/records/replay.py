@@ -162,7 +162,8 @@ def _mark_final(
 def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> RuleFlags:
     """Set a history to the start of a game; return its rules."""
     row = rows[table.rules[game]]
-    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], np.float64(table.komi[game]))
+    komi = np.float64(table.komi[game])
+    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], komi, int64(0))
     start_board(history, int64(table.width[game]), int64(table.height[game]))
     _place_setups(table, game, history.boards[0])
     begin(history, int64(table.first[game]), rules, row[BUTTON])

@@ -1,0 +1,91 @@
+"""Judge positions of Atari Go, which no net knows, by random rollouts."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
+from gtp_engine.evaluators.position_hash import mix
+from gtp_engine.go.atari_go import captures_at, has_capture, roll_out
+from gtp_engine.go.board import BOARD
+from gtp_engine.go.history import History
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, uint64
+
+ROLLOUTS = 16
+"""Games played out for one evaluation."""
+
+
+@hot_kernel
+def _encode(
+    batch: EvalBatch,
+    slot: int,
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    scratch: npt.NDArray[Any],
+    rollouts: int,
+) -> None:
+    """List a position's moves and write what is known of it; scratch is [1] of BOARD."""
+    list_moves(batch, slot, history, ply, rules)
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    n_moves = int64(batch.slots[slot]["n_moves"])
+    n_captures = int64(0)
+    for i in range(n_moves):
+        captures = captures_at(board, int64(batch.moves[slot, i]), to_play)
+        batch.priors[slot, i] = np.float32(1.0 if captures else 0.0)
+        n_captures += 1 if captures else 0
+    for i in range(n_moves):
+        if n_captures == 0:
+            batch.priors[slot, i] = np.float32(1.0) / np.float32(n_moves)
+        else:
+            batch.priors[slot, i] /= np.float32(n_captures)
+    wins = int64(0)
+    if n_captures > 0:
+        wins = int64(rollouts)
+    elif not has_capture(board):
+        state = mix(uint64(board["hash"]) ^ uint64(to_play)) | uint64(1)
+        for _ in range(rollouts):
+            scratch[0] = board
+            winner, state = roll_out(scratch[0], to_play, state)
+            wins += 1 if winner == to_play else 0
+    value = np.float32(2 * wins - rollouts) / np.float32(rollouts)
+    numbers = batch.slots[slot]
+    numbers["value"] = value
+    numbers["lead"] = value
+    numbers["stdev"] = np.float32(1.0)
+    numbers["no_result"] = np.float32(0.0)
+
+
+class AtariRollouts:
+    """Likes captures alone, and all moves alike where there is none; plays the rest at random."""
+
+    name = "random rollouts"
+    has_ownership = False
+    has_optimism = False
+
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
+        """Return a batch for boards of this size."""
+        return new_eval_batch(slots, width, height, 0, 0, False)
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Play a position out; symmetry and optimism change nothing."""
+        _encode(batch, slot, history, ply, rules, np.empty(1, BOARD), ROLLOUTS)
+
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return workers and leaves a worker: one of each where the user left them open."""
+        return threads or 1, batch or 1
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Leave the slots as they are: `encode` has said it all."""

@@ -1,0 +1,38 @@
+"""A game of Atari Go through GTP, on an engine that needs no net."""
+
+import argparse
+
+import pytest
+from tests.frontends.conversation import Conversation
+
+from gtp_engine.arguments import UsageError
+from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+
+
+def test_a_game_ends_with_the_first_capture() -> None:
+    engine = Engine(Settings(game="atari-go", size=(5, 5), playouts=2, resign=False, seed=1))
+    with Conversation(engine) as client:
+        for line in ("komi 7.5", "play b a1", "play w a2"):
+            assert client.ask(line).startswith("=")
+        assert client.ask("play b pass").startswith("?")
+        assert client.ask("final_score") == "= 0"
+        assert client.ask("final_status_list dead").startswith("?")
+        assert client.ask("play b e5").startswith("=")
+        assert client.ask("genmove w") == "= B1", "it captures"
+        assert client.ask("final_score") == "= W+1.0"
+        assert client.ask("genmove b").startswith("?")
+        assert client.ask("play b c3").startswith("?")
+        assert client.ask("undo").startswith("=")
+        assert client.ask("genmove w") == "= B1"
+        assert "the first capture wins" in client.ask("showboard")
+
+
+@pytest.mark.parametrize("option", ["--net=default", "--level=3", "--human-profile=preaz_5k"])
+def test_what_only_a_net_of_go_can_do_is_refused(option: str) -> None:
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    assert read_settings(parser.parse_args(["--game", "atari-go"])).game == "atari-go"
+    with pytest.raises(UsageError, match="atari-go is searched without a net"):
+        read_settings(parser.parse_args(["--game", "atari-go", option]))
