@@ -12,6 +12,7 @@ import socket
 import stat
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, TextIO
 
 LEAVE_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
@@ -108,6 +109,17 @@ def who_else_can_write(status: os.stat_result) -> str:
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "can be written by other users"
     return ""
+
+
+def user_data_base() -> Path:
+    """Return the folder in which programs keep what is the user's; macOS is treated as Linux is.
+
+    Raises:
+        RuntimeError: The user has no home folder.
+    """
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def memory_bytes() -> int | None:

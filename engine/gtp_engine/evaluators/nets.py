@@ -5,11 +5,11 @@ What `--net` takes is a file, a name, or several of them joined by `+`: see `fin
 
 import contextlib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.platforms import user_data_base
 
 DEFAULT_NET = "default"
 PART_HEADS = ("policy", "value", "score", "ownership")
@@ -54,11 +54,7 @@ def user_folder() -> Path:
     """
     if "GTP_ENGINE_NETS" in os.environ:
         return Path(os.environ["GTP_ENGINE_NETS"])
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    else:
-        base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(base) / "gtp-engine" / "nets"
+    return user_data_base() / "gtp-engine" / "nets"
 
 
 def known_nets() -> dict[str, Path]:
