@@ -13,7 +13,7 @@ def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
     # What a start loads stays: the collector would go through it again and again, which is a tenth
     # of a warm start.
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
     status = run_program("gtp-engine", run)
     if status == INTERRUPTED_STATUS:
         # Not by returning: the interpreter would wait for threads with games under way.
