@@ -19,11 +19,11 @@ IS_CI = os.environ.get("CI") == "true"
 CI_MAY_LACK = (
     REFERENCE_DATA,
     "NVIDIA driver",
+    "CUDA_VISIBLE_DEVICES",
     "Windows",
     "needs /proc",
     "the folder is named otherwise",
     "kernels run as plain Python",
-    "nothing is kept",
 )
 """Parts of the reasons for which tests are left out even where `.ci/run` installs what it can."""
 
