@@ -34,6 +34,7 @@ READ_FLAGS: int
 """How `os.open` reads a file: bytes as they are, and no waiting for a pipe's writer."""
 
 if sys.platform == "win32":
+    LEAVE_SIGNALS += (signal.SIGBREAK,)  # the console is closed
     OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     CUDA_DRIVER = "nvcuda.dll"
     READ_FLAGS = os.O_RDONLY | os.O_BINARY
