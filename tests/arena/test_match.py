@@ -18,6 +18,7 @@ from gtp_engine.arena.gtp_client import (
     EngineDied,
     Engines,
     GtpClient,
+    split_command,
 )
 from gtp_engine.arena.match import Match, Table
 from gtp_engine.arena.match_report import Report
@@ -157,6 +158,14 @@ def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
     game = document["games"][0]
     assert game["reason"] == "illegal move"
     assert "repeats" in game["detail"]
+
+
+def test_a_game_of_atari_go_ends_with_a_capture(tmp_path: Path) -> None:
+    a, b = engine("A1", "E5"), engine("A2", "B1")
+    document = play(tmp_path, a, b, "--games", "1", "--game", "atari-go")
+    game = document["games"][0]
+    assert (game["reason"], game["result"], game["winner"]) == ("capture", "W+1", 1)
+    assert split_command("self --seed 1", "atari-go")[-4:] == ["--game", "atari-go", "--seed", "1"]
 
 
 def test_long_games_are_ended(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 from gtp_engine.coords import BLACK, OVER, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.evaluators.atari_rollouts import AtariRollouts
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.go.atari_go import AtariGo, roll_out
+from gtp_engine.go.atari_go import AtariGo, replayed, roll_out
+from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.perft import perft
-from gtp_engine.go.position import IllegalMoveError
+from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.playout import PATH
 from gtp_engine.search.search import Search
@@ -117,6 +118,19 @@ def test_who_has_a_move_may_not_pass_and_komi_means_nothing() -> None:
     assert game.is_over and game.white_margin() == 1.0
     game.undo()
     assert not game.is_over and game.white_margin() == 0.0
+
+
+def test_a_game_on_record_is_replayed_or_refused() -> None:
+    played = Position(5)
+    played.set_up([parse_vertex("C3", 5, 5)], (), WHITE)
+    played.play(WHITE, parse_vertex("D3", 5, 5))
+    game = replayed("atari-go", played)
+    assert isinstance(game, AtariGo) and game.moves == played.moves
+    assert np.array_equal(game.grid(), played.grid())
+    played.play(BLACK, PASS)
+    with pytest.raises(SgfError, match="not a game of atari-go"):
+        replayed("atari-go", played)
+    assert replayed("go", played) is played
 
 
 def test_a_branch_ends_with_the_first_capture() -> None:

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, OVER, PASS, WHITE
 from gtp_engine.go.board import BoardRecord, is_capture_at, is_suicide, neighbors, place_stone
 from gtp_engine.go.branch import Branch, Paths, draw_symmetry, play_path
+from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rollouts import next_random, random_below
-from gtp_engine.go.rules import ATARI_GO, Ko, RuleFlags, Rules
+from gtp_engine.go.rules import ATARI_GO, GO, Ko, RuleFlags, Rules
 from gtp_engine.go.symmetry import symmetries
 from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
 
@@ -127,13 +128,32 @@ def new_game(name: str, width: int, height: int, rules: Rules | None = None) -> 
     return (AtariGo if name == ATARI_GO else Position)(width, height, rules)
 
 
+def replayed(name: str, position: Position) -> Position:
+    """Return the stones and moves of a game as one of another name in GAMES.
+
+    Raises:
+        SgfError: They do not make such a game.
+    """
+    if name == GO:
+        return position
+    game = new_game(name, position.width, position.height, position.rules)
+    first = position.history.boards[0]["color"]
+    black, white = ([p for p in game.points() if first[p] == color] for color in (BLACK, WHITE))
+    game.set_up(black, white, int(position.history.turns[0]["to_play"]))
+    try:
+        game.play_all(position.moves)
+    except IllegalMoveError as error:
+        raise SgfError(f"not a game of {name}: {error}") from None
+    return game
+
+
 class AtariBranch(Branch):
     """A copy of a game of Atari Go on which one worker plays on."""
 
     def follow(
         self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
     ) -> tuple[int, int]:
-        """Play a path from the root on; return the ply reached, and a symmetry or OVER."""
+        """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
         return _follow(
             self.history, self.root_ply, paths, slot, root_at, self.rules, symmetries, seed
         )

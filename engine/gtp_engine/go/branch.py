@@ -54,7 +54,7 @@ class Branch:
         symmetries: int,
         seed: int,
     ) -> tuple[int, int]:
-        """Play a path from the root on; return the ply reached, and a symmetry or OVER."""
+        """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
         return follow(
             self.history,
             self.root_ply,

@@ -120,7 +120,14 @@ class Game:
         self._begin_game()
 
     def adopt(self, position: "Position") -> None:
-        """Go on with a game that was played elsewhere."""
+        """Go on with a game that was played elsewhere.
+
+        Raises:
+            SgfError: It is none of the game that is played here; the game is unchanged.
+        """
+        from gtp_engine.go.atari_go import replayed
+
+        position = replayed(self.settings.game, position)
         self._before_change()
         self._position = position
         self._begin_game()
