@@ -119,10 +119,11 @@ def test_an_analysis_that_is_ended_at_once_reports_too() -> None:
 
 
 def test_a_move_without_time_to_think_is_reported_too() -> None:
-    script = "boardsize 5\ntime_settings 10 0 0\ntime_left b 0 0\ntime_left w 0 0\n"
+    script = "boardsize 5\nkata-raw-nn 0\n"  # which waits until the net is there
+    script += "time_settings 10 0 0\ntime_left b 0 0\ntime_left w 0 0\n"
     script += "kata-genmove_analyze b rootInfo true\nlz-genmove_analyze w\nquit\n"
     replies = run(*QUICK, text=script).stdout.split("\n\n")
-    for reply in replies[4:6]:
+    for reply in replies[5:7]:
         head, line, move = reply.split("\n")
         vertex = move.removeprefix("play ")
         assert head == "= " and line.startswith(f"info move {vertex} visits 0 ")
