@@ -57,7 +57,7 @@ def test_the_home_folder_is_found_without_a_shell(
 
 
 VALUES = {
-    "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
+    "game": '"go"', "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
