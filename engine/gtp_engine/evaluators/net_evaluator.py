@@ -231,21 +231,12 @@ class NetEvaluator:
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
+        options: Options | None = None,
     ) -> None:
-        """Fill a slot's inputs and legal moves from the position at a ply."""
-        self._fill(batch, slot, history, ply, rules, symmetry, optimism, self._options)
+        """Fill a slot's inputs and legal moves from the position at a ply; see `Evaluator`.
 
-    def _fill(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-        options: Options,
-    ) -> None:
+        A net is told its own options unless others are given.
+        """
         height, width = batch.spatial.shape[2:]
         symmetry_maps = point_table(width, height)
         planes, numbers = batch.spatial[slot], batch.features[slot]
@@ -259,7 +250,8 @@ class NetEvaluator:
         different = distinct_points(width, height)
         _begin_slot(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
         reader = self._reader()
-        self._encode(history, ply, rules, options, reader, symmetry_maps[symmetry], planes, numbers)
+        told = options or self._options
+        self._encode(history, ply, rules, told, reader, symmetry_maps[symmetry], planes, numbers)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.
@@ -322,7 +314,7 @@ class NetEvaluator:
         rules = position.rules.flags
         options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
-            self._fill(batch, slot, position.history, position.ply, rules, one, share, options)
+            self.encode(batch, slot, position.history, position.ply, rules, one, share, options)
         raw = self.batcher.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
         average_slots(batch, len(shown))
