@@ -73,18 +73,10 @@ class ComposedNet:
                 told = np.concatenate([told, features[:, n_globals:]], axis=1)
             found.append(net.run(np.ascontiguousarray(spatial[:, share.planes]), told))
 
-        def give(head: str, output: str) -> FloatArray | None:
-            if head not in self.givers:
-                return None
-            array: FloatArray | None = getattr(found[self.givers[head]], output)
-            return array
-
+        givers = {**self.givers, "policy_optimistic": self.givers.get("policy")}
+        sources = [(givers.get(name), name) for name in RawOutputs._fields]
         return RawOutputs(
-            policy=give("policy", "policy"),
-            policy_optimistic=give("policy", "policy_optimistic"),
-            value=give("value", "value"),
-            score=give("score", "score"),
-            ownership=give("ownership", "ownership"),
+            *(None if at is None else getattr(found[at], name) for at, name in sources)
         )
 
     def encode(
