@@ -68,14 +68,10 @@ class SessionStream:
             device: Where the memory is: "cuda", or "cpu" where the session runs there.
         """
         self._session = session
-        self._gpu = gpu
+        self.gpu = gpu
+        """The GPU's number."""
         self._device = device
         self._bound: dict[tuple[object, ...], tuple[BoundBatch, dict[str, Array]]] = {}
-
-    @property
-    def gpu(self) -> int:
-        """The GPU's number."""
-        return self._gpu
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
         """See `Stream.run`; padding holds what an earlier batch left there."""
@@ -97,8 +93,8 @@ class SessionStream:
         outputs = {name: _rows(row, bucket) for name, row in found.items()}
         if self._device == "cuda":
             for array in staging.values():
-                pin(array, self._gpu)
-        return BoundBatch(self._session, staging, outputs, self._device, self._gpu), staging
+                pin(array, self.gpu)
+        return BoundBatch(self._session, staging, outputs, self._device, self.gpu), staging
 
 
 def _rows(row: Array, count: int) -> Array:
