@@ -30,7 +30,7 @@ class Certain(FakeEvaluator):
 
     def encode(self, batch: EvalBatch, slot: int, line, ply, *rest) -> None:  # type: ignore[no-untyped-def]
         super().encode(batch, slot, line, ply, *rest)
-        batch.symmetry[slot] = line.turns[ply]["to_play"]
+        batch.slots["symmetry"][slot] = line.turns[ply]["to_play"]
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         super().evaluate(batch, n)
@@ -38,7 +38,7 @@ class Certain(FakeEvaluator):
             moves = int(batch.n_moves[slot])
             batch.priors[slot, : moves - 1] = 1.0 / max(1, moves - 1)
             batch.priors[slot, moves - 1] = 0.0
-            batch.value[slot] = 1.0 if batch.symmetry[slot] == self.winner else -1.0
+            batch.value[slot] = 1.0 if batch.slots["symmetry"][slot] == self.winner else -1.0
 
 
 class Failing(FakeEvaluator):

@@ -17,7 +17,7 @@ MOVES = [7, 12, PASS]
 def evaluated(low: int = 5, high: int = 9, has_ownership: bool = True) -> EvalBatch:
     """Return a batch of two slots with the same key and moves, whose first has results."""
     batch = new_eval_batch(2, WIDTH, HEIGHT, 0, 0, has_ownership)
-    batch.position_hash[:] = low, high
+    batch.slots["position_hash"][:] = low, high
     batch.n_moves[:] = 3
     batch.moves[:, :3] = MOVES
     batch.priors[0, :3] = 0.5, 0.375, 0.125
@@ -32,7 +32,7 @@ def remember(cache: EvaluationCache, batch: EvalBatch, *slots: int) -> None:
 
 def missing(cache: EvaluationCache, batch: EvalBatch) -> list[int]:
     """Look all slots up and return those that are not there."""
-    slots = np.zeros(len(batch.position_hash), np.int64)
+    slots = np.zeros(len(batch.slots["position_hash"]), np.int64)
     return slots[: look_up(cache, batch, len(slots), *TABLES, slots)].tolist()
 
 
@@ -54,7 +54,7 @@ def test_both_halves_of_the_key_count(half: int) -> None:
     batch = evaluated()
     cache = new_cache(AREA, True, 1 << 16)
     remember(cache, batch, 0)
-    batch.position_hash[1, half] += np.uint64(1 << 40)
+    batch.slots["position_hash"][1, half] += np.uint64(1 << 40)
     assert missing(cache, batch) == [1]
 
 
@@ -64,7 +64,7 @@ def test_a_mirrored_position_gets_the_mirrored_results(stored_under: int, asked_
     # Both slots are one situation: slot 0 becomes it under one symmetry, slot 1 under another.
     symmetry_maps, actions = TABLES
     batch = evaluated()
-    batch.canonical[:] = stored_under, asked_under
+    batch.slots["canonical"][:] = stored_under, asked_under
     cache = new_cache(AREA, True, 1 << 16)
     remember(cache, batch, 0)
     point_of = {

@@ -70,8 +70,8 @@ def finished(
     game = position()
     batch = new_eval_batch(2, WIDTH, HEIGHT, 22, 19, raw.ownership is not None)
     list_moves(batch, 1, game.history, game.ply, game.rules.flags)
-    batch.optimism[1] = optimism
-    batch.no_result_counts[1] = no_result_counts
+    batch.slots["optimism"][1] = optimism
+    batch.slots["no_result_counts"][1] = no_result_counts
     points, actions = point_table(WIDTH, HEIGHT)[symmetry], action_table(WIDTH, HEIGHT)[symmetry]
     assert misshapen_output(output_arrays(raw), output_layout(net), AREA) is None
     assert decode_slot(output_arrays(raw), 0, output_layout(net), batch, 1, points, actions)

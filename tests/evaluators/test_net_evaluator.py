@@ -270,7 +270,7 @@ def test_a_profile_that_changes_meanwhile_is_remembered_as_what_the_net_was_told
     def encoded(net: NetEvaluator) -> tuple[list[int], list[float]]:
         batch, position = net.new_batch(1, 5, 5), Position(5)
         net.encode(batch, 0, position.history, position.ply, position.rules.flags, 0, 0.0)
-        return batch.position_hash[0].tolist(), batch.features[0, 19:].tolist()
+        return batch.slots["position_hash"][0].tolist(), batch.features[0, 19:].tolist()
 
     calm = odd(meta_features=N_META)
     right = []

@@ -25,11 +25,11 @@ def hash_of(
     batch = new_eval_batch(1, width, height, 0, 0, False)
     flags = position.rules.flags
     list_moves(batch, 0, position.history, position.ply, flags)
-    batch.optimism[0] = optimism
+    batch.slots["optimism"][0] = optimism
     symmetry_maps = point_table(width, height)[: len(symmetries(width, height))]
     write_position_hash(batch, 0, position.history, position.ply, flags, symmetry_maps, salt)
-    low, high = batch.position_hash[0]
-    return (int(low), int(high)), int(batch.canonical[0])
+    low, high = batch.slots["position_hash"][0]
+    return (int(low), int(high)), int(batch.slots["canonical"][0])
 
 
 def played(*moves: str, size: int = 9, rules: Rules = RULES) -> Position:

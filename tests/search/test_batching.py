@@ -35,7 +35,7 @@ class CountingEvaluator(FakeEvaluator):
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Count, then evaluate or fail."""
         self.batches.append((batch.spatial.shape[2:], n))
-        if self.is_armed and self.failing_komi in abs(batch.komi[:n]).tolist():
+        if self.is_armed and self.failing_komi in abs(batch.slots["komi"][:n]).tolist():
             raise NetFileError("this komi does not please the net")
         super().evaluate(batch, n, use_cache=use_cache)
 

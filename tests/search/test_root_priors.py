@@ -43,22 +43,23 @@ class Lopsided(FakeEvaluator):
     ) -> None:
         super().encode(batch, slot, history, ply, rules, symmetry, optimism)
         self.plies.append(ply)
-        batch.symmetry[slot] = symmetry
-        batch.optimism[slot] = optimism
+        batch.slots["symmetry"][slot] = symmetry
+        batch.slots["optimism"][slot] = optimism
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        self.shown.append(batch.symmetry[:n].tolist())
+        self.shown.append(batch.slots["symmetry"][:n].tolist())
         self.cached.append(use_cache)
         for slot in range(n):
             count = int(batch.n_moves[slot])
-            share = (1 + int(batch.symmetry[slot])) / 16 * float(batch.optimism[slot])
+            symmetry = int(batch.slots["symmetry"][slot])
+            share = (1 + symmetry) / 16 * float(batch.slots["optimism"][slot])
             batch.priors[slot, : count - 1] = (1 - share) / (count - 1)
             batch.priors[slot, count - 1] = share
-            batch.value[slot] = batch.symmetry[slot] / 8
-            batch.lead[slot] = batch.symmetry[slot]
-            batch.stdev[slot] = 8 - batch.symmetry[slot]
+            batch.value[slot] = symmetry / 8
+            batch.lead[slot] = symmetry
+            batch.stdev[slot] = 8 - symmetry
             batch.no_result[slot] = 0
-            batch.ownership[slot] = batch.symmetry[slot] / 8
+            batch.ownership[slot] = symmetry / 8
 
 
 def root_priors(search: Search) -> dict[int, float]:

@@ -34,8 +34,7 @@ class EvalBatch(NamedTuple):
     """Arrays over B slots, for boards of one size with A points.
 
     Results speak for the player to move in the slot's position. Kernels read the numbers of a
-    slot from its record, for every array handed to a kernel costs time; elsewhere each has a
-    name.
+    slot from its record, for every array handed to a kernel costs time; results have names too.
     """
 
     spatial: npt.NDArray[np.uint8]
@@ -50,36 +49,6 @@ class EvalBatch(NamedTuple):
     """[B, A + 1] result: the policy over `moves`; sums to 1."""
     ownership: Floats
     """[B, A] result: -1..1, row by row from the top; [B, 0] when the net has none."""
-
-    @property
-    def position_hash(self) -> npt.NDArray[np.uint64]:
-        """[B, 2] the two halves of the hashes of the positions."""
-        return self.slots["position_hash"]
-
-    @property
-    def symmetry(self) -> npt.NDArray[np.int8]:
-        """[B] the symmetry under which the net sees the position."""
-        return self.slots["symmetry"]
-
-    @property
-    def canonical(self) -> npt.NDArray[np.int8]:
-        """[B] the symmetry under which the evaluation is remembered."""
-        return self.slots["canonical"]
-
-    @property
-    def optimism(self) -> Floats:
-        """[B] share of the optimistic policy."""
-        return self.slots["optimism"]
-
-    @property
-    def no_result_counts(self) -> npt.NDArray[np.uint8]:
-        """[B] whether the rules know games without result."""
-        return self.slots["no_result_counts"]
-
-    @property
-    def komi(self) -> Floats:
-        """[B] points that the player to move has besides the board; negative for Black's komi."""
-        return self.slots["komi"]
 
     @property
     def n_moves(self) -> npt.NDArray[np.int16]:
