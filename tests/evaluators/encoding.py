@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, find_encoder
 from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position

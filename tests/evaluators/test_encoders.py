@@ -45,7 +45,7 @@ def probe(code: str, **environment: str) -> str:
 def test_encoders_not_in_use_are_not_imported() -> None:
     code = """
 import sys
-from gtp_engine.evaluators.encoders import find_encoder
+from gtp_engine.evaluators.encoders.inputs import find_encoder
 find_encoder("lz18")
 print([name for name in sys.modules if "encoders.katago" in name or "encoders.alphago" in name])
 """

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.evaluators.reference_rows import planes_of, position_of, read_rows
 
-from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import Options
+from gtp_engine.evaluators.encoders.inputs import Options, find_encoder
 from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.symmetry import point_table

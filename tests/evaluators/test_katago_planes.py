@@ -10,8 +10,7 @@ from tests.go.diagrams import position_of
 from tests.go.random_positions import random_position
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vertex
-from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options, find_encoder
 from gtp_engine.evaluators.encoders.katago_features import komi_wave
 from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.ladders import Reader, new_reader

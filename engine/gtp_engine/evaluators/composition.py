@@ -11,8 +11,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import Encode, Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import (
+    Encode,
+    Features,
+    Options,
+    Planes,
+    SymmetryMap,
+    find_encoder,
+)
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs

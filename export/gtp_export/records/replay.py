@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS
-from gtp_engine.evaluators.encoders import find_encoder
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options, find_encoder
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,

@@ -1,6 +1,10 @@
-"""What every encoder is called with, and what it fills."""
+"""What every encoder is called with, what it fills, and how it is found by its name.
+
+A family of encoders is imported when one of it is first asked for: nobody waits for the others.
+"""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -38,3 +42,14 @@ else the net is told; this thread's memory for reading ladders; the symmetry to 
 C-contiguous arrays of just these dimensions, for it does not look at them (see
 `kernels.hot_kernel`).
 """
+
+
+def find_encoder(name: str) -> Encode:
+    """Return the kernel of an encoder.
+
+    Args:
+        name: A key of `net_info.ENCODERS`.
+    """
+    family = next((each for each in ("katago", "alphago") if name.startswith(each)), "stones")
+    encode: Encode = getattr(import_module(f"{__package__}.{family}"), name)
+    return encode
