@@ -16,8 +16,8 @@ from tests.search.trees import (
 )
 
 from gtp_engine.coords import PASS, WHITE, action_to_point, point_to_action
+from gtp_engine.evaluators.eval_batch import coded_prior, prior_code
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
 from gtp_engine.go.position import Position
 from gtp_engine.search.reporting import mean_ownership
 from gtp_engine.search.search import Search

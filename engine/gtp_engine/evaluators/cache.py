@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.evaluators.eval_batch import EvalBatch, coded_prior, prior_code
 from gtp_engine.kernels import hot_kernel, int64, uint64
 
 ENTRY = np.dtype(
@@ -40,7 +39,7 @@ class EvaluationCache(NamedTuple):
     entries: npt.NDArray[Any]
     """[capacity] of ENTRY."""
     policy: npt.NDArray[np.uint16]
-    """[capacity, A + 1] codes of priors, 0 where illegal; see `prior_codes`."""
+    """[capacity, A + 1] codes of priors, 0 where illegal; see `prior_code`."""
     ownership: npt.NDArray[np.int8]
     """[capacity, A] in 1/127, or [capacity, 0]."""
     stored: npt.NDArray[np.int64]

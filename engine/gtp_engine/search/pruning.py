@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import PASS, opponent
-from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.evaluators.eval_batch import EvalBatch, coded_prior, prior_code
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 from gtp_engine.search.game import Game
 from gtp_engine.search.request import AvoidRule

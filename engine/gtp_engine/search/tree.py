@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import PASS, action_to_point, point_to_action
-from gtp_engine.evaluators.prior_codes import coded_prior, prior_code
+from gtp_engine.evaluators.eval_batch import coded_prior, prior_code
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
 NEW, EXPANDED, TERMINAL, FREE = 0, 1, 2, 3
@@ -101,7 +101,7 @@ class Tree(NamedTuple):
     children: npt.NDArray[Any]
     """[CHILDREN_PER_NODE * capacity + a block] of CHILD."""
     priors: npt.NDArray[np.uint16]
-    """[capacity, A + 1] codes of the priors of untried moves, by action; see `prior_codes`."""
+    """[capacity, A + 1] codes of the priors of untried moves, by action; see `prior_code`."""
     ownership: npt.NDArray[np.int8]
     """[capacity, A], 127 is certainly the mover's; [capacity, 0] when not kept."""
     counts: npt.NDArray[np.int64]
