@@ -136,13 +136,7 @@ class OnnxNet:
             NetFileError: The net cannot be run on this input, or gives something else than
                 numbers for each position.
         """
-        feed: dict[str, npt.NDArray[Any]] = {SPATIAL_INPUT: spatial}
-        split = self.info.global_features
-        if split:
-            feed[GLOBAL_INPUT] = np.ascontiguousarray(features[:, :split])
-        if self.info.meta_features:
-            feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
-        found = self.run_feed(feed)
+        found = self.run_feed(name_inputs(self.info, spatial, features))
         outputs = RawOutputs(*map(found.get, RawOutputs._fields))
         for name, array in zip(RawOutputs._fields, outputs, strict=True):
             if array is not None and not _has_rows(array, len(spatial)):
@@ -243,6 +237,19 @@ class OnnxNet:
             return all(_replays(session, case) for case in cases)
         except Exception:  # whatever it is, runs without graphs may work
             return False
+
+
+def name_inputs(
+    info: NetInfo, spatial: npt.NDArray[np.uint8], features: FloatArray
+) -> dict[str, npt.NDArray[Any]]:
+    """Return [B, C, H, W] planes and [B, G + M] features by the names of a net's inputs."""
+    feed: dict[str, npt.NDArray[Any]] = {SPATIAL_INPUT: spatial}
+    split = info.global_features
+    if split:
+        feed[GLOBAL_INPUT] = np.ascontiguousarray(features[:, :split])
+    if info.meta_features:
+        feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
+    return feed
 
 
 def _check_graph(path: Path, info: NetInfo, session: Any) -> None:

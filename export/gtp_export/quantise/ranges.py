@@ -9,7 +9,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from gtp_engine.evaluators.net_info import GLOBAL_INPUT, META_INPUT, SPATIAL_INPUT, NetInfo
+from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.onnx_net import name_inputs
 from gtp_engine.evaluators.onnx_runtime import open_model
 from gtp_export.quantise.positions import PositionSet
 
@@ -77,12 +78,7 @@ def _values(
         watched.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
     session = open_model(watched.SerializeToString())
     for batch in positions.batches:
-        feed: dict[str, NDArray[np.uint8] | NDArray[np.float32]] = {SPATIAL_INPUT: batch.spatial}
-        split = info.global_features
-        if split:
-            feed[GLOBAL_INPUT] = batch.features[:, :split]
-        if info.meta_features:
-            feed[META_INPUT] = batch.features[:, split:]
+        feed = name_inputs(info, batch.spatial, batch.features)
         yield from zip(names, session.run(None, feed), strict=True)
 
 
