@@ -6,11 +6,15 @@ one plane, norm, ReLU, dense to N^2 + 1; value head 1x1 to one plane, norm, ReLU
 dense to one, tanh. 17 planes, one board size. The loss is (z - v)^2 - pi log p.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
 from gtp_export.architectures.shape import norm_arrays
+
+HEADS = {
+    "policy": "logits by action, pass last",
+    "value": "expected result for the side to move, -1..1",
+}
 
 
 @dataclass(frozen=True)
@@ -22,33 +26,12 @@ class DualShape:
     board_size: int = 19
     value_hidden: int = 256
 
-    @property
-    def encoder(self) -> str:
-        """The 17 planes of AlphaGo Zero."""
-        return "agz17"
-
-    @property
-    def planes(self) -> int:
-        """Planes that the encoder fills."""
-        return ENCODERS[self.encoder][1]
-
-    @property
-    def heads(self) -> Mapping[str, str]:
-        """Policy and value."""
-        return {
-            "policy": "logits by action, pass last",
-            "value": "expected result for the side to move, -1..1",
-        }
-
-    @property
-    def has_pass(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def value_kind(self) -> str:
-        """One number."""
-        return VALUE_SCALAR
+    # The same for every net of this kind; see `Shape`.
+    encoder = "agz17"
+    planes = ENCODERS[encoder][1]
+    heads = HEADS
+    has_pass = True
+    value_kind = VALUE_SCALAR
 
     def arrays(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every weight and running statistic by name."""

@@ -46,6 +46,8 @@ class PlainShape:
     """Whether the net sees the first plane minus the second instead of all planes."""
     pools_chains: bool = False
 
+    value_kind = VALUE_SCALAR  # without meaning, as there is no value
+
     @property
     def planes(self) -> int:
         """Planes that the encoder fills."""
@@ -63,11 +65,6 @@ class PlainShape:
             return {"ownership": "-1..1 per point, 1 is the side to move's"}
         passing = "pass last" if self.has_pass else "without the pass"
         return {"policy": f"logits by action, {passing}"}
-
-    @property
-    def value_kind(self) -> str:
-        """There is no value."""
-        return VALUE_SCALAR
 
     @property
     def outputs(self) -> int:

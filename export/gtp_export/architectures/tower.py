@@ -15,7 +15,6 @@ the value head pools mean, mean * (s - 14) / 10 and mean * ((s - 14)^2 / 100 - 0
 Wu 2019, "Accelerating Self-Play Learning in Go", appendix A.)
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,30 +61,12 @@ class TowerShape:
     features: int = 19
     """Globals."""
 
-    @property
-    def encoder(self) -> str:
-        """The encoder of this project's own nets."""
-        return "katago_v7"
-
-    @property
-    def board_size(self) -> int | None:
-        """All sizes."""
-        return None
-
-    @property
-    def heads(self) -> Mapping[str, str]:
-        """All four."""
-        return HEADS
-
-    @property
-    def has_pass(self) -> bool:
-        """Always."""
-        return True
-
-    @property
-    def value_kind(self) -> str:
-        """Win, loss and no result."""
-        return VALUE_WIN_LOSS_NORESULT
+    # The same for every tower; see `Shape`.
+    encoder = "katago_v7"
+    board_size = None
+    heads = HEADS
+    has_pass = True
+    value_kind = VALUE_WIN_LOSS_NORESULT
 
     def is_pooled(self, block: int) -> bool:
         """Whether a block adds a bias computed from the whole board."""
