@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.cards.command_line import command_line
+from gtp_export.cards import command_line
 from gtp_export.span import HOUR, Span, add_span_arguments, read_span
 
 LABEL_SHARE = 0.3

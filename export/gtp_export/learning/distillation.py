@@ -14,7 +14,7 @@ from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
-from gtp_export.cards.distilled import write_card
+from gtp_export.cards import write_card
 from gtp_export.labelling.generation import (
     TRAIN,
     VALID,

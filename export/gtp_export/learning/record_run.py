@@ -14,8 +14,7 @@ from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
-from gtp_export.cards.command_line import command_line
-from gtp_export.cards.trained import format_record_card
+from gtp_export.cards import command_line, format_record_card
 from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.parity import check_parity

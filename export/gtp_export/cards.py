@@ -1,0 +1,229 @@
+"""Cards: what a net is, how it was made and what it can do, in Markdown."""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.evaluators.net_info import NetInfo
+
+COLUMNS = {
+    "positions": "positions",
+    "policy_kl": "policy KL",
+    "top1": "same best move",
+    "win_error": "winrate error",
+    "lead_error": "lead error",
+    "ownership_sign": "same owner",
+}
+"""Measures by name to the heading of their column."""
+KIND_NAMES = {
+    "records": "game records",
+    "student": "games of the student with itself",
+    "other": "self-play, other sizes 2 to 25, square and rectangular",
+}
+SHARES = {
+    "top1 all": "the recorded move is the net's first",
+    "top5 all": "among its first five",
+    "winner all": "the winner is the side it favours",
+    "ownership all": "points given to their final owner, over all moves",
+    "ownership quarter 4": "the same in the last quarter of the game",
+    "ownership end": "the same on the final board",
+}
+NUMBERS = {
+    "cross_entropy all": "cross-entropy of the recorded move, nats",
+    "win_log_loss all": "log loss of the winner, nats",
+    "score_error all": "mean error of the score, points",
+}
+
+
+# Distilled nets ----------------------------------------------------------------------------------
+
+
+def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    """Return a card in Markdown.
+
+    Args:
+        info: The net's description.
+        facts: What `distillation.write_facts` wrote.
+        metrics: The last entry of the run's `metrics.jsonl`.
+    """
+    parts = [
+        f"# {info.name}",
+        _net_table(info),
+        "## Data",
+        f"{info.trained_on[:1].upper()}{info.trained_on[1:]}.",
+        _data_table(facts["positions"]),
+        "## Training",
+        _training(facts, metrics),
+        f"    {facts['command']}",
+        "## How close it is to its teacher",
+        "On positions of games it was not trained on (random moves, odd komi and all rules "
+        "included); policy KL in nats, winrate error in winning chances, lead error in points, "
+        "owner by point:",
+        _metrics_table(metrics["valid"]),
+        "## Strength",
+        f"{info.strength or 'Not measured yet'}.",
+        "## Licence",
+        f"{info.licence}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_card(target: Path, run: Path, info: NetInfo) -> None:
+    """Write the card of a finished run's net.
+
+    Args:
+        target: The Markdown file.
+        run: The run's folder, with `facts.json` and `metrics.jsonl`.
+        info: The net's description.
+
+    Raises:
+        OSError: A file cannot be read or written.
+    """
+    facts = json.loads((run / "facts.json").read_text(encoding="utf-8"))
+    last = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    target.write_text(format_card(info, facts, json.loads(last)), encoding="utf-8")
+
+
+def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
+    train, valid = positions["train"], positions["valid"]
+    rows = [
+        (KIND_NAMES.get(kind, f"self-play, {kind}"), f"{count:,}", f"{valid.get(kind, 0):,}")
+        for kind, count in sorted(train.items())
+    ]
+    total = (f"{sum(train.values()):,}", f"{sum(valid.values()):,}")
+    return _table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
+
+
+def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    losses = ", ".join(
+        f"{name} {loss}" for name, loss in metrics["losses"].items() if name != "gradient"
+    )
+    return (
+        f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
+        f"{metrics['seconds'] / 60:.0f} minutes ({metrics['core_hours']:.1f} core-hours) with "
+        f"{facts['processes']} processes on {facts['device']}: SGD with Nesterov momentum, "
+        f"learning rate {facts['learning_rate']} falling along a cosine, batch renormalisation, "
+        f"{facts['precision']}, the eight symmetries, averaged weights. "
+        f"Last losses: {losses} (the ownership's includes the targets' own entropy)."
+    )
+
+
+def _metrics_table(valid: Mapping[str, Mapping[str, float]]) -> str:
+    rows = [
+        (group, *(f"{figures[name]:g}" for name in COLUMNS)) for group, figures in valid.items()
+    ]
+    return _table(("boards", *COLUMNS.values()), rows)
+
+
+# Nets trained on game records --------------------------------------------------------------------
+
+
+def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
+    """Return a card in Markdown.
+
+    Args:
+        info: The net's description.
+        facts: What a run's `metrics.json` holds.
+    """
+    run = facts["run"]
+    files = " ".join(facts["games"])
+    parts = [
+        f"# {info.name}",
+        _net_table(info),
+        "## Data",
+        f"{facts['learned_games']:,} games to learn from and {facts['measured_games']:,} others "
+        f"to measure on, divided by game: {files}.",
+        "## Training",
+        f"{run['steps']:,} steps and {run['samples']:,} samples in {run['seconds'] / 60:.0f} "
+        f"minutes ({run['core_hours']:.1f} core-hours) on {facts['device']}: {facts['optimizer']}, "
+        f"learning rate {facts['learning_rate']:g} falling along a cosine, batch "
+        "renormalisation, the eight symmetries, averaged weights. The trainer waited "
+        f"{run['waited']:.1%} of the time for positions.",
+        f"    {facts['command']}",
+        "## Predicting games",
+        "On games it did not learn from; 95 % intervals over games:",
+        _figures_table(facts["figures"]),
+        "## Other precisions",
+        _smaller(facts["smaller"]),
+        "## Strength",
+        f"{info.strength or 'Not measured yet'}.",
+        "## Licence",
+        f"{info.licence}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
+    rows = []
+    for name, text in SHARES.items():
+        if name in figures:
+            mean, low, high = (100 * figures[name][key] for key in ("mean", "low", "high"))
+            rows.append((text, f"{mean:.1f} % ({low:.1f} to {high:.1f})"))
+    for name, text in NUMBERS.items():
+        if name in figures:
+            mean, low, high = (figures[name][key] for key in ("mean", "low", "high"))
+            rows.append((text, f"{mean:.3f} ({low:.3f} to {high:.3f})"))
+    return _table(("what", "figure"), rows)
+
+
+def _smaller(found: Mapping[str, str]) -> str:
+    if not found:
+        return "None was made."
+    return "\n".join(f"- {kind}: {text}" for kind, text in found.items())
+
+
+# Both --------------------------------------------------------------------------------------------
+
+
+def _net_table(info: NetInfo) -> str:
+    """Return what a net is, as a table."""
+    rows = {
+        "Architecture": info.architecture,
+        "Weights": f"{info.parameters:,}, {info.precision}",
+        "Inputs": f"{info.encoder}: {info.spatial_planes} planes, {info.global_features} globals",
+        "Outputs": ", ".join(info.heads),
+        "Boards": _boards(info),
+        "Source": info.source,
+        "Made by": f"`{info.created_by}`",
+    }
+    return _table(("", ""), rows.items())
+
+
+def _boards(info: NetInfo) -> str:
+    if info.board_min == info.board_max and info.square_only:
+        return f"{info.board_min}x{info.board_max}"
+    kind = "squares" if info.square_only else "rectangles too"
+    return f"{info.board_min} to {info.board_max}, {kind}"
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def command_line(command: str, options: Mapping[str, object]) -> str:
+    """Return a command for a shell, on one line.
+
+    Folders are left out of paths, as they mean nothing to who reads a card, and so are options
+    that are None, False, 0 or empty.
+
+    >>> command_line("train", {"--games": (Path("/data/a.sgf"),), "--from": None, "--int8": True})
+    'gtp-export train --games a.sgf --int8'
+    """
+    words = ["gtp-export", command]
+    for option, value in options.items():
+        if not value:
+            continue
+        words.append(option)
+        if value is not True:
+            words += map(_word, value if isinstance(value, list | tuple) else [value])
+    return shlex.join(words)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Path):
+        return value.name
+    return f"{value:g}" if isinstance(value, float) else str(value)
