@@ -187,7 +187,7 @@ class _Reader:
         shift = bias - mean * merged
         if max(np.abs(merged).max(), np.abs(shift).max()) > np.finfo(np.float32).max:
             stream.fail(f"{name} has a scale or bias beyond what float32 holds")
-        return Affine(name, merged, shift, channels * (has_scale + has_bias))
+        return Affine(name, merged, shift)
 
     def activation(self) -> str:
         name = self.stream.word("an activation's name")
@@ -272,7 +272,7 @@ class _Reader:
         bias2 = self.bias(mul2.channels_out)
         act2 = self.activation()
         mul3 = self.matmul(mul2.channels_out, channels)
-        return MetaEncoder(name, mul1, bias1, act1, mul2, bias2, act2, mul3)
+        return MetaEncoder(mul1, bias1, act1, mul2, bias2, act2, mul3)
 
     def blocks(self, count: int, channels: int, depth: int) -> tuple[Block, ...]:
         if depth > _MAX_NESTING:
@@ -294,14 +294,14 @@ class _Reader:
         self.stream.fail(f"has a block of the unknown kind {kind[:40]!r}")
 
     def residual_block(self, channels: int) -> ResidualBlock:
-        name = self.stream.word("a block's name")
+        self.stream.word("a block's name")
         norm1, act1, conv1 = self.affine(channels), self.activation(), self.conv(channels)
         norm2, act2 = self.affine(conv1.channels_out), self.activation()
         conv2 = self.conv(conv1.channels_out, channels)
-        return ResidualBlock(name, norm1, act1, conv1, norm2, act2, conv2)
+        return ResidualBlock(norm1, act1, conv1, norm2, act2, conv2)
 
     def pooling_block(self, channels: int) -> PoolingBlock:
-        name = self.stream.word("a block's name")
+        self.stream.word("a block's name")
         norm1, act1, conv1 = self.affine(channels), self.activation(), self.conv(channels)
         pool_conv = self.conv(channels)
         pool_norm, pool_act = self.affine(pool_conv.channels_out), self.activation()
@@ -309,7 +309,6 @@ class _Reader:
         norm2, act2 = self.affine(conv1.channels_out), self.activation()
         conv2 = self.conv(conv1.channels_out, channels)
         return PoolingBlock(
-            name=name,
             norm1=norm1,
             act1=act1,
             conv1=conv1,
@@ -330,7 +329,7 @@ class _Reader:
         blocks = self.blocks(count, inner, depth + 1)
         norm_out, act_out = self.affine(inner), self.activation()
         conv_out = self.conv(inner, channels)
-        return BottleneckBlock(name, norm_in, act_in, conv_in, blocks, norm_out, act_out, conv_out)
+        return BottleneckBlock(norm_in, act_in, conv_in, blocks, norm_out, act_out, conv_out)
 
     def attention_block(self, channels: int) -> AttentionBlock:
         stream = self.stream
@@ -354,7 +353,6 @@ class _Reader:
         if use_rope:
             rope = self.learned_rope(kv_heads, qk_dim // 2) if learned else self.fixed_rope()
         return AttentionBlock(
-            name=name,
             heads=heads,
             kv_heads=kv_heads,
             qk_dim=qk_dim,
@@ -392,7 +390,7 @@ class _Reader:
         norm = self.block_rms_norm(channels)
         linear1 = self.matmul(channels, width)
         gate = self.matmul(channels, width) if gated else None
-        return FeedForwardBlock(name, norm, linear1, gate, self.matmul(width, channels))
+        return FeedForwardBlock(norm, linear1, gate, self.matmul(width, channels))
 
     # -- heads ---------------------------------------------------------------------------------
 

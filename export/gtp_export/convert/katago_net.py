@@ -39,7 +39,6 @@ class Affine:
     name: str
     scale: NDArray[np.float64]
     bias: NDArray[np.float64]
-    parameters: int
 
     @property
     def channels(self) -> int:
@@ -81,7 +80,6 @@ class MatMul:
 class ResidualBlock:
     """x + conv2(act(norm2(conv1(act(norm1(x))))))"""
 
-    name: str
     norm1: Affine
     act1: str
     conv1: Conv
@@ -94,7 +92,6 @@ class ResidualBlock:
 class PoolingBlock:
     """A residual block whose first convolution gets a bias pooled from the whole board."""
 
-    name: str
     norm1: Affine
     act1: str
     conv1: Conv
@@ -111,7 +108,6 @@ class PoolingBlock:
 class BottleneckBlock:
     """x + conv_out(act(norm(inner blocks(conv_in(act(norm(x)))))))"""
 
-    name: str
     norm_in: Affine
     act_in: str
     conv_in: Conv
@@ -140,7 +136,6 @@ class FixedRope:
 class AttentionBlock:
     """x + out(attention(q, k, v of norm(x))), every point a token."""
 
-    name: str
     heads: int
     kv_heads: int
     qk_dim: int
@@ -157,7 +152,6 @@ class AttentionBlock:
 class FeedForwardBlock:
     """x + linear2(silu(linear1(n)) * gate(n)), n = norm(x)"""
 
-    name: str
     norm: RmsNorm
     linear1: MatMul
     gate: MatMul | None
@@ -171,7 +165,6 @@ Block = ResidualBlock | PoolingBlock | BottleneckBlock | AttentionBlock | FeedFo
 class MetaEncoder:
     """Three layers from the metadata of a player to a bias on the trunk."""
 
-    name: str
     mul1: MatMul
     bias1: FloatArray
     act1: str
