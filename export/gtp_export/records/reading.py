@@ -12,7 +12,7 @@ import re
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -75,8 +75,8 @@ def _read_path(path: Path) -> Games:
     if path.suffix in PACKED_SUFFIXES and not _is_archive(path):
         _collect_lines(path, collector, complaints)
     else:
-        records = _archive_games(path) if _is_archive(path) else _file_games(path)
-        for record in _guarded(records, complaints):
+        read = _archive_games if _is_archive(path) else read_games
+        for record in read(path, complaints.append):
             _collect(collector, record, None, complaints)
     games, shortened = _playable(collector.games())
     text = f"{path}: {len(games):,} games, {games.n_moves:,} moves"
@@ -93,22 +93,13 @@ def _is_archive(path: Path) -> bool:
     return path.is_file() and (zipfile.is_zipfile(path) or is_tar)
 
 
-def _file_games(path: Path) -> Iterator[GameRecord | str]:
-    found: list[str] = []
-    for record in read_games(path, on_error=found.append):
-        yield from found
-        found.clear()
-        yield record
-    yield from found
-
-
-def _archive_games(path: Path) -> Iterator[GameRecord | str]:
+def _archive_games(path: Path, on_error: Callable[[str], None]) -> Iterator[GameRecord]:
     for name, content in _members(path):
         if name.lower().endswith(".sgf"):
             try:
                 yield from parse_games(content)
             except SgfError as error:
-                yield f"{path}, {name}: {error}"
+                on_error(f"{path}, {name}: {error}")
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -150,15 +141,6 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
 def _first_line(error: Exception) -> str:
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return str(reason).splitlines()[0]
-
-
-def _guarded(found: Iterable[GameRecord | str], complaints: list[str]) -> Iterator[GameRecord]:
-    """Yield the games; note the complaints."""
-    for one in found:
-        if isinstance(one, str):
-            complaints.append(one)
-        else:
-            yield one
 
 
 def _collect(
