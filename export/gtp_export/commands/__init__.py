@@ -35,28 +35,24 @@ def run(argv: Sequence[str]) -> int:
     module = importlib.import_module(f"gtp_export.commands.{arguments.command}")
     try:
         status: int = module.run(arguments)
+        return status
     except (NetFileError, OSError) as error:
-        print(f"gtp-export: {_sentence(error)}", file=sys.stderr)
-        return 1
+        problem = _sentence(error)
     except ModuleNotFoundError as error:
-        print(f"gtp-export: {_missing(error)}", file=sys.stderr)
-        return 1
+        problem = _missing(error)
     except ValueError as error:
         from gtp_engine.go.game_record import SgfError
 
         if not isinstance(error, SgfError):
             raise
-        print(f"gtp-export: {error}", file=sys.stderr)
-        return 1
+        problem = str(error)
     except MemoryError:
-        print(
-            "gtp-export: memory is exhausted; smaller batches or fewer games help", file=sys.stderr
-        )
-        return 1
+        problem = "memory is exhausted; smaller batches or fewer games help"
     except KeyboardInterrupt:
         print("gtp-export: interrupted", file=sys.stderr)
         return 130
-    return status
+    print(f"gtp-export: {problem}", file=sys.stderr)
+    return 1
 
 
 def _parser() -> Parser:
