@@ -5,7 +5,7 @@ plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -111,7 +111,10 @@ class Games:
                     for stone in stones
                 }
             )
-        dead = [action_to_point(int(action), width, height) for action in self._dead(game)]
+        dead = [
+            action_to_point(int(action), width, height)
+            for action in self._range("dead_starts", game)
+        ]
         return GameRecord(
             width=width,
             height=height,
@@ -159,9 +162,6 @@ class Games:
         bounds = getattr(self.table, starts)
         flat: NDArray[np.int16] = getattr(self.table, RANGES[starts])
         return flat[bounds[game] : bounds[game + 1]]
-
-    def _dead(self, game: int) -> NDArray[np.int16]:
-        return self._range("dead_starts", game)
 
     def _moves(self, game: int, width: int, height: int) -> Iterator[Move]:
         color = int(self.table.first[game])
@@ -211,7 +211,7 @@ class GameCollector:
         score = record.score_black
         winner = UNKNOWN_WINNER if record.winner is None else record.winner
         dead = record.dead if record.dead is not None else _dead_by_territory(record)
-        actions = self._actions(record, dead or ())
+        actions = [point_to_action(point, record.width, record.height) for point in dead or ()]
         source = record.source
         if source not in self._sources and len(self._sources) >= MOST_SOURCES:
             source = ""
@@ -246,10 +246,6 @@ class GameCollector:
             arrays[starts_name] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
             arrays[flat_name] = np.concatenate([np.zeros(0, np.int16), *parts])
         return Games(GameTable(**arrays), tuple(self._rules), tuple(self._sources))
-
-    @staticmethod
-    def _actions(record: GameRecord, points: Iterable[int]) -> list[int]:
-        return [point_to_action(point, record.width, record.height) for point in points]
 
 
 def first_of(record: GameRecord) -> int:

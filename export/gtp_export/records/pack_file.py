@@ -65,7 +65,7 @@ def write_pack(path: Path, games: Games) -> None:
     columns = _columns(games)
     header = {
         "games": len(games),
-        "rules": [_rules_to_json(rules) for rules in games.rules],
+        "rules": [rules.to_kata() for rules in games.rules],
         "sources": games.sources,
         "columns": [[name, array.dtype.str, list(array.shape)] for name, array in columns.items()],
     }
@@ -178,7 +178,7 @@ def _games(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
     arrays["setups"], arrays["dead"] = columns["setups"], columns["dead"]
     # Kernels are compiled for writable arrays of the machine's own byte order.
     arrays = {name: np.array(a, a.dtype.newbyteorder("=")) for name, a in arrays.items()}
-    rules = tuple(_rules_from_json(one) for one in header["rules"])
+    rules = tuple(dataclasses.replace(Rules.from_kata(one), komi=0.0) for one in header["rules"])
     games = Games(GameTable(**arrays), rules, tuple(header["sources"]))
     if not all(isinstance(source, str) for source in games.sources) or not _is_sound(games):
         raise ValueError("its columns do not fit together")
@@ -207,11 +207,3 @@ def _is_sound(games: Games) -> bool:
         last = width * height - (flat_name != "moves")  # a move may be the pass
         checks += [(actions >= 0).all(), (actions <= np.repeat(last, counts)).all()]
     return all(checks)
-
-
-def _rules_to_json(rules: Rules) -> dict[str, Any]:
-    return dict(rules.to_kata())
-
-
-def _rules_from_json(document: dict[str, Any]) -> Rules:
-    return dataclasses.replace(Rules.from_kata(document), komi=0.0)
