@@ -1,16 +1,17 @@
 """Reading a foreign net file into memory, unpacked, with its format told from its content."""
 
+import gzip
+import io
 import zlib
-from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.files import most_unpacked, read_file
+from gtp_engine.files import bounded, most_unpacked, read_file
 
 UNPACKED_LIMIT = 2 << 30
 """No net this engine can run is larger: an ONNX file of one piece holds 2 GiB."""
-_CHUNK = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -39,45 +40,18 @@ def read_net_file(path: Path) -> tuple[NetFormat, bytes]:
 
 
 def _gunzip(path: Path, packed: bytes) -> bytes:
-    """Unpack one or more gzip members, refusing bombs, cut ends and foreign formats early."""
-    chunks: list[bytes] = []
-    total = 0
+    """Unpack gzip data, which may not be larger than honest nets are."""
     most = min(UNPACKED_LIMIT, most_unpacked(len(packed)))
-    for chunk in _gzip_chunks(path, memoryview(packed)):
-        if not chunks:
-            _tell_format(path, chunk)
-        chunks.append(chunk)
-        total += len(chunk)
-        if total > most:
-            raise NetFileError(f"{path}: unpacks to more than {most >> 20} MiB")
-    return b"".join(chunks)
-
-
-def _gzip_chunks(path: Path, packed: memoryview) -> Iterator[bytes]:
-    """Yield the unpacked data in pieces of at most a chunk each, member after member."""
-    position = 0
-    while position < len(packed):
-        if bytes(packed[position : position + 2]) != _GZIP_MAGIC:
-            stray = len(bytes(packed[position:]).strip(b"\0"))
-            if not stray:
-                return
-            raise NetFileError(f"{path}: {stray} stray bytes follow the gzip data")
-        unpacker = zlib.decompressobj(wbits=31)
-        pending: bytes | memoryview = b""
-        while not unpacker.eof:
-            if not pending:
-                pending = packed[position : position + _CHUNK]
-                position += len(pending)
-                if not pending:
-                    raise NetFileError(f"{path}: the gzip data end early; the file is truncated")
-            try:
-                chunk = unpacker.decompress(pending, _CHUNK)
-            except zlib.error as error:
-                raise NetFileError(f"{path}: the gzip data are damaged: {error}") from None
-            pending = unpacker.unconsumed_tail
-            if chunk:
-                yield chunk
-        position -= len(unpacker.unused_data)
+    try:
+        with gzip.open(io.BytesIO(packed)) as unpacked:
+            return bounded(cast(BinaryIO, unpacked), most).read()
+    except EOFError:
+        raise NetFileError(f"{path}: the gzip data end early; the file is truncated") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        problem = f"the gzip data are damaged, or stray bytes follow them: {error}"
+        raise NetFileError(f"{path}: {problem}") from None
+    except OSError as error:
+        raise NetFileError(f"{path}: {error.strerror}") from None
 
 
 def _tell_format(path: Path, data: bytes) -> NetFormat:
