@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import differences_of, verdict
@@ -53,7 +53,6 @@ class Added:
 
     name: str
     path: Path
-    info: NetInfo
 
 
 def add_net(request: Request, folder: Path, progress: Progress) -> Added:
@@ -126,10 +125,9 @@ def _install(request: Request, source: Path, folder: Path) -> Added:
         name = request.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         _check_free(request, name)
-        info = net.info
         del net  # Windows moves no file that is open
         ready.replace(target)
-    return Added(name, target, info)
+    return Added(name, target)
 
 
 def _check_free(request: Request, name: str) -> None:
