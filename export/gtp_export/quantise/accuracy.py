@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare
 from gtp_engine.text_table import align
-from gtp_export.quantise.positions import PositionSet
+from gtp_export.quantise.positions import Positions
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Bounds:
 
 
 def by_size(
-    positions: PositionSet, original: list[Opinion], other: list[Opinion]
+    positions: Positions, original: list[Opinion], other: list[Opinion]
 ) -> dict[str, Accuracy]:
     """Return the accuracy by board size, and over all as "all"."""
     groups: dict[str, tuple[list[Opinion], list[Opinion]]] = {}
-    for batch, a, b in zip(positions.batches, original, other, strict=True):
+    for batch, a, b in zip(positions, original, other, strict=True):
         height, width = batch.spatial.shape[2:]
         for name in (f"{width}x{height}", "all"):
             mine, theirs = groups.setdefault(name, ([], []))

@@ -17,7 +17,7 @@ from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.int8 import Int8Settings, quantise_int8, tensors_to_watch
 from gtp_export.quantise.layers import Layer, list_layers, name_nodes
-from gtp_export.quantise.positions import PositionSet, play_positions
+from gtp_export.quantise.positions import Positions, play_positions
 from gtp_export.quantise.ranges import Range, watch_tensors
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Laboratory:
         logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
         self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
-        self.original = opinions(net, self.judged.batches)
+        self.original = opinions(net, self.judged)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net
         name_nodes(model)
@@ -77,13 +77,13 @@ class Laboratory:
     def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
         """The same on the positions that calibrated, for choosing among settings."""
         if self._calibration_opinions is None:
-            self._calibration_opinions = opinions(self._net, self.calibration.batches)
+            self._calibration_opinions = opinions(self._net, self.calibration)
         found = self._ask(model, self.calibration)
         return by_size(self.calibration, self._calibration_opinions, found)["all"]
 
-    def _ask(self, model: onnx.ModelProto, positions: PositionSet) -> list[Opinion]:
+    def _ask(self, model: onnx.ModelProto, positions: Positions) -> list[Opinion]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "candidate.onnx"
             write_model(model, path)
             net = NetEvaluator(OnnxNet(path, "cpu"), streams=1, max_batch=64, cache_mb=0)
-        return opinions(net, positions.batches)
+        return opinions(net, positions)

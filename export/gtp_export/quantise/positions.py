@@ -5,7 +5,7 @@ judgement of the result use different games.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,25 +29,8 @@ BATCH_POINTS = 16 * 361
 """Points of the boards in one batch, about."""
 KEPT_PER_GAME = {9: 14, 13: 26, 19: 50}
 
-
-@dataclass(frozen=True)
-class PositionSet:
-    """Encoded positions, in batches of one board size each."""
-
-    batches: tuple[EvalBatch, ...]
-
-    def __len__(self) -> int:
-        """How many positions there are."""
-        return sum(len(batch.features) for batch in self.batches)
-
-    @property
-    def by_size(self) -> dict[tuple[int, int], int]:
-        """How many positions there are of each (width, height)."""
-        counts: dict[tuple[int, int], int] = {}
-        for batch in self.batches:
-            height, width = batch.spatial.shape[2:]
-            counts[width, height] = counts.get((width, height), 0) + len(batch.features)
-        return counts
+Positions = Sequence[EvalBatch]
+"""Encoded positions, in batches of one board size each."""
 
 
 def sizes_for(info: NetInfo) -> list[tuple[int, float]]:
@@ -60,7 +43,7 @@ def sizes_for(info: NetInfo) -> list[tuple[int, float]]:
     return [(size, share / total) for size, share in taken]
 
 
-def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> PositionSet:
+def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> Positions:
     """Let a net play games against itself and return about `count` positions of them.
 
     Args:
@@ -76,7 +59,7 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> PositionSe
         wanted = max(1, round(count * share))
         generator = np.random.Generator(np.random.PCG64([seed, size]))
         batches += _play_size(evaluator, size, wanted, generator)
-    return PositionSet(tuple(batches))
+    return batches
 
 
 def _play_size(

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import name_inputs
 from gtp_engine.evaluators.onnx_runtime import open_model
-from gtp_export.quantise.positions import PositionSet
+from gtp_export.quantise.positions import Positions
 
 TAIL = 1e-4
 """Share of the values beyond either end of a percentile range."""
@@ -57,7 +57,7 @@ class Range:
 
 
 def watch_tensors(
-    model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: PositionSet
+    model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: Positions
 ) -> dict[str, Range]:
     """Run a model on all positions and return the range of each named tensor."""
     found: dict[str, Range] = {}
@@ -70,14 +70,14 @@ def watch_tensors(
 
 
 def _values(
-    model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: PositionSet
+    model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: Positions
 ) -> Iterable[tuple[str, NDArray[np.float32]]]:
     watched = copy.deepcopy(model)
     del watched.graph.output[:]
     for name in names:
         watched.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
     session = open_model(watched.SerializeToString())
-    for batch in positions.batches:
+    for batch in positions:
         feed = name_inputs(info, batch.spatial, batch.features)
         yield from zip(names, session.run(None, feed), strict=True)
 

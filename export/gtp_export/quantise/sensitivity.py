@@ -18,7 +18,7 @@ from gtp_export.quantise.accuracy import Bounds
 from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import group_names, share
-from gtp_export.quantise.positions import PositionSet
+from gtp_export.quantise.positions import Positions
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ def _price(effect: GroupEffect) -> float:
 
 
 def speeds(
-    nets: Mapping[str, OnnxNet], positions: PositionSet, sizes: Sequence[int]
+    nets: Mapping[str, OnnxNet], positions: Positions, sizes: Sequence[int]
 ) -> dict[str, dict[int, float]]:
     """Return by net and board size the evaluations a second of processor time, at batch 1.
 
@@ -175,11 +175,11 @@ def speeds(
     return found
 
 
-def _inputs(positions: PositionSet, size: int) -> list[Inputs]:
+def _inputs(positions: Positions, size: int) -> list[Inputs]:
     """Return single positions of a size."""
     singles = [
         (batch.spatial[i : i + 1], batch.features[i : i + 1])
-        for batch in positions.batches
+        for batch in positions
         for i in range(len(batch.features))
         if batch.spatial.shape[2:] == (size, size)
     ]
@@ -197,7 +197,7 @@ def _round(net: OnnxNet, inputs: Sequence[Inputs]) -> float:
             return count / spent
 
 
-def measured_sizes(positions: PositionSet) -> list[int]:
+def measured_sizes(positions: Positions) -> list[int]:
     """Return the smallest and the largest of the sizes that are there."""
-    sizes = sorted({width for width, height in positions.by_size if width == height})
+    sizes = sorted({h for h, w in (batch.spatial.shape[2:] for batch in positions) if h == w})
     return sizes if len(sizes) < 3 else [sizes[0], sizes[-1]]
