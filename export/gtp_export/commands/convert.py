@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not (arguments.int8 or arguments.fp16):
         conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
         say(summary(conversion))
-        size = f"{conversion.file_bytes / 1e6:.1f} MB, {conversion.info.precision}"
+        megabytes = arguments.target.stat().st_size / 1e6
+        size = f"{megabytes:.1f} MB, {conversion.info.precision}"
         say(f"{'written':<11}{arguments.target} ({size})")
         return 0
     from gtp_export.quantise.quantisation import quantise_file

@@ -24,7 +24,6 @@ class Conversion:
 
     format: NetFormat
     info: NetInfo
-    file_bytes: int
     seconds: float
 
 
@@ -58,8 +57,7 @@ def convert_file(
         write_model(model, target)
     except GraphError as error:
         raise NetFileError(f"{source}: {error}") from None
-    elapsed = time.perf_counter() - start
-    return Conversion(net_format, info, target.stat().st_size, elapsed)
+    return Conversion(net_format, info, time.perf_counter() - start)
 
 
 def load_net(source: Path, encoder: str | None = None) -> tuple[NetFormat, Graph, NetInfo]:
