@@ -202,7 +202,7 @@ def _pairs_apart(block: AttentionBlock, mul: MatMul) -> NDArray[np.float32]:
     """
     if block.rope is None:
         return mul.weights
-    split = mul.weights.reshape(mul.channels_in, -1, block.qk_dim // 2, 2)
+    split = mul.weights.reshape(len(mul.weights), -1, block.qk_dim // 2, 2)
     return np.ascontiguousarray(split.swapaxes(2, 3)).reshape(mul.weights.shape)
 
 

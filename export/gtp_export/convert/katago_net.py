@@ -22,11 +22,6 @@ class Conv:
     """(y, x)"""
 
     @property
-    def channels_in(self) -> int:
-        """Number of input channels."""
-        return int(self.weights.shape[1])
-
-    @property
     def channels_out(self) -> int:
         """Number of output channels."""
         return int(self.weights.shape[0])
@@ -64,11 +59,6 @@ class MatMul:
     name: str
     weights: FloatArray
     """[in, out]"""
-
-    @property
-    def channels_in(self) -> int:
-        """Number of inputs."""
-        return int(self.weights.shape[0])
 
     @property
     def channels_out(self) -> int:

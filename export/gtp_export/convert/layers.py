@@ -66,22 +66,14 @@ class BoardSize:
         return self._node("Sub", square, self._graph.floats(0.1), name="squared_excess")
 
 
-def convolution(
-    graph: Graph,
-    tensor: str,
-    conv: Conv,
-    after: Affine | None = None,
-    bias: NDArray[np.float64] | None = None,
-) -> str:
-    """Append a convolution, the norm after it folded into its weights; the bias is [out]."""
+def convolution(graph: Graph, tensor: str, conv: Conv, after: Affine | None = None) -> str:
+    """Append a convolution, the norm after it folded into its weights."""
     weights = conv.weights.astype(np.float64)
-    offset = bias
     if after is not None:
         weights = weights * after.scale[:, None, None, None]
-        offset = after.bias
     inputs = [tensor, graph.floats(weights, f"{conv.name}/weights")]
-    if offset is not None and np.any(offset):
-        inputs.append(graph.floats(offset, f"{conv.name}/bias"))
+    if after is not None and np.any(after.bias):
+        inputs.append(graph.floats(after.bias, f"{conv.name}/bias"))
     _, _, height, width = conv.weights.shape
     pad_y = conv.dilation[0] * (height // 2)
     pad_x = conv.dilation[1] * (width // 2)

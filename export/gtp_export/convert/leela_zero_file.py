@@ -144,12 +144,12 @@ class _Reader:
             )
         return lines // (2 * _UNIT_LINES)
 
-    def tensor(self, expected: int | None = None) -> FloatArray:
+    def tensor(self, expected: int) -> FloatArray:
         """Read one line of numbers."""
         line = self.lines[self.next]
         self.next += 1
         found = _count_words(line)
-        if expected is not None and found != expected:
+        if found != expected:
             self.fail(f"line {self.next} has {found} numbers instead of {expected}")
         try:
             values = _numbers(line)
