@@ -11,7 +11,7 @@ from tests.go.diagrams import position_of
 from gtp_engine.arena.many_games import Contestant, Terms, play_games
 from gtp_engine.coords import BLACK, WHITE, parse_vertex, point_at
 from gtp_engine.evaluators import nets
-from gtp_engine.evaluators.composition import ComposedNet, open_parts
+from gtp_engine.evaluators.composition import ComposedNet
 from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SETTLED_SHARE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
@@ -206,7 +206,7 @@ def test_what_does_not_fit_together(tmp_path: Path) -> None:
     }
     for wanted, message in refusals.items():
         with pytest.raises(NetFileError) as caught:
-            open_parts(wanted, "cpu")
+            open_net(wanted, "cpu")
         assert message in str(caught.value) and "\n" not in str(caught.value), wanted
 
 

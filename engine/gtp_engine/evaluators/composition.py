@@ -22,7 +22,6 @@ from gtp_engine.evaluators.encoders.inputs import (
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import open_files
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
@@ -106,20 +105,11 @@ class ComposedNet:
 Net = OnnxNet | ComposedNet
 
 
-def open_parts(wanted: str | None, device: str) -> Net:
-    """Open what `--net` names, on a device, each part in the precision that suits it there.
-
-    Raises:
-        NetFileError: A file cannot be found or used, or the files do not fit together.
-    """
-    return join(open_files(wanted, device))
-
-
 def open_exactly(wanted: str | None, device: str) -> Net:
     """Open what `--net` names on a device, each part in fp32 unless its file says otherwise.
 
     Raises:
-        NetFileError: See `open_parts`.
+        NetFileError: A file cannot be found or used, or the files do not fit together.
     """
     parts = find_parts(wanted)
     return join([(OnnxNet(part.files.fp32, device), part.heads) for part in parts])

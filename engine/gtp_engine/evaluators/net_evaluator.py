@@ -12,7 +12,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.composition import Net, encoder_of, members_of, open_parts
+from gtp_engine.evaluators.composition import Net, encoder_of, join, members_of
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
     decode_slots,
@@ -30,6 +30,7 @@ from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
+from gtp_engine.evaluators.precision import open_files
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
@@ -392,7 +393,7 @@ def open_net(
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
-    net = open_parts(wanted, device)
+    net = join(open_files(wanted, device))
     return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb)
 
 
