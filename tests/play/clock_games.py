@@ -33,8 +33,8 @@ from gtp_engine.play.clock.systems import (
 
 LONGEST_STALL = 0.3
 """Seconds."""
-OVERHEAD = 0.03
-"""Seconds that a move takes besides the search, in the machine itself."""
+LEAST_OVERHEAD, OVERHEAD = 0.002, 0.03
+"""Seconds that a move takes besides the search, in the machine itself, at least and at most."""
 PLIES = 0.7
 """Length of an ordinary game, in plies a point."""
 AREAS = (25, 81, 169, 361)
@@ -161,6 +161,7 @@ def play_game(rng: random.Random, kind: str) -> ClockGame:
     longest = longest_stall(kind, system, area)
     left = system.start()
     clock = Clock(system)
+    overhead = between(rng, LEAST_OVERHEAD, OVERHEAD)
     says = rng.choice((float, math.floor))
     thought, urgent = 0.0, 0
     for ply in range(rng.randint(0, 1), plies, 2):
@@ -172,8 +173,8 @@ def play_game(rng: random.Random, kind: str) -> ClockGame:
         urgent += plan.is_urgent
         thought += searched
         stall = rng.uniform(0.0, longest) if rng.random() < stalls_in else 0.0
-        elapsed = searched + OVERHEAD + stall
-        clock.spend(BLACK, searched + OVERHEAD)
+        elapsed = searched + overhead + stall
+        clock.spend(BLACK, searched + overhead, overhead)
         if elapsed > system.budget(left).flag:
             return ClockGame(kind, system, plies, False, ply, left, thought, urgent)
         left = system.spend(left, elapsed)

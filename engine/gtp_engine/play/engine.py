@@ -180,6 +180,7 @@ class Engine(Game):
         search = self.search
         self._say_doubts()
         self._ponderer.stop()
+        searched = search.seconds
         position = self._position_to_play(color)
         limits = self.move_limits(color, time.monotonic() - started)
         if limits is None and position.rules.must_move:
@@ -199,7 +200,8 @@ class Engine(Game):
                 decision, self._resign_rule(), position.ply, position.handicap, commit=commit
             )
         if commit:
-            self.clock.spend(color, time.monotonic() - started)
+            spent = time.monotonic() - started
+            self.clock.spend(color, spent, spent - (search.seconds - searched))
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
             if self._recorder is not None:

@@ -55,6 +55,8 @@ class Search:
         self.params = params or SearchParams()
         self.step_seconds = 0.0
         """What a worker's step, a batch of evaluations, took on average in the latest search."""
+        self.seconds = 0.0
+        """What all calls of `run` took together."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
         self.shared = SharedTree(memory_mb)
         """What the workers have in common."""
@@ -157,8 +159,10 @@ class Search:
         except BaseException:
             run.abandon()
             raise
+        took = time.monotonic() - began
+        self.seconds += took
         if n_steps:
-            self.step_seconds = (time.monotonic() - began) / n_steps
+            self.step_seconds = took / n_steps
         return run.end()
 
     def begin(self, limits: Limits, report: ReportRequest | None = None) -> Run:

@@ -1,11 +1,21 @@
-"""Both players' time in one game, and what the connection takes of it."""
+"""Both players' time in one game, and what moves lose of it besides the search."""
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.play.clock.planner import DEFAULT_LAG, USUAL_LAG, MoveTime, Outlook, plan_move
+from gtp_engine.play.clock.planner import (
+    DEFAULT_LAG,
+    MOVE_SECONDS,
+    USUAL_LAG,
+    MoveTime,
+    Outlook,
+    plan_move,
+)
 from gtp_engine.play.clock.systems import MAX_SECONDS, ClockError, PlayerTime, TimeSystem, Unlimited
 
 ASSUMED_MOVES = 4
-"""Moves of the usual lag that are taken to have been seen before the first one was."""
+"""Moves of the usual loss that are taken to have been seen before the first one was."""
+
+REMEMBERED_MOVES = 40
+"""Moves of earlier games that count at most: a connection changes from day to day."""
 
 CAUTION = 1.2
 """By how much the mean that was seen is multiplied."""
@@ -15,34 +25,37 @@ LEAST_SAMPLE, LARGEST_SAMPLE = -1.0, 3.0
 
 
 class Lag:
-    """What moves lose on their way, learned from the client's clock beside one's own."""
+    """What moves lose besides the search: here, and on their way by the client's clock."""
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._moves = 0
-        self._seconds = 0.0
+        self._moves, self._seconds = 0.0, 0.0
+        """How many moves the client's clock told of, and what they lost on their way."""
+        self._made, self._overhead = 0.0, 0.0
+        """How many moves were made, and what they took here besides the search."""
+        self._least = 0.0
+        """Seconds that moves have surely lost on their way, whatever was rounded off."""
         self._rounding = 1.0
         """Seconds that the client's numbers may be off: 1 until one has a fraction."""
         self._largest = DEFAULT_LAG
 
     @property
     def usual(self) -> float:
-        """The mean over all moves, and a fifth more, since luck may turn.
-
-        What is rounded off one of the client's numbers is missing from the next, so that no more
-        than a second is wrong however many moves there were.
-        """
-        assumed = ASSUMED_MOVES * USUAL_LAG * DEFAULT_LAG
-        seen = max(0.0, self._seconds) * CAUTION
-        return (assumed + seen) / (ASSUMED_MOVES + self._moves)
+        """What a move without any thought takes on average; a fifth more, since luck may turn."""
+        way = _mean(USUAL_LAG * DEFAULT_LAG, self._moves, self._least)
+        return way + _mean(MOVE_SECONDS, self._made, self._overhead)
 
     @property
     def largest(self) -> float:
-        """The most that one move is taken to lose; no less than is assumed at first."""
-        return max(self._largest, self.usual)
+        """The most that one move is taken to lose on its way; no less than is assumed at first."""
+        return max(self._largest, _mean(USUAL_LAG * DEFAULT_LAG, self._moves, self._least))
 
     def learn(self, moves: int, counted: float, reported: float) -> None:
-        """Take note of what moves have lost together.
+        """Take note of what moves have lost together on their way.
+
+        What is rounded off one of the client's numbers is missing from the next, so that no more
+        than a second is wrong however many moves there were. That second is left out: the bank
+        that is planned with lacks it already.
 
         Args:
             moves: How many were made since the client's last number, at least 1.
@@ -55,7 +68,29 @@ class Lag:
         if moves * LEAST_SAMPLE <= lost <= moves * LARGEST_SAMPLE:
             self._moves += moves
             self._seconds += lost
+            self._least = max(self._least, self._seconds - self._rounding)
             self._largest = max(self._largest, lost / moves - self._rounding)
+
+    def made(self, overhead: float) -> None:
+        """Take note of the seconds that a move took here besides the search."""
+        self._made += 1
+        self._overhead += overhead
+
+    def forget(self) -> None:
+        """Begin a game: what earlier ones have shown counts for less."""
+        kept = min(1.0, REMEMBERED_MOVES / max(1.0, self._moves))
+        self._moves *= kept
+        self._least *= kept
+        self._seconds = self._least
+        kept = min(1.0, REMEMBERED_MOVES / max(1.0, self._made))
+        self._made *= kept
+        self._overhead *= kept
+        self._largest = 0.5 * (self._largest + DEFAULT_LAG)
+
+
+def _mean(assumed: float, moves: float, seconds: float) -> float:
+    """Return the mean of a move's seconds, with ASSUMED_MOVES of what is assumed among them."""
+    return (ASSUMED_MOVES * assumed + CAUTION * seconds) / (ASSUMED_MOVES + moves)
 
 
 class Clock:
@@ -73,6 +108,7 @@ class Clock:
     def set_system(self, system: TimeSystem) -> None:
         """Count time in another way; both players begin afresh."""
         self.system = system
+        self.lag.forget()
         self._left = {color: system.start() for color in (BLACK, WHITE)}
         self._unreported = {BLACK: 0, WHITE: 0}
         """Moves counted since the client said what is left."""
@@ -113,8 +149,13 @@ class Clock:
         if moves and counted.count == left.count and 0.0 < counted.seconds < fullest:
             self.lag.learn(moves, counted.seconds, left.seconds)
 
-    def spend(self, color: int, seconds: float) -> bool:
+    def spend(self, color: int, seconds: float, overhead: float | None = None) -> bool:
         """Count a move of a player.
+
+        Args:
+            color: The player.
+            seconds: What the move took.
+            overhead: How many of these seconds went to other things than the search.
 
         Returns:
             Whether it was made in time.
@@ -122,6 +163,8 @@ class Clock:
         left = self._left[color]
         self._left[color] = self.system.spend(left, seconds)
         self._unreported[color] += 1
+        if overhead is not None:
+            self.lag.made(overhead)
         return seconds <= self.system.budget(left).flag
 
     def plan(self, color: int, outlook: Outlook, spent: float = 0.0) -> MoveTime:

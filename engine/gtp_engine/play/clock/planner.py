@@ -72,8 +72,9 @@ class Outlook:
     """Seconds that a move may lose on the way to the client and back."""
     evaluation: float = 0.0
     """Seconds that one evaluation takes."""
-    usual_lag: float | None = None
-    """Seconds that moves lose there on average; USUAL_LAG of the lag when None."""
+    usual_loss: float | None = None
+    """Seconds that a move without any thought takes on average, its lag among them; USUAL_LAG of
+    the lag and MOVE_SECONDS when None."""
 
     @property
     def least(self) -> float:
@@ -83,8 +84,8 @@ class Outlook:
     @property
     def usual(self) -> float:
         """Seconds that a move without any thought takes on average."""
-        lag = USUAL_LAG * self.lag if self.usual_lag is None else self.usual_lag
-        return lag + MOVE_SECONDS
+        known = self.usual_loss
+        return USUAL_LAG * self.lag + MOVE_SECONDS if known is None else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def outlook(
     ply: int,
     lag: float = DEFAULT_LAG,
     evaluation: float = 0.0,
-    usual_lag: float | None = None,
+    usual_loss: float | None = None,
 ) -> Outlook:
     """Return what a plan should expect.
 
@@ -119,13 +120,13 @@ def outlook(
         ply: Moves made by both players.
         lag: Seconds that a move may lose on the way.
         evaluation: Seconds that one evaluation takes.
-        usual_lag: Seconds that moves lose there on average; USUAL_LAG of the lag when None.
+        usual_loss: Seconds that a move without any thought takes on average, where known.
     """
     most = max(1.1 * area + 80 - ply, 0.3 * area, 40.0)
     phase = ply / area
     weight = _weight(phase)
     share = min(1.0, weight / (weight + 0.5 * area * _weight_after(phase)))
-    return Outlook(share, math.ceil(most / 2), lag, evaluation, usual_lag)
+    return Outlook(share, math.ceil(most / 2), lag, evaluation, usual_loss)
 
 
 def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
@@ -167,7 +168,7 @@ def _game_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
     usual = outlook.usual
     need = max(0.0, usual - budget.income - budget.overtime)
     kept = min(need, budget.bank / outlook.most_moves)
-    unlucky = UNLUCKY_MOVES * outlook.lag if need and outlook.usual_lag is not None else 0.0
+    unlucky = UNLUCKY_MOVES * outlook.lag if need and outlook.usual_loss is not None else 0.0
     usable = max(0.0, budget.bank - kept * outlook.most_moves - unlucky)
     share = outlook.share * usable
     burst = max(share, min(BURST * share, LARGEST_BURST * usable))
