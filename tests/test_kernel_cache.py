@@ -100,6 +100,39 @@ def test_what_cannot_be_written_is_compiled_at_each_start(
     assert list(root.rglob("*.kernel*")) == []
 
 
+def test_nobody_takes_a_start_for_warm_whose_kernels_are_not_there(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = KernelCache()
+    cache.mark_warm()
+    assert not cache.is_warm, "nothing was compiled in this process"
+    call(cache)
+    cache.mark_warm()
+    assert cache.is_warm and KernelCache().is_warm
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-1])
+    assert not KernelCache().is_warm
+    kept.unlink()
+    assert not KernelCache().is_warm
+    full = KernelCache()
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_cache, "open", failing(errno.ENOSPC), raising=False)
+        assert call(full) == COMPILED
+    full.mark_warm()
+    assert not KernelCache().is_warm
+
+
+def test_another_processor_has_kernels_of_its_own(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = KernelCache()
+    call(cache)
+    cache.mark_warm()
+    monkeypatch.setattr(kernel_cache.binding, "get_host_cpu_name", lambda: "another")
+    other = KernelCache()
+    assert other.folder != cache.folder and not other.is_warm and call(other) == COMPILED
+
+
 def test_a_disk_that_is_full_half_way_leaves_nothing_behind(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

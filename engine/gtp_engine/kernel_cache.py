@@ -2,8 +2,9 @@
 
 Numba has a cache of its own. It does not notice an edit in a callee that lives in another file, it
 loads damaged files, and a full disk stops it. Here the folder is named by a hash of every file with
-kernels and of the versions in play, a damaged file is compiled anew, and what cannot be kept runs
-all the same. What the folder holds is executed, so it must be one that nobody else can write.
+kernels, of the versions in play and of the processor; a damaged file is compiled anew, and what
+cannot be kept runs all the same. What the folder holds is executed, so it must be one that nobody
+else can write.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
+from llvmlite import binding
 
 from gtp_engine.platforms import who_else_can_write
 from gtp_engine.user_cache import user_cache_folder
@@ -31,7 +33,7 @@ KERNEL_FOLDERS = ("go", "evaluators", "search")
 STALE_AFTER_DAYS = 30
 SUFFIX = ".kernel"
 WARM_MARK = "complete"
-"""Name of the file that says that a start once compiled all that a game needs."""
+"""The file with the names of those that a start once needed for all that a game does."""
 _CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
@@ -51,6 +53,8 @@ class KernelCache:
         """Kernels that this process has taken from the folder."""
         self.compiled = 0
         """Kernels that this process has compiled."""
+        self.used: set[str] = set()
+        """Names of the files that this process has asked for and read, or ought to have written."""
         try:
             self.folder = _open_folder()
         except (OSError, RuntimeError, UnsafeFolderError) as error:  # RuntimeError: no home folder
@@ -58,14 +62,13 @@ class KernelCache:
 
     @property
     def is_warm(self) -> bool:
-        """Whether a start once compiled all that a game needs, and kept it here."""
-        return self.folder is not None and (self.folder / WARM_MARK).exists()
+        """Whether all is here, and undamaged, that a start once needed for a game."""
+        needed = self.read(WARM_MARK)
+        return needed is not None and all(map(self.read, needed.decode().split("\n")))
 
     def mark_warm(self) -> None:
-        """Remember that all that a game needs is here."""
-        if self.folder is not None:
-            with contextlib.suppress(OSError):
-                (self.folder / WARM_MARK).touch()
+        """Remember that what this process has used so far is all that a game needs."""
+        self.write(WARM_MARK, "\n".join(sorted(self.used)).encode())
 
     @property
     def files(self) -> int:
@@ -124,11 +127,13 @@ class _FunctionCache:
         with contextlib.suppress(Exception):  # whatever fails to load is compiled
             from numba.core.compiler import CompileResult
 
-            content = self._kept.read(self._name(types, context.codegen()))
+            name = self._name(types)
+            content = self._kept.read(name)
             if content is not None:
                 context.refresh()
                 result = CompileResult._rebuild(context, *pickle.loads(content))
                 self._kept.loaded += 1
+                self._kept.used.add(name)
                 return result
         return None
 
@@ -139,13 +144,15 @@ class _FunctionCache:
             from numba.core.serialize import dumps
 
             if not result.library.has_dynamic_globals:  # addresses of this process
-                self._kept.write(self._name(types, result.codegen), dumps(result._reduce()))
+                name = self._name(types)
+                self._kept.used.add(name)
+                self._kept.write(name, dumps(result._reduce()))
 
-    def _name(self, types: tuple[Any, ...], codegen: Any) -> str:
-        """Return the name of the file for a function, its types and the processor."""
+    def _name(self, types: tuple[Any, ...]) -> str:
+        """Return the name of the file for a function and its types."""
         code = self._function.__code__
         key = (_hash_of_file(code.co_filename), code.co_firstlineno, str(types))
-        digest = hashlib.sha256(repr((*key, codegen.magic_tuple())).encode()).hexdigest()
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()
         return f"{Path(code.co_filename).stem}.{code.co_name}-{digest[:24]}{SUFFIX}"
 
 
@@ -194,10 +201,12 @@ def _check_owner(name: str, status: os.stat_result) -> None:
 
 
 def _version_hash() -> str:
-    """Return a hash of all that compiled code depends on, except the processor."""
+    """Return a hash of all that compiled code depends on, the processor included."""
     digest = hashlib.sha256()
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
-    digest.update(repr(versions).encode())
+    wanted = (numba.config.CPU_NAME, numba.config.CPU_FEATURES)
+    processor = (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), *wanted)
+    digest.update(repr((versions, platform.system(), processor)).encode())
     package = Path(__file__).resolve().parent
     paths = [path for folder in KERNEL_FOLDERS for path in (package / folder).rglob("*.py")]
     paths += [package / "kernels.py", package / "coords.py"]  # whose constants kernels freeze
