@@ -5,6 +5,7 @@ import errno
 import gzip
 import lzma
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,3 +98,20 @@ def test_a_link_stays_a_link_and_rights_stay_as_they_were(tmp_path: Path) -> Non
     write_whole(link, "new")
     assert link.is_symlink() and path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_what_a_killed_process_of_the_same_number_left_is_in_nobodys_way(tmp_path: Path) -> None:
+    program = """
+import os, pathlib, sys
+from gtp_engine import files
+os.getpid = lambda: 1  # as in a container
+with files.whole_file(pathlib.Path("a")) as file:
+    file.write(b"new")
+    if "killed" in sys.argv:
+        file.flush()
+        os._exit(1)
+"""
+    command = [sys.executable, "-c", program]
+    subprocess.run([*command, "killed"], cwd=tmp_path)
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert (tmp_path / "a").read_bytes() == b"new"

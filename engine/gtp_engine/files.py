@@ -9,9 +9,9 @@ import contextlib
 import errno
 import gzip
 import io
-import itertools
 import lzma
 import os
+import secrets
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -34,7 +34,6 @@ _OPENERS: dict[str, Callable[[BinaryIO], object]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
 }
-_numbers = itertools.count(1)
 
 
 def open_regular(path: str | Path) -> BinaryIO:
@@ -139,8 +138,8 @@ def whole_file(
         raise OSError(errno.EINVAL, f"no name for a file: {error}", str(path)) from None
     if mode is not None and not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    # A name of its own for each process and thread, should several write the same file.
-    part = path.with_name(f".{os.getpid()}-{next(_numbers)}.part")
+    # A name that nobody else uses, nor has left behind: in a container all processes are number 1.
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
             yield file
