@@ -1,8 +1,11 @@
 """When a search may end early, by hand."""
 
+import pytest
+
+from gtp_engine.search import stopping
 from gtp_engine.search.choice import Child, ranked
 from gtp_engine.search.params import SearchParams
-from gtp_engine.search.stopping import is_clear, is_settled
+from gtp_engine.search.stopping import Limits, StopCondition, is_clear, is_settled
 
 
 def in_order(*children: Child) -> list[Child]:
@@ -37,3 +40,19 @@ def test_a_serious_rival_that_looks_better_is_a_doubt() -> None:
     assert is_clear(in_order(child(1, 100, 0.1), child(2, 60, 0.05)))
     assert not is_clear(in_order(child(1, 100, 0.1, 0.05), child(2, 60, 0.2, 0.0)))
     assert is_clear(in_order(child(1, 100, 0.1, 0.05), child(2, 40, 0.2, 0.0))), "hardly seen"
+
+
+@pytest.mark.parametrize("soft_seconds, judge", [(1e-9, "is_clear"), (1e9, "is_settled")])
+def test_an_end_from_another_thread_outlasts_a_look(
+    soft_seconds: float, judge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    condition = StopCondition(Limits(soft_seconds=soft_seconds), 10, lambda: 0)
+    condition.count(1)
+
+    def doubt(*_: object) -> bool:
+        condition.end()  # as the other thread would just now
+        return False
+
+    monkeypatch.setattr(stopping, judge, doubt)
+    condition.look(in_order(child(1, 5), child(2, 5)), 2)
+    assert condition.is_met()

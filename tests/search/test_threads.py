@@ -142,6 +142,29 @@ def test_a_stop_may_come_before_its_search_and_means_no_other() -> None:
     assert search.run(Limits(playouts=10, stop=stop)).playouts == 0
 
 
+def test_a_system_without_another_thread_ends_those_that_have_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def start_one(thread: threading.Thread) -> None:
+        if begun:
+            raise RuntimeError("can't start new thread")
+        begun.append(thread)
+        start(thread)
+
+    search = Search(SlowEvaluator(0.001), threads=3)
+    search.set_position(Position(5))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_one)
+        with pytest.raises(RuntimeError, match="new thread"):
+            search.run(Limits())
+    assert not begun[0].is_alive()
+    search.set_position(Position(5))
+    assert search.run(Limits(playouts=50)).visits == 50
+
+
 @pytest.mark.parametrize("in_helper", [False, True])
 def test_an_error_in_any_worker_ends_all_and_surfaces_once(in_helper: bool) -> None:
     main = threading.current_thread()

@@ -52,10 +52,14 @@ class Run:
         elif has_own_priors(terms.params, self.leader.evaluator) and not self.is_over:
             self.leader.renew_root()
         terms.score = self._centered_score_utility()
-        for worker in workers[1:]:
-            helper = threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
-            self._helpers.append(helper)
-            helper.start()
+        try:
+            for worker in workers[1:]:
+                helper = threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
+                helper.start()
+                self._helpers.append(helper)
+        except BaseException:  # such as when the system has no thread left
+            self._join_helpers()
+            raise
 
     def _centered_score_utility(self) -> ScoreUtility:
         record = self.shared.tree.nodes[self.shared.root]

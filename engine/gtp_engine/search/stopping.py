@@ -118,16 +118,18 @@ class StopCondition:
         assert soft_seconds is not None
         elapsed = self.elapsed()
         if n_moves == 1:
-            self.end()
+            certain = True
         elif not children or self.playouts == 0:
-            self._is_over |= elapsed >= soft_seconds
+            certain = elapsed >= soft_seconds
         elif elapsed >= soft_seconds:
-            self._is_over |= is_clear(children)
+            certain = is_clear(children)
         else:
             to_come = (soft_seconds - elapsed) * self.playouts / elapsed
             if self._limits.playouts is not None:
                 to_come = min(to_come, self._limits.playouts - self.playouts)
-            self._is_over |= is_settled(children, to_come)
+            certain = is_settled(children, to_come)
+        if certain:  # never the other way: another thread may have ended the run meanwhile
+            self.end()
 
 
 def is_settled(children: "list[Child]", playouts_left: float) -> bool:
