@@ -223,9 +223,8 @@ class OnnxNet:
                 except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
                     obstacle = f"no folder for what it builds: {error}"
             logger.warning(f"using CUDA instead of TensorRT: {obstacle}")
-        if self._captures_graphs():
-            return lambda gpu: cuda_providers(gpu, graphs=True)
-        return lambda gpu: cuda_providers(gpu, graphs=False)
+        graphs = self._captures_graphs()
+        return lambda gpu: cuda_providers(gpu, graphs=graphs)
 
     def _captures_graphs(self) -> bool:
         """Whether CUDA graphs can be captured of this net, and compute the same."""
