@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from gtp_engine.evaluators.human_profile import N_META
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_export.convert.katago_net import (
     Affine,
     AttentionBlock,
@@ -28,7 +30,6 @@ from gtp_export.convert.token_stream import FloatArray, TokenStream
 
 OLDEST_VERSION = 3
 NEWEST_VERSION = 17
-META_FEATURES = 192
 
 _MAX_CHANNELS = 1 << 16
 _MAX_KERNEL = 63
@@ -87,7 +88,7 @@ class _Reader:
             planes=planes,
             globals=globals_,
             multipliers=multipliers,
-            meta_features=META_FEATURES if has_meta else 0,
+            meta_features=N_META if has_meta else 0,
             pass_alive_under_suicide=pass_alive == 1,
             trunk=trunk,
             policy=policy,
@@ -264,8 +265,8 @@ class _Reader:
     def meta_encoder(self, channels: int) -> MetaEncoder:
         name = self.stream.word("the metadata encoder's name")
         width = self.channels(f"{name}: inputs")
-        self.same(name, width, META_FEATURES)
-        mul1 = self.matmul(META_FEATURES)
+        self.same(name, width, N_META)
+        mul1 = self.matmul(N_META)
         bias1 = self.bias(mul1.channels_out)
         act1 = self.activation()
         mul2 = self.matmul(mul1.channels_out)
@@ -478,9 +479,7 @@ def inputs_version(version: int) -> int:
 
 def inputs_of_version(version: int) -> tuple[int, int]:
     """Return the number of planes and globals a model version takes."""
-    return {3: (22, 14), 4: (22, 14), 5: (13, 12), 6: (22, 16), 7: (22, 19)}[
-        inputs_version(version)
-    ]
+    return ENCODERS[f"katago_v{inputs_version(version)}"][1:]
 
 
 def score_outputs_of_version(version: int) -> int:
