@@ -13,6 +13,7 @@ from gtp_engine.evaluators.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
     META_INPUT,
+    NO_RESULT_NEVER,
     OUTPUT_NAMES,
     SPATIAL_INPUT,
     VALUE_WIN_LOSS_NORESULT,
@@ -34,19 +35,21 @@ class Wishes:
     """What the user says about the file."""
 
     encoder: str
-    renames: tuple[str, ...] = ()
+    renames: tuple[str, ...]
     """OLD=NEW pairs."""
-    has_pass: bool = True
-    policy_is_probabilities: bool = False
-    value_kind: str = VALUE_WIN_LOSS_NORESULT
-    value_from_zero: bool = False
+    has_pass: bool
+    policy_is_probabilities: bool
+    value_kind: str
+    value_from_zero: bool
     """Whether a scalar value runs from 0 to 1."""
-    ownership_from_zero: bool = False
+    ownership_from_zero: bool
     """Whether the ownership runs from 0, the opponent's, to 1."""
-    score_columns: tuple[str, ...] = ()
-    board_sizes: tuple[str, ...] = ()
-    texts: Mapping[str, str] | None = None
-    komi: tuple[float | None, float | None] = (None, None)
+    score_columns: tuple[str, ...]
+    board_sizes: tuple[str, ...]
+    texts: Mapping[str, Any]
+    """Fields of the description, such as its name."""
+    komi: tuple[float | None, float | None]
+    """The smallest and the largest that it was made for."""
 
 
 def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
@@ -216,8 +219,6 @@ def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
         )
     sizes = _board_sizes(editor, wishes)
     parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
-    texts: dict[str, Any] = dict(wishes.texts or {})
-    texts.setdefault("name", editor.source.stem)
     return NetInfo(
         encoder=wishes.encoder,
         encoder_version=version,
@@ -227,7 +228,7 @@ def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
         heads=dict.fromkeys(editor.outputs, "as described by its owner"),
         has_pass=wishes.has_pass,
         value_kind=wishes.value_kind,
-        no_result="never",
+        no_result=NO_RESULT_NEVER,
         score_columns=wishes.score_columns,
         board_min=min(sizes, default=2),
         board_max=max(sizes, default=25),
@@ -237,7 +238,7 @@ def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
         komi_max=wishes.komi[1],
         parameters=parameters,
         created_by="gtp-export describe",
-        **texts,
+        **wishes.texts,
     )
 
 
