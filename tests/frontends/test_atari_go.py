@@ -11,7 +11,7 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
 
-def test_a_game_ends_with_the_first_capture() -> None:
+def test_a_game_ends_with_the_first_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(Settings(game="atari-go", size=(5, 5), playouts=2, resign=False, seed=1))
     with Conversation(engine) as client:
         for line in ("komi 7.5", "play b a1", "play w a2"):
@@ -22,7 +22,13 @@ def test_a_game_ends_with_the_first_capture() -> None:
         assert client.ask("play b e5").startswith("=")
         assert client.ask("genmove w") == "= B1", "it captures"
         assert client.ask("final_score") == "= W+1.0"
-        assert client.ask("genmove b").startswith("?")
+        assert client.ask("genmove b") == "? the game is over"
+        assert client.ask("kgs-genmove_cleanup b") == "? the game is over"
+        client.ask("time_settings 10 0 0")
+        with monkeypatch.context() as loading:
+            loading.setattr(Engine, "wait_ready", lambda *_: False)
+            assert client.ask("genmove b") == "? the game is over"
+        client.ask("time_settings 0 1 0")
         assert client.ask("play b c3").startswith("?")
         assert client.ask("undo").startswith("=")
         assert client.ask("genmove w") == "= B1"

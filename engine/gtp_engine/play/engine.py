@@ -169,12 +169,14 @@ class Engine(Game):
             stop: Ends the search with what it has found once it is set, from any thread.
 
         Raises:
-            EngineUnavailableError: There is no usable net.
+            EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
         from gtp_engine.play.fallback_move import decide_quickly
         from gtp_engine.play.move_choice import decide
 
         started = time.monotonic()
+        if self.has_kernels and self.position.rules.must_move and self.position.is_over:
+            raise EngineUnavailableError("the game is over")
         if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
             return self._move_before_loaded(color, started, commit=commit)
         search = self.search

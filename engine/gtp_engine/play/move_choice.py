@@ -28,7 +28,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from gtp_engine.coords import BLACK, PASS
-from gtp_engine.go.position import IllegalMoveError, Position
+from gtp_engine.go.position import Position
 from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import (
@@ -97,8 +97,6 @@ def decide(
     ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
     avoid = report.avoid if report is not None else ()
     if position.rules.must_move:  # there are no passes, and nothing to count
-        if position.is_over:
-            raise IllegalMoveError("the game is over")
         search.set_position(position, (), avoid)
         analysis = search.run(limits, report)
         moves = [move.point for move in analysis.moves] or search.root_moves()
