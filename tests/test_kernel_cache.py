@@ -98,6 +98,7 @@ def test_what_cannot_be_written_is_compiled_at_each_start(
     monkeypatch.setattr(kernel_cache, "open", failing(number), raising=False)
     assert [call(cache), call(cache)] == [COMPILED, COMPILED]
     assert list(root.rglob("*.kernel*")) == []
+    assert cache.obstacle == f"{cache.folder}: {os.strerror(number)}"
 
 
 def test_nobody_takes_a_start_for_warm_whose_kernels_are_not_there(

@@ -106,7 +106,8 @@ class KernelCache:
             with open(part, "wb", opener=_open_for_the_user) as file:
                 file.write(hashlib.sha256(content).digest() + content)
             part.replace(self.folder / name)
-        except OSError:  # a full disk, or one that is read-only
+        except OSError as error:  # a full disk, or one that is read-only
+            self.obstacle = f"{self.folder}: {error.strerror}"
             with contextlib.suppress(OSError):
                 part.unlink()
 

@@ -68,8 +68,9 @@ def test_people_who_wait_hear_how_far_it_is(
         (tmp_path / f"{number}.kernel").touch()
     monkeypatch.setattr(CACHE, "compiled", 36)
     assert made.progress == "compiling the kernels (once), 76 of about 190, 40%"
-    monkeypatch.setattr(CACHE, "folder", None)
     monkeypatch.setattr(CACHE, "obstacle", "no space")
+    assert made.progress.startswith("compiling the kernels (at each start: no space), 76 of about")
+    monkeypatch.setattr(CACHE, "folder", None)
     assert made.progress.startswith("compiling the kernels (at each start: no space), 36 of about")
     monkeypatch.setattr(CACHE, "compiled", 240)
     assert made.progress.endswith(" 100%")

@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _precompile(settings: Settings) -> int:
     from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.kernels import CACHE
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError
 
@@ -74,6 +75,9 @@ def _precompile(settings: Settings) -> int:
         return 1  # the engine has said why
     except NetFileError as error:
         logger.error(error)
+        return 1
+    if CACHE.obstacle:
+        logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}")
         return 1
     logger.info(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
     return 0

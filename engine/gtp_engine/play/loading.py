@@ -88,7 +88,7 @@ class Loader:
         if cache is None or not cache.compiled:
             return "loading the engine"
         done = max(cache.compiled, cache.files)
-        often = f"at each start: {cache.obstacle}" if cache.folder is None else "once"
+        often = f"at each start: {cache.obstacle}" if cache.obstacle else "once"
         share = min(done / KERNELS_OF_A_GAME, 1.0)
         return f"compiling the kernels ({often}), {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
 
