@@ -1,4 +1,4 @@
-"""A game of Atari Go through GTP, on an engine that needs no net."""
+"""A game of Atari Go through GTP and in a terminal, on an engine that needs no net."""
 
 import argparse
 
@@ -7,6 +7,10 @@ from tests.frontends.conversation import Conversation
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.frontends.terminal.screen import describe_game
+from gtp_engine.go.atari_go import AtariGo
+from gtp_engine.go.position import Position
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
@@ -42,3 +46,9 @@ def test_what_only_a_net_of_go_can_do_is_refused(option: str) -> None:
     assert read_settings(parser.parse_args(["--game", "atari-go"])).game == "atari-go"
     with pytest.raises(UsageError, match="atari-go is searched without a net"):
         read_settings(parser.parse_args(["--game", "atari-go", option]))
+
+
+def test_the_panel_says_what_wins() -> None:
+    names = {BLACK: "you", WHITE: "gtp-engine"}
+    assert describe_game(AtariGo(5), names)[2] == "The first capture wins"
+    assert describe_game(Position(5), names)[2] == "Default rules, komi 7.5"

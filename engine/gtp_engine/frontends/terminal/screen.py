@@ -137,8 +137,11 @@ def describe_game(position: Position, names: dict[int, str]) -> list[str]:
         for color in (BLACK, WHITE)
     ]
     rules = position.rules
-    named = f"{rules.title} rules" if rules.title else f"{rules.scoring.name.lower()} scoring"
-    lines.append(f"{named.capitalize()}, komi {position.komi:g}")
+    if rules.must_move:
+        lines.append(rules.describe().capitalize())
+    else:
+        named = f"{rules.title} rules" if rules.title else f"{rules.scoring.name.lower()} scoring"
+        lines.append(f"{named.capitalize()}, komi {position.komi:g}")
     if position.ply:
         last = position.moves[-1]
         where = format_vertex(last.point, position.width, position.height)
