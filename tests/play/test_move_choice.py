@@ -393,6 +393,42 @@ def test_a_game_that_is_lost_for_sure_is_not_played_on_after_a_pass() -> None:
         assert pass_or_play(end, points("pass B8", end.position)) == (point, reason)
 
 
+def test_neutral_points_that_turn_the_count_are_filled_though_the_search_would_pass() -> None:
+    neutral = FINISHED.replace(". X X O .", ". X . O .", 1)
+    sure = owned(FINISHED_OWNED)
+    sure[0, 2] = 0.0
+    for komi, expected in ((1.5, ("c5", Reason.LOST)), (0.5, ("pass", Reason.SEARCH))):
+        position = position_of(neutral, replace(CHINESE, komi=komi), to_play=BLACK)
+        position.play(BLACK, PASS)
+        end = Endgame(position, sure)
+        assert end.is_settled and end.lead == komi - 2.0
+        assert chosen(position, "pass A1 C5", sure) == expected
+
+
+def test_a_game_that_is_won_behind_an_open_border_is_not_given_up() -> None:
+    # White's land is open in two places at once, so that no single move closes it.
+    diagram = """
+        . O O X X X X
+        . . O X . X .
+        . . O X X X X
+        . . O X . . .
+        . . . . X X X
+        . . . . X . .
+        . . . . X X X
+    """
+    sure = owned("\n".join(["OOOXXXX"] * 4 + ["OO..XXX"] * 3))
+    position = position_of(diagram, replace(CHINESE, komi=15.5), to_play=BLACK)
+    position.play(BLACK, PASS)
+    end = Endgame(position, sure)
+    assert end.is_friendly and end.ends_phase
+    assert end.lead < 0.0 < end.lead_behind_borders
+    assert not end.is_lost_for_sure
+    assert pass_or_play(end, points("pass C1 D1", position)) == (
+        parse_vertex("C1", 7, 7),
+        Reason.LOST,
+    )
+
+
 def test_decide_leaves_own_eyes_alone() -> None:
     position = position_of(
         """

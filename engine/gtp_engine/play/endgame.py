@@ -73,6 +73,17 @@ class Endgame:
         return self.lead_without_dead if self.is_friendly else self.lead_as_it_stands
 
     @cached_property
+    def lead_behind_borders(self) -> float:
+        """The lead once the borders are closed, and land behind them is its expected owner's."""
+        sign = 1.0 if self.position.to_play == BLACK else -1.0
+        assert self.ownership is not None
+        land = (p for p in self.status.dame if self.is_settled_point(p))
+        width = self.position.width
+        return self.lead_without_dead + sum(
+            sign if self.ownership[row_col(p, width)] > 0.0 else -sign for p in land
+        )
+
+    @cached_property
     def open_points(self) -> frozenset[int]:
         """The points, empty or not, that are not somebody's beyond doubt."""
         return frozenset(p for p in self.position.points() if not self.is_settled_point(p))
@@ -111,9 +122,15 @@ class Endgame:
 
     @property
     def is_lost_for_sure(self) -> bool:
-        """Whether two passes lose, whatever becomes of the open points and of dead stones."""
+        """Whether the count is lost, whatever becomes of open points, borders and dead stones.
+
+        On a settled board the open points are neutral, and each is worth one to who fills it.
+        """
         most = max(self.lead, self.lead_without_dead)
-        return most < -SWING * len(self.open_points)
+        if self.ownership is not None:
+            most = max(most, self.lead_behind_borders)
+        swing = 1.0 if self.is_friendly and self.is_settled else SWING
+        return most < -swing * len(self.open_points)
 
     @property
     def forgets_stones(self) -> bool:

@@ -156,7 +156,7 @@ def pass_or_play(end: Endgame, moves: list[int]) -> tuple[int, Reason]:
                 for move in moves
                 if move != PASS and not (end.is_friendly and end.is_settled_point(move))
             ]
-            if others and not (end.is_friendly and end.is_settled):
+            if others:
                 return others[0], Reason.LOST
     is_idle = best != PASS and end.is_settled_point(best)
     if is_idle and (own_moves_cost(end.position.rules) or end.is_settled):
