@@ -3,8 +3,8 @@
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
 for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
 an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `cpu` lets it tell its
-processor time, `cpu=TEXT` says what it tells, `deaf` makes it ignore quit and the end of its
-input; `pid=FILE` adds its process's number to a file.
+processor time, `cpu=TEXT` says what it tells, several one after the other; `deaf` makes it ignore
+quit and the end of its input; `pid=FILE` adds its process's number to a file.
 """
 
 import os
@@ -46,7 +46,7 @@ def main() -> None:
             if answer == "hang":
                 time.sleep(3600)
         elif command == "cputime":
-            answer = times[0]
+            answer = times.pop(0) if len(times) > 1 else times[0]
         elif command == "genmove":
             answer = moves.pop(0) if moves else "pass"
             if answer == "crash":

@@ -100,6 +100,11 @@ def test_engines_agree_on_no_dead_stones_where_the_rules_know_none(
     assert game["games"][0]["referee_score"] is None
 
 
+def test_a_report_is_json_of_a_sensible_length_whatever_engines_say(tmp_path: Path) -> None:
+    game = play(tmp_path, engine("score=" + "x" * 100_000), engine(), "--games", "1")["games"][0]
+    assert game["scores"] == ["x" * 200, None]
+
+
 def test_colors_alternate_and_resigning_loses(tmp_path: Path) -> None:
     document = play(tmp_path, engine("resign"), engine("C3", "D3"), "--games", "4")
     assert [game["result"] for game in document["games"]] == ["W+R", "B+R", "W+R", "B+R"]
@@ -144,9 +149,10 @@ def test_who_fails_in_the_count_loses_nothing_and_is_started_anew(
     assert [game["cpu_seconds"] for game in games] == [[0.0, None]] * 2
 
 
-@pytest.mark.parametrize("said", ["nan", "inf", "a while"])
+@pytest.mark.parametrize("said", ["cpu=nan", "cpu=inf", "cpu=a while", "cpu=-1e308 cpu=1e308"])
 def test_a_time_that_is_no_number_is_not_known(tmp_path: Path, said: str) -> None:
-    game = play(tmp_path, engine("resign", f"cpu={said}"), engine(), "--games", "1")["games"][0]
+    words = [f"cpu={each.strip()}" for each in said.split("cpu=")[1:]]
+    game = play(tmp_path, engine("resign", *words), engine(), "--games", "1")["games"][0]
     assert game["cpu_seconds"] == [None, None]
 
 

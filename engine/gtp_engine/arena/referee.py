@@ -22,6 +22,9 @@ from gtp_engine.play.clock.notation import settings_command
 from gtp_engine.play.clock.systems import TimeSystem
 from gtp_engine.play.endgame import counts_dead_stones
 
+_LONGEST_SCORE = 200
+"""Characters of what an engine says the score is that are kept."""
+
 _LETTERS = {BLACK: "B", WHITE: "W"}
 
 
@@ -199,7 +202,7 @@ class Referee:
                 continue
             with contextlib.suppress(_Forfeit):
                 end = self._cpu_seconds(engine)
-                if end is not None:
+                if end is not None and math.isfinite(end - start):
                     self._game.cpu_seconds[engine] = round(end - start, 3)
 
     # The moves ----------------------------------------------------------------------------------
@@ -291,7 +294,8 @@ class Referee:
             if not self._knows(engine, "final_score"):
                 continue
             try:
-                game.scores[engine] = self._engines[engine].ask("final_score")
+                score = self._engines[engine].ask("final_score")
+                game.scores[engine] = score[:_LONGEST_SCORE]
             except EngineRefusal as refusal:
                 game.scores[engine] = f"? {refusal}"
             except EngineFailure as failure:
