@@ -20,7 +20,7 @@ from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.sgf import parse_sgf
 from gtp_export.commands import run as run_command
-from gtp_export.labelling.encoding import FEATURES, PLANES, PositionEncoder
+from gtp_export.labelling.teacher import FEATURES, PLANES, PositionEncoder
 from gtp_export.records import pack_file
 from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
 from gtp_export.records.pack_file import read_pack, write_pack

@@ -16,7 +16,7 @@ from gtp_export.architectures.net_file import (  # noqa: E402
 )
 from gtp_export.architectures.shape import count_parameters  # noqa: E402
 from gtp_export.architectures.tower import TOWERS, TowerShape, random_weights  # noqa: E402
-from gtp_export.learning.outputs import weights_of  # noqa: E402
+from gtp_export.learning.net_export import weights_of  # noqa: E402
 from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
 from gtp_export.learning.tower_net import Tower, size_offset  # noqa: E402
 

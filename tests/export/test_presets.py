@@ -16,11 +16,9 @@ from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape  # noqa
 from gtp_export.architectures.presets import PRESETS, find_preset  # noqa: E402
 from gtp_export.architectures.shape import count_parameters  # noqa: E402
 from gtp_export.architectures.tower import TowerShape  # noqa: E402
-from gtp_export.learning.batch import Batch  # noqa: E402
-from gtp_export.learning.chain_pool import chain_max, chain_mean, label_chains  # noqa: E402
-from gtp_export.learning.nets import build_net  # noqa: E402
-from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
-from gtp_export.learning.parity import check_parity  # noqa: E402
+from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
+from gtp_export.learning.net_export import check_parity, weights_of  # noqa: E402
+from gtp_export.learning.nets import build_net, chain_max, chain_mean, label_chains  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets, record_losses  # noqa: E402
 from gtp_export.learning.starting_weights import freeze, load_weights  # noqa: E402
 

@@ -14,15 +14,10 @@ from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
+from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.nets import build_net  # noqa: E402
-from gtp_export.learning.outputs import NetOutputs  # noqa: E402
-from gtp_export.learning.record_run import (  # noqa: E402
-    RecordRun,
-    describe_trained,
-    prepare,
-    valid_share,
-)
+from gtp_export.learning.record_run import RecordRun, describe_trained, prepare, valid_share  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402

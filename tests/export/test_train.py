@@ -18,12 +18,11 @@ from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
-from gtp_export.learning.batch import Batch  # noqa: E402
+from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
-from gtp_export.learning.net_export import NetExport  # noqa: E402
-from gtp_export.learning.outputs import NetOutputs, weights_of  # noqa: E402
+from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.tower_net import Tower  # noqa: E402

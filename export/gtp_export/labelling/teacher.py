@@ -8,18 +8,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import point_to_action
+from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS
+from gtp_engine.evaluators.encoders.katago import katago_v7
 from gtp_engine.evaluators.net_info import (
+    ENCODERS,
     NO_RESULT_ALWAYS,
     NO_RESULT_NEVER,
     VALUE_WIN_LOSS_NORESULT,
     NetFileError,
 )
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_engine.go.symmetry import point_table
 from gtp_export.architectures.tower import SCORE_COLUMNS
-from gtp_export.labelling.encoding import FEATURES, PLANES, PositionEncoder
 from gtp_export.labelling.samples import Samples, pack_samples
+
+_, PLANES, FEATURES = ENCODERS["katago_v7"]
+
+
+class PositionEncoder:
+    """Fills net inputs from positions; for one thread."""
+
+    def __init__(self) -> None:
+        """Set aside the memory for reading ladders."""
+        self._reader = new_reader()
+
+    def encode(
+        self, position: Position, spatial: NDArray[np.uint8], features: NDArray[np.float32]
+    ) -> None:
+        """Write the planes [C, H, W] and globals [G] of the position for the side to move."""
+        katago_v7(
+            position.history,
+            position.ply,
+            position.rules.flags,
+            DEFAULT_OPTIONS,
+            self._reader,
+            point_table(position.width, position.height)[0],
+            spatial,
+            features,
+        )
 
 
 class Labels(NamedTuple):

@@ -1,7 +1,7 @@
-"""A batch of boards on their way into a net."""
+"""What goes into a net and what comes out, a batch of boards at a time."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -27,3 +27,16 @@ class Batch:
             features=self.features.to(device, non_blocking=True),
             targets=type(self.targets)(*(t.to(device, non_blocking=True) for t in self.targets)),
         )
+
+
+class NetOutputs(NamedTuple):
+    """What a net says about a batch, in the units of `net_info` unless noted; None: no head."""
+
+    policy: Tensor | None = None
+    """[B, H * W + 1] logits, pass last; [B, H * W] for nets that cannot pass."""
+    value: Tensor | None = None
+    """[B, 3] logits of win, loss and no result, or [B, 1] in -1..1."""
+    score: Tensor | None = None
+    """[B, 3] the columns of SCORE_COLUMNS, in points."""
+    ownership_logit: Tensor | None = None
+    """[B, H, W] before tanh."""

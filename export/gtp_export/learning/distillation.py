@@ -22,10 +22,10 @@ from gtp_export.labelling.generation import (
     count_by_kind,
     spent_on_labels,
 )
+from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
-from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.training import TrainPlan, has_bfloat16, spent_in, train
 from gtp_export.records.games import Games

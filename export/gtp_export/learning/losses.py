@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from gtp_export.architectures.tower import SCORE_UNIT
-from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.batch import NetOutputs
 
 MASKED_LOGIT = -1e4
 SCORE_TRANSITION = 0.5

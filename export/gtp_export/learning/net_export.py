@@ -1,15 +1,20 @@
-"""Write a net in training as a finished net file."""
+"""Write a net in training as a finished net file, and see that the file computes the same."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import write_net
 from gtp_export.convert.graph import GraphError
-from gtp_export.learning.outputs import weights_of
+from gtp_export.learning.batch import Batch
+from gtp_export.learning.training import TrainError
 
 
 @dataclass(frozen=True)
@@ -32,3 +37,41 @@ class NetExport:
             write_net(path, shape, weights_of(net), self.info)
         except GraphError as error:
             raise NetFileError(f"{path}: {error}") from None
+
+
+def weights_of(net: nn.Module) -> dict[str, NDArray[np.float32]]:
+    """Return all arrays of a net by the names of its shape's `arrays`, [*shape] as given there."""
+    state = net.state_dict().items()
+    return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in state}
+
+
+TOLERANCE = 0.05
+"""Of logits and points: far beyond rounding, also of weights that are stored as bytes."""
+
+
+def check_parity(net: nn.Module, path: Path, batch: Batch) -> dict[str, float]:
+    """Return the largest difference between a net and its file on a batch, by head.
+
+    Raises:
+        TrainError: A difference is beyond TOLERANCE.
+        NetFileError: The file cannot be run.
+    """
+    written = OnnxNet(path, "cpu").run(batch.spatial.cpu().numpy(), batch.features.cpu().numpy())
+    with torch.no_grad():
+        mine = net(batch.spatial, batch.features)
+    owner = mine.ownership_logit
+    pairs = {
+        "policy": (mine.policy, written.policy),
+        "value": (mine.value, written.value),
+        "score": (mine.score, written.score),
+        "ownership": (None if owner is None else owner.tanh(), written.ownership),
+    }
+    found = {
+        name: float(np.abs(a.float().cpu().numpy() - b).max())
+        for name, (a, b) in pairs.items()
+        if a is not None and b is not None
+    }
+    for name, difference in found.items():
+        if not difference <= TOLERANCE:
+            raise TrainError(f"{path}: its {name} is {difference:.3g} off the net in training")
+    return found

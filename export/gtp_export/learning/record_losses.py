@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from gtp_export.architectures.tower import SCORE_UNIT
+from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT, SCORE_TRANSITION
-from gtp_export.learning.outputs import NetOutputs
 from gtp_export.records.stream import RecordSamples
 
 MEAN_TO_DEVIATION = 1.2533

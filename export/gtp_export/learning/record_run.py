@@ -16,8 +16,7 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import command_line, format_record_card
 from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
-from gtp_export.learning.net_export import NetExport
-from gtp_export.learning.parity import check_parity
+from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.training import METRICS, Trainer, TrainPlan, choose_device, train

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from gtp_export.architectures.presets import Preset
 from gtp_export.architectures.shape import Shape
-from gtp_export.learning.batch import Batch
-from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.record_losses import (
     RecordTargets,
     count_answers,

@@ -18,7 +18,7 @@ from gtp_export.architectures.tower import (
     VALUE_POOL_OFFSET,
     TowerShape,
 )
-from gtp_export.learning.outputs import NetOutputs
+from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import draw_residual_weights
 

@@ -29,9 +29,8 @@ from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, numbers_of
-from gtp_export.learning.batch import Batch
+from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.nets import build_net
-from gtp_export.learning.outputs import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
 from gtp_export.span import PAUSE, Meter, Span, Spent, end_with_parent
