@@ -157,6 +157,26 @@ def test_a_tree_that_cannot_grow_harms_its_search_alone(monkeypatch: pytest.Monk
     assert [found.visits for found in together([runs[0], runs[2]])] == [20, 20]
 
 
+def test_a_batch_for_which_there_is_no_memory_harms_its_searches_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluator = FakeEvaluator()
+    runs = [begin(evaluator, Position(size), Limits(visits=9)) for size in (7, 7, 5)]
+    new_batch = FakeEvaluator.new_batch
+
+    def within_memory(self: FakeEvaluator, slots: int, width: int, height: int) -> EvalBatch:
+        if slots * width * height > 49:
+            raise MemoryError
+        return new_batch(self, slots, width, height)
+
+    monkeypatch.setattr(FakeEvaluator, "new_batch", within_memory)
+    failures = TreeBatcher(evaluator).step(runs)
+    assert list(failures) == runs[:2]
+    for run in failures:
+        run.abandon()
+    assert together(runs[2:])[0].visits == 9
+
+
 def test_reports_come_after_every_step_that_is_due() -> None:
     heard: list[tuple[int, bool]] = []
     report = ReportRequest(0.0, lambda found: heard.append((found.visits, found.is_final)))

@@ -42,7 +42,11 @@ class TreeBatcher:
             alike[(game.width, game.height), run.terms.params.use_cache].append(run)
         failures: dict[Run, Exception] = {}
         for (size, use_cache), members in alike.items():
-            batch = self._batch(size, sum(run.leader.slots for run in members))
+            try:
+                batch = self._batch(size, sum(run.leader.slots for run in members))
+            except Exception as error:  # such as want of memory
+                failures.update(dict.fromkeys(members, error))
+                continue
             self._step_alike(members, batch, use_cache, failures)
         return failures
 
