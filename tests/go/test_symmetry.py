@@ -7,7 +7,6 @@ from gtp_engine.coords import PASS, point_at
 from gtp_engine.go.symmetry import (
     N_SYMMETRIES,
     action_table,
-    compose,
     inverse,
     point_table,
     symmetries,
@@ -41,14 +40,6 @@ def test_numbering(symmetry: int) -> None:
 def test_inverse(symmetry: int) -> None:
     planes = np.arange(50).reshape(2, 5, 5)
     assert (transform(transform(planes, symmetry), inverse(symmetry)) == planes).all()
-
-
-def test_compose() -> None:
-    planes = np.arange(16).reshape(4, 4)
-    for first in range(N_SYMMETRIES):
-        for second in range(N_SYMMETRIES):
-            in_turn = transform(transform(planes, first), second)
-            assert (transform(planes, compose(first, second)) == in_turn).all()
 
 
 @pytest.mark.parametrize(("width", "height"), [(5, 5), (3, 6), (7, 2)])

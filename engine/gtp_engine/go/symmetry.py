@@ -31,13 +31,6 @@ def inverse(symmetry: int) -> int:
     return {5: 6, 6: 5}.get(symmetry, symmetry)
 
 
-def compose(first: int, second: int) -> int:
-    """Return the symmetry that does what `first` and then `second` do."""
-    if first & 4:  # after a transposition rows are columns
-        second = (second & 4) | ((second & 2) >> 1) | ((second & 1) << 1)
-    return first ^ second
-
-
 def transform(planes: npt.NDArray[Scalar], symmetry: int) -> npt.NDArray[Scalar]:
     """Return planes [..., H, W] as they look under a symmetry."""
     height, width = planes.shape[-2:]
