@@ -116,6 +116,7 @@ def test_damaged_kernels_are_named(
 ) -> None:
     monkeypatch.setattr(CACHE, "folder", tmp_path)
     CACHE.write("whole.kernel", b"compiled")
+    monkeypatch.setattr(CACHE, "used", {"whole.kernel"})
     CACHE.mark_warm()
     run(["doctor", "--net", "small", "--json"])
     kernels = findings(capsys.readouterr().out)["folders"]["kernels"]
@@ -123,7 +124,7 @@ def test_damaged_kernels_are_named(
     (tmp_path / "cut.kernel").write_bytes((tmp_path / "whole.kernel").read_bytes()[:-1])
     run(["doctor", "--net", "small", "--json"])
     kernels = findings(capsys.readouterr().out)["folders"]["kernels"]
-    assert kernels["text"] == f"{tmp_path}: damaged are 1 of 2 files, cut.kernel first"
+    assert kernels["text"] == f"{tmp_path}: 1 of 2 files damaged, such as cut.kernel"
     assert "--precompile" in kernels["advice"]
 
 

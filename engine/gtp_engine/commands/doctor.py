@@ -157,7 +157,7 @@ def _folders() -> Section:
         damaged = CACHE.damaged_files()
         state = "compiled" if CACHE.is_warm else "not compiled yet"
         if damaged:
-            state = f"damaged are {len(damaged)} of {CACHE.files} files, {damaged[0]} first"
+            state = f"{len(damaged)} of {CACHE.files} files damaged, such as {damaged[0]}"
         is_complete = CACHE.is_warm and not damaged
         section.add(
             "kernels",
