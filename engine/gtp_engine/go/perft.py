@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import PASS
-from gtp_engine.go import history as lines
+from gtp_engine.go import history as histories
 from gtp_engine.go.atari_go import legal_moves
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
@@ -33,7 +33,7 @@ def _moves(
         return legal_moves(history, ply, rules, found)
     if history.turns[ply]["passes"] >= 2:
         return 0
-    n = lines.legal_points(history, ply, rules, found)
+    n = histories.legal_points(history, ply, rules, found)
     if with_passes:
         found[n] = PASS
         n += 1
@@ -74,7 +74,7 @@ def _count_some(
             continue
         untried[ply] -= 1
         move = int64(found[ply, untried[ply]])
-        lines.play(history, ply, move, int64(history.turns[ply]["to_play"]), rules, 0)
+        histories.play(history, ply, move, int64(history.turns[ply]["to_play"]), rules, 0)
         ply += 1
         untried[ply] = -1
         budget -= 1
@@ -93,8 +93,8 @@ def count_sequences(position: Position, depth: int, *, with_passes: bool = True)
         return 1
     first_ply = position.ply
     n_plies = first_ply + depth
-    history = lines.new_history(n_plies)
-    lines.copy_history(history, position.history, first_ply + 1)
+    history = histories.new_history(n_plies)
+    histories.copy_history(history, position.history, first_ply + 1)
     found = np.zeros((n_plies, position.area + 1), np.int16)
     untried = np.full(n_plies, -1, np.int64)
     total, ply = 0, first_ply
