@@ -141,6 +141,16 @@ def test_a_disk_that_is_full_half_way_leaves_nothing_behind(
     monkeypatch.setattr(Path, "replace", failing(errno.ENOSPC))
     assert call(cache) == COMPILED
     assert cache.folder is not None and list(cache.folder.iterdir()) == []
+    assert cache.obstacle
+
+
+def test_a_file_that_another_process_reads_on_windows_is_no_obstacle(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = KernelCache()
+    monkeypatch.setattr(Path, "replace", failing(errno.EACCES))
+    cache.write(kept.name, b"compiled by another process too")
+    assert cache.obstacle == ""
 
 
 def test_a_folder_that_cannot_be_made_is_no_obstacle(

@@ -107,7 +107,8 @@ class KernelCache:
                 file.write(hashlib.sha256(content).digest() + content)
             part.replace(self.folder / name)
         except OSError as error:  # a full disk, or one that is read-only
-            self.obstacle = f"{self.folder}: {error.strerror}"
+            if self.read(name) is None:  # nor does Windows replace what another process reads
+                self.obstacle = f"{self.folder}: {error.strerror}"
             with contextlib.suppress(OSError):
                 part.unlink()
 
