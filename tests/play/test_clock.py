@@ -362,7 +362,7 @@ def test_nothing_is_learned_where_lag_does_not_show() -> None:
 
 @pytest.mark.parametrize("says", [float, math.floor])
 def test_a_short_main_time_is_used_where_nothing_lags(says: Callable[[float], float]) -> None:
-    for lags, least, most in ((0.0, 4.0, 9.5), (0.2, 0.0, 2.0)):
+    for lags, least, most in ((0.0, 2.5, 9.5), (0.2, 0.0, 2.0)):
         system = Absolute(10.0)
         clock, left, thought = Clock(system), system.start(), 0.0
         for ply in range(0, 58, 2):
@@ -378,8 +378,12 @@ def test_a_short_main_time_is_used_where_nothing_lags(says: Callable[[float], fl
 def test_what_moves_take_besides_the_search_is_learned() -> None:
     clock = Clock(Simple(10.0))
     for _ in range(60):
-        clock.spend(BLACK, 8.0, 0.01)
-    assert clock.lag.usual == pytest.approx(0.15 + (4 * 0.05 + 1.2 * 60 * 0.01) / 64)
+        clock.spend(BLACK, 8.0, 0.1)
+    assert clock.lag.usual == pytest.approx(0.15 + (4 * 0.05 + 1.2 * 60 * 0.1) / 64)
+    for _ in range(200):
+        clock.spend(BLACK, 8.0, 0.0)
+        clock.reset()
+    assert clock.lag.usual == pytest.approx(0.15 + 0.02), "never quite nothing"
 
 
 def test_a_connection_that_was_bad_once_is_not_so_for_good() -> None:

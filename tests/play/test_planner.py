@@ -55,7 +55,7 @@ def test_half_of_the_lag_is_kept_back_for_every_move_and_all_of_it_before_the_fl
     # Where the mean is known, that is kept back; one move may lose more all the same.
     learned = Outlook(share=0.05, most_moves=50, lag=0.4, usual_loss=0.06)
     plan = plan_move(Budget(bank=100.0, flag=100.0), learned)
-    assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.06 - 5 * 0.4))
+    assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.06 - 8 * 0.4))
     assert plan_move(Budget(bank=100.0, flag=1.0), learned) == near
 
 

@@ -20,6 +20,9 @@ REMEMBERED_MOVES = 40
 CAUTION = 1.2
 """By how much the mean that was seen is multiplied."""
 
+LEAST_MOVE_SECONDS = 0.02
+"""What a move is taken to take here besides the search, however quick those before were."""
+
 LEAST_SAMPLE, LARGEST_SAMPLE = -1.0, 3.0
 """Seconds between which a difference is the lag: beyond them somebody has set the clock."""
 
@@ -30,32 +33,38 @@ class Lag:
     def __init__(self) -> None:
         """Know nothing yet."""
         self._moves, self._seconds = 0.0, 0.0
-        """How many moves the client's clock told of, and what they lost on their way."""
+        """Moves that the client's clock told of, and what they seem to have lost on their way."""
+        self._least = 0.0
+        """Seconds that they have surely lost, whatever was rounded off."""
         self._made, self._overhead = 0.0, 0.0
         """How many moves were made, and what they took here besides the search."""
-        self._least = 0.0
-        """Seconds that moves have surely lost on their way, whatever was rounded off."""
         self._rounding = 1.0
         """Seconds that the client's numbers may be off: 1 until one has a fraction."""
         self._largest = DEFAULT_LAG
 
     @property
+    def on_the_way(self) -> float:
+        """The mean that is lost there, as if half a second of it were rounded off."""
+        seconds = max(self._least, self._seconds - 0.5 * self._rounding)
+        return _mean(USUAL_LAG * DEFAULT_LAG, self._moves, seconds)
+
+    @property
     def usual(self) -> float:
-        """What a move without any thought takes on average; a fifth more, since luck may turn."""
-        way = _mean(USUAL_LAG * DEFAULT_LAG, self._moves, self._least)
-        return way + _mean(MOVE_SECONDS, self._made, self._overhead)
+        """What a move without any thought takes on average."""
+        here = _mean(MOVE_SECONDS, self._made, self._overhead)
+        return self.on_the_way + max(LEAST_MOVE_SECONDS, here)
 
     @property
     def largest(self) -> float:
         """The most that one move is taken to lose on its way; no less than is assumed at first."""
-        return max(self._largest, _mean(USUAL_LAG * DEFAULT_LAG, self._moves, self._least))
+        return max(self._largest, self.on_the_way)
 
     def learn(self, moves: int, counted: float, reported: float) -> None:
         """Take note of what moves have lost together on their way.
 
         What is rounded off one of the client's numbers is missing from the next, so that no more
-        than a second is wrong however many moves there were. That second is left out: the bank
-        that is planned with lacks it already.
+        than a second is wrong however many moves there were. The bank that is planned with lacks
+        it already.
 
         Args:
             moves: How many were made since the client's last number, at least 1.
@@ -89,7 +98,7 @@ class Lag:
 
 
 def _mean(assumed: float, moves: float, seconds: float) -> float:
-    """Return the mean of a move's seconds, with ASSUMED_MOVES of what is assumed among them."""
+    """Return the mean of a move's seconds, with some assumed, and a fifth more as luck may turn."""
     return (ASSUMED_MOVES * assumed + CAUTION * seconds) / (ASSUMED_MOVES + moves)
 
 

@@ -37,7 +37,7 @@ machine may keep the answer waiting."""
 USUAL_LAG = 0.5
 """Part of the lag that moves are taken to lose on average; one alone may lose all of it."""
 
-UNLUCKY_MOVES = 5.0
+UNLUCKY_MOVES = 8.0
 """Moves of all that are to come for which the whole lag is kept back where its mean is known."""
 
 SHORTEST = 0.25
