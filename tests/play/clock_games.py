@@ -4,7 +4,8 @@
 
 plays whole games with the real planner and a searcher that does what the engine does: it ends
 early when its choice is clear, goes on when it is in doubt, looks at the time only between two
-evaluations, and knows the speed of its net only roughly. The client says what is left before every
+evaluations, and knows the speed of its net only roughly; what a move takes besides differs from
+machine to machine. The client says what is left before every
 move, in half of the games in whole seconds, and stalls are the lag that the engine learns from it.
 It prints how many flags fell, and how much of their main times the players used. With --short they
 play absolute clocks that leave less than the usual lag for a move, and stalls are shorter: nobody
