@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.files import write_whole
 
 COLUMNS = {
     "positions": "positions",
@@ -83,7 +84,7 @@ def write_card(target: Path, run: Path, info: NetInfo) -> None:
     """
     facts = json.loads((run / "facts.json").read_text(encoding="utf-8"))
     last = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]
-    target.write_text(format_card(info, facts, json.loads(last)), encoding="utf-8")
+    write_whole(target, format_card(info, facts, json.loads(last)))
 
 
 def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
@@ -176,4 +177,4 @@ def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
         "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
         "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
     }
-    (plan.out / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    write_whole(plan.out / "facts.json", json.dumps(facts, indent=1) + "\n")

@@ -12,6 +12,7 @@ from torch import nn
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import command_line, format_record_card
@@ -216,8 +217,8 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
         "run": entries[-1],
         "figures": {name: asdict(figure) for name, figure in figures.items()},
     }
-    (run.out / "metrics.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-    (run.out / f"{plan.stem}.md").write_text(format_record_card(info, facts), encoding="utf-8")
+    write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
+    write_whole(run.out / f"{plan.stem}.md", format_record_card(info, facts))
     draw_pictures(run.out, plan.stem, entries, figures, say)
     say(f"wrote {target}")
     return target

@@ -11,7 +11,6 @@ which wait for its gradients; that may take as long as it likes.
 """
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import whole_file
 from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, numbers_of
 from gtp_export.learning.batch import Batch, NetOutputs
@@ -433,12 +433,10 @@ class Trainer:
             "spent": tuple(self.spent),
         }
         path = self._plan.out / CHECKPOINT
-        partial = path.with_suffix(".part")
         try:
-            torch.save(state, partial)
-            os.replace(partial, path)
+            with whole_file(path) as file:
+                torch.save(state, file)
         except (OSError, RuntimeError) as error:  # torch's own writer raises RuntimeError
-            partial.unlink(missing_ok=True)
             raise TrainError(
                 f"{path}: cannot be written: {str(error).splitlines()[0]}; the one before is kept"
             ) from None

@@ -218,7 +218,7 @@ class Inbox:
             self._changed.notify_all()
 
     def _leave(self, silence: float) -> None:
-        """Take it that the client is leaving, if it said nothing for some seconds before."""
+        """Take it that the client is leaving, if it said nothing for PATIENCE before."""
         if silence > PATIENCE:
             self._cut = self._arrived
             self.is_client_leaving = True
