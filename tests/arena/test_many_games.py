@@ -92,13 +92,24 @@ def test_openings_differ_and_hold_no_passes() -> None:
     assert all(move.point != PASS for opening in openings for move in opening)
 
 
-def test_no_game_is_begun_once_there_are_enough_and_those_under_way_end() -> None:
+def test_no_game_is_begun_once_there_are_enough_and_those_under_way_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     told: list[int] = []
+    four_begun = threading.Event()
+    play = many_games._play
+
+    def count_and_play(*args: Any) -> Any:
+        if args[2] == 3:  # games are numbered as they begin
+            four_begun.set()
+        return play(*args)
 
     def enough(game: PlayedGame) -> bool:
+        assert four_begun.wait(60)
         told.append(game.number)
         return False
 
+    monkeypatch.setattr(many_games, "_play", count_and_play)
     games = play_games(two(FakeEvaluator()), TERMS, 50, at_once=4, on_game=enough)
     # Four were under way, and each thread may have begun another before it heard.
     assert [game.number for game in games] == sorted(told) == list(range(len(games)))
