@@ -38,6 +38,9 @@ engine.genmove(WHITE)
 engine.clock.reset()
 engine.genmove(BLACK, cleanup=True)
 engine.final_score()
+engine.new_game(3, 3)
+engine.set_free_handicap([point_at(row, column, 3) for row, column in ((0, 1), (1, 0), (1, 1))])
+engine.genmove(BLACK)  # beside an eye of one's own
 json.dump(asked, sys.stdout)
 """
 

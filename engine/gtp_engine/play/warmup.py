@@ -7,6 +7,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
 from gtp_engine.play.adjudication.status import judge
+from gtp_engine.play.endgame import territory_to_leave
 from gtp_engine.play.fallback_move import criticality
 from gtp_engine.play.move_choice import decide
 from gtp_engine.search.request import AvoidRule, ReportRequest
@@ -35,6 +36,9 @@ def compile_search(evaluator: Evaluator, width: int, height: int) -> None:
     Raises:
         NetFileError: The net fails, or does not take the board.
     """
+    eye = Position(ENDING_SIZE)
+    eye.set_up(eye.points()[1:], [])
+    territory_to_leave(eye, strict=True)
     ends = Search(FakeEvaluator())
     ends.set_position(Position(ENDING_SIZE))
     ends.run(Limits(playouts=ENDING_PLAYOUTS))
