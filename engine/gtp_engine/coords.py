@@ -1,4 +1,4 @@
-"""Colours, moves, and four ways to name an intersection, on a 9x9 board (stride 10):
+"""Colors, moves, and four ways to name an intersection, on a 9x9 board (stride 10):
 
     vertex   row, col   point   action
     A9       0, 0         11        0      top left
@@ -104,7 +104,7 @@ def parse_color(text: str) -> int:
     """Return BLACK or WHITE for b, black, w, white in any case.
 
     Raises:
-        ValueError: The text names no colour.
+        ValueError: The text names no color.
     """
     lower = text.lower()
     if lower in ("b", "black"):

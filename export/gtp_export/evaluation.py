@@ -196,7 +196,7 @@ def _ask(net: OnnxNet, samples: RecordSamples) -> _Answers:
     if info.meta_features:
         profile = HumanProfile.parse(DEFAULT_PROFILE)
         area = samples.legal.shape[1] - 1
-        # Both players have the default profile, so that the colour does not matter.
+        # Both players have the default profile, so that the color does not matter.
         rows = np.tile(np.array(profile.inputs(1, area), np.float32), (len(features), 1))
         features = np.concatenate([features, rows], axis=1)
     raw = net.run(samples.spatial, features)

@@ -41,8 +41,8 @@ def draw_board(
 
     Args:
         path: The picture.
-        grid: [H, W] colours, top row first.
-        ownership_black: [H, W] in -1..1, 1 is Black's: squares in the owner's colour, whose side
+        grid: [H, W] colors, top row first.
+        ownership_black: [H, W] in -1..1, 1 is Black's: squares in the owner's color, whose side
             is the confidence.
         policy: [H, W] chances: discs whose area is the chance.
         title: Written above it.

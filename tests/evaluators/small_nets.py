@@ -28,7 +28,7 @@ def write_with_heads(path: Path, *heads: str, name: str = "part") -> Path:
 
 
 def write_owner(path: Path, **changes: object) -> Path:
-    """Write a net, of GoCNN's planes, that gives each colour 0.9 of the points of its stones."""
+    """Write a net, of GoCNN's planes, that gives each color 0.9 of the points of its stones."""
     kernel = np.zeros((1, 8, 1, 1), np.float32)
     kernel[0, :3], kernel[0, 3:6] = 0.9, -0.9
     axis = numpy_helper.from_array(np.array([1], np.int64), "axis")

@@ -43,7 +43,7 @@ def test_description_survives() -> None:
 
 
 def test_unknown_keys_are_ignored() -> None:
-    assert NetInfo.from_metadata(changed(colour_of_the_go_board="brown")) == INFO
+    assert NetInfo.from_metadata(changed(color_of_the_go_board="brown")) == INFO
 
 
 def test_texts_do_not_steer_the_terminal() -> None:

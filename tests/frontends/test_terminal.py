@@ -64,7 +64,7 @@ def test_a_narrow_board_and_star_points() -> None:
     assert {len(line) for line in lines} == {view_width(9, Look(False, False, True))}
 
 
-def test_a_coloured_board_says_by_its_colours_what_a_plain_one_says_by_letters() -> None:
+def test_a_colored_board_says_by_its_colors_what_a_plain_one_says_by_letters() -> None:
     position = position_of("X O\n. .")
     position.play(BLACK, at("A1", 2))
     ownership = np.array([[1, -1], [0, -1]], np.float32)

@@ -1,4 +1,4 @@
-"""`gtp-engine play` on a pseudo-terminal: colours, sizes, Ctrl-C, Ctrl-D, a closed window."""
+"""`gtp-engine play` on a pseudo-terminal: colors, sizes, Ctrl-C, Ctrl-D, a closed window."""
 
 import os
 import re
@@ -118,7 +118,7 @@ def kept(folder: Path) -> list[str]:
     return [str(move.point) for move in load_sgf(file).moves]
 
 
-def test_colours_and_ctrl_d(folder: Path) -> None:
+def test_colors_and_ctrl_d(folder: Path) -> None:
     terminal = Terminal(folder, "--size", "5", "--playouts", "8", "--color", "both")
     assert "\x1b[" in terminal.wait_for("black> ")
     terminal.type("c3\n")
@@ -130,7 +130,7 @@ def test_colours_and_ctrl_d(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_without_colours(folder: Path, environment: dict[str, str]) -> None:
+def test_without_colors(folder: Path, environment: dict[str, str]) -> None:
     terminal = Terminal(folder, "--size", "5", "--color", "both", **environment)
     terminal.wait_for("black> ")
     terminal.type("c3\n")

@@ -1,6 +1,6 @@
 """A slow, obvious game of Go to hold against the fast one.
 
-Stones are a dict from (row, col) to colour, chains and liberties are flood fills, and every
+Stones are a dict from (row, col) to color, chains and liberties are flood fills, and every
 situation of the game is kept whole. Nothing here shares code with the engine.
 """
 

@@ -4,7 +4,7 @@ from tests.go.naive_board import EMPTY, NaiveGame, Spot
 
 
 def ladders(game: NaiveGame) -> tuple[set[Spot], dict[int, set[Spot]]]:
-    """Return the stones of laddered chains, and by colour of the chased the moves that work."""
+    """Return the stones of laddered chains, and by color of the chased the moves that work."""
     laddered: set[Spot] = set()
     working: dict[int, set[Spot]] = {1: set(), 2: set()}
     for spot in game.spots():

@@ -102,7 +102,7 @@ def _components(game: NaiveGame, belongs) -> list[set[Spot]]:  # type: ignore[no
             for near in game.near(spot):
                 if near in component or not belongs(near):
                     continue
-                # Stones of two colours are never one chain.
+                # Stones of two colors are never one chain.
                 component.add(near)
                 frontier.append(near)
         seen |= component

@@ -19,7 +19,7 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 Stones = tuple[int, ...]
-"""Colours row by row from the top."""
+"""Colors row by row from the top."""
 
 
 def chain_at(stones: Stones, width: int, start: int) -> tuple[set[int], set[int]]:

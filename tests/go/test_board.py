@@ -415,7 +415,7 @@ def test_hashes_of_single_stones_differ() -> None:
 
 @pytest.mark.parametrize("size", range(2, 26))
 def test_random_stones_without_any_rules(size: int) -> None:
-    """Either colour anywhere empty, suicide included: the bookkeeping must hold."""
+    """Either color anywhere empty, suicide included: the bookkeeping must hold."""
     generator = random.Random(size)
     width, height = generator.choice([(size, size), (size, 27 - size)])
     naive = NaiveGame(width, height, multi_stone_suicide=True)

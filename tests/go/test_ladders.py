@@ -16,7 +16,7 @@ READER = new_reader(16)
 
 
 def read(position: Position) -> tuple[set[int], dict[int, set[int]]]:
-    """Return the laddered points, and by colour of the chased the moves that work."""
+    """Return the laddered points, and by color of the chased the moves that work."""
     found = READER.memory[find_ladders(READER, position.board)]
     points = position.points()
     return (

@@ -124,7 +124,7 @@ def test_counting_goes_on_from_a_game() -> None:
 def frontier_key(board: BoardRecord, decided: list[int], width: int) -> tuple[Any, ...]:
     """Return all that the points still to be decided can tell about those decided so far.
 
-    That is, for each of the latest `width` points, its colour, which of these points it is
+    That is, for each of the latest `width` points, its color, which of these points it is
     chained to, and whether its chain has a liberty that nobody will fill any more.
     """
     labels: dict[int, int] = {}

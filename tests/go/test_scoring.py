@@ -131,7 +131,7 @@ def test_agreement_counts_captured_stones() -> None:
     assert agreed_score(position) == 0.5 + 1 - (2 + 1)
 
 
-def test_nothing_is_owned_where_both_colours_touch() -> None:
+def test_nothing_is_owned_where_both_colors_touch() -> None:
     position = position_of(
         """
         X . O
@@ -155,7 +155,7 @@ def _owner(game: NaiveGame, spot: tuple[int, int]) -> int:
     color = game.color_at(spot)
     if color != EMPTY:
         return color
-    region = game.chain(spot)  # connected points of one colour, here empty ones
+    region = game.chain(spot)  # connected points of one color, here empty ones
     around = {game.color_at(near) for point in region for near in game.near(point)} - {EMPTY}
     return around.pop() if len(around) == 1 else EMPTY
 

@@ -191,7 +191,7 @@ def test_free_handicap_is_set(fake: Engine) -> None:
 # Moves of its own --------------------------------------------------------------------------------
 
 
-def test_genmove_plays_for_either_colour_in_and_out_of_turn(fake: Engine) -> None:
+def test_genmove_plays_for_either_color_in_and_out_of_turn(fake: Engine) -> None:
     for color in (BLACK, BLACK, WHITE, WHITE, BLACK):
         decision = fake.genmove(color)
         assert decision.color == color and decision.point is not None

@@ -142,7 +142,7 @@ class MirrorEvaluator(FakeEvaluator):
 
 
 class Verdict(FlatEvaluator):
-    """Calls every position won for one colour."""
+    """Calls every position won for one color."""
 
     def __init__(self, winner: int) -> None:
         """Say who wins."""

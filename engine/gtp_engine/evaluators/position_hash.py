@@ -25,7 +25,7 @@ from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 FEW_STONES = 20
 """Up to this many stones, mirrored positions share a hash: further on they hardly ever meet."""
 
-_BANNED, _LISTED, _MARKED, _OF_ENCORE = 3, 4, 5, 6  # after 1 and 2, the colours
+_BANNED, _LISTED, _MARKED, _OF_ENCORE = 3, 4, 5, 6  # after 1 and 2, the colors
 _KINDS = 9
 
 

@@ -40,7 +40,7 @@ BOARD = np.dtype(
         ("n_points", np.int16),  # used length of the arrays by point
         ("ko_point", np.int16),  # where simple ko forbids the next move; 0 is none
         ("n_empty", np.int16),
-        ("captured", np.int32, (3,)),  # stones of each colour taken off so far; [0] unused
+        ("captured", np.int32, (3,)),  # stones of each color taken off so far; [0] unused
         ("color", np.uint8, (MAX_POINTS,)),
         # Points are unsigned, so that the code for indexes from the end is left out.
         ("head", np.uint16, (MAX_POINTS,)),  # head of the chain at a stone
@@ -60,7 +60,7 @@ def _zobrist_table() -> npt.NDArray[np.uint64]:
 
 
 ZOBRIST = _zobrist_table()
-"""[3, MAX_POINTS] the hash of a stone by colour and point; row 0 is unused."""
+"""[3, MAX_POINTS] the hash of a stone by color and point; row 0 is unused."""
 
 
 @kernel
@@ -283,7 +283,7 @@ def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
 
 @kernel
 def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether one of the four neighbours is a stone of this colour."""
+    """Whether one of the four neighbours is a stone of this color."""
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
         if board["color"][near] == color:
             return True

@@ -12,7 +12,7 @@ def draw_grid(grid: npt.NDArray[np.uint8], last: tuple[int, int] | None) -> list
     """Return the lines of a board with coordinates.
 
     Args:
-        grid: [H, W] the colours, top row first.
+        grid: [H, W] the colors, top row first.
         last: Row and column of the stone to put in brackets.
     """
     height, width = grid.shape

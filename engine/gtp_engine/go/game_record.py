@@ -17,7 +17,7 @@ class Setup:
     """Stones put on or taken off the board by hand."""
 
     stones: dict[int, int] = field(default_factory=dict)
-    """Colour by point; EMPTY takes a stone away."""
+    """Color by point; EMPTY takes a stone away."""
     to_play: int | None = None
     """Who moves next; None when the record does not say."""
 
@@ -71,7 +71,7 @@ class GameRecord:
         return margin if counted[1] in "Bb" else 0.0 - margin
 
     def initial_stones(self, color: int) -> list[int]:
-        """Return the points that hold this colour before the first move."""
+        """Return the points that hold this color before the first move."""
         setup = self.setups.get(0, Setup())
         return sorted(point for point, stone in setup.stones.items() if stone == color)
 

@@ -76,12 +76,12 @@ TURN = np.dtype(
         ("phase_start", np.int32),  # ply at which the phase began
         ("occupied", np.uint8, (MAX_POINTS,)),  # points that ever held a stone
         ("recapture", np.uint8, (MAX_POINTS,)),  # encore: stones not to be taken back at once
-        ("encore_start", np.uint8, (MAX_POINTS,)),  # colours when the second encore began
+        ("encore_start", np.uint8, (MAX_POINTS,)),  # colors when the second encore began
     ],
     align=True,
 )
 
-# Row 0 of ZOBRIST belongs to no colour: its wall columns serve the two players.
+# Row 0 of ZOBRIST belongs to no color: its wall columns serve the two players.
 _PLAYER_HASH = np.array([0, ZOBRIST[0, 0], ZOBRIST[0, 1]], np.uint64)
 
 

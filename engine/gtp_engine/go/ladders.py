@@ -37,7 +37,7 @@ LADDERS = np.dtype(
     [
         ("key", np.uint64),  # names the stones and the ko ban; 0 is no position
         ("chains", np.uint64, (WORDS,)),  # bit set of the points of laddered chains
-        ("working", np.uint64, (3, WORDS)),  # by colour of the chased: moves that capture it
+        ("working", np.uint64, (3, WORDS)),  # by color of the chased: moves that capture it
     ]
 )
 """The ladders of one position. `working` holds chases of chains that have two liberties."""

@@ -29,7 +29,7 @@ class Empties(NamedTuple):
     component: Points
     """[points] which component an empty point is in; -1 elsewhere."""
     touches: Flags
-    """[components, and more] the colours beside it: BLACK | WHITE, one of them, or 0."""
+    """[components, and more] the colors beside it: BLACK | WHITE, one of them, or 0."""
     vital: Points
     """[2, components, 4] for Black and White, the heads of chains that touch all its points."""
     n_vital: Points
@@ -85,7 +85,7 @@ def _find(root: Points, index: int) -> int:
 
 @kernel
 def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> int:
-    """Number the components of the empty points, and find the colours beside each.
+    """Number the components of the empty points, and find the colors beside each.
 
     One pass gives every empty point the number of the one above or to the left, and notes which
     numbers mean the same; then those are made one (Rosenfeld and Pfaltz, "Sequential operations

@@ -183,7 +183,7 @@ class Position:
         return int(self.board["color"][point])
 
     def grid(self, ply: int | None = None) -> npt.NDArray[np.uint8]:
-        """Return the colours as [height, width], top row first; of the current ply by default."""
+        """Return the colors as [height, width], top row first; of the current ply by default."""
         board = self._history.boards[self._ply if ply is None else ply]
         stride = self.width + 1
         rows = board["color"][: (self.height + 1) * stride].reshape(self.height + 1, stride)
@@ -199,11 +199,11 @@ class Position:
         ]
 
     def stones(self, color: int) -> list[int]:
-        """Return the points that hold this colour."""
+        """Return the points that hold this color."""
         return [point for point in self.points() if self.color_at(point) == color]
 
     def captured(self, color: int) -> int:
-        """Return how many stones of this colour have been captured."""
+        """Return how many stones of this color have been captured."""
         return int(self.board["captured"][color])
 
     # Setting up ---------------------------------------------------------------------------------

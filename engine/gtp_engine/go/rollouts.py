@@ -40,7 +40,7 @@ def random_below(state: int, bound: int) -> int:
 
 @inline_kernel
 def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether an empty point is a single-point eye of this colour.
+    """Whether an empty point is a single-point eye of this color.
 
     All four neighbours are own stones or wall, and the enemy holds at most one diagonal, none
     at the edge.

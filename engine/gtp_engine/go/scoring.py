@@ -113,7 +113,7 @@ def _unclaimed_button(turn: TurnRecord) -> float:
 
 @kernel
 def _fill_region(colors: Owners, start: int, stride: int, visited: Owners, owners: Owners) -> None:
-    """Give the empty region at a point to the only colour around it, if there is just one."""
+    """Give the empty region at a point to the only color around it, if there is just one."""
     region = np.empty(len(colors), np.int16)
     region[0] = start
     visited[start] = 1
@@ -145,7 +145,7 @@ def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
     Args:
         board: The board.
         dead: [points] non-zero on dead stones.
-        owners: [points] result: living stones, and empty regions that touch one colour only.
+        owners: [points] result: living stones, and empty regions that touch one color only.
     """
     n_points = int64(board["n_points"])
     colors = board["color"][:n_points].copy()
@@ -194,12 +194,12 @@ def agreed_owners(position: Counted, dead: Iterable[int]) -> Owners:
 def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     """Return White's score minus Black's when both agree which stones are dead.
 
-    Everything else lives; an empty region that touches one colour only belongs to it. Taxes need
+    Everything else lives; an empty region that touches one color only belongs to it. Taxes need
     a played-out board and are left out: eyes in seki count here.
 
     Args:
         position: The end of the game.
-        dead: Points of dead stones of both colours.
+        dead: Points of dead stones of both colors.
     """
     flags = position.rules.flags
     marks = np.zeros(MAX_POINTS, np.uint8)

@@ -2,7 +2,7 @@
 
 A move writes down in a row of working memory what it changes, so that taking it back needs neither
 a copy of the board nor a look at its past. Moves are taken back in the reverse order. Kept up are
-colours, chains and the ko ban: all that reading looks at, but not the board's hash and its list of
+colors, chains and the ko ban: all that reading looks at, but not the board's hash and its list of
 empty points.
 """
 

@@ -39,7 +39,7 @@ class _Kept:
     path: Path
     date: str
     names: dict[int, str] = field(default_factory=dict)
-    """By colour, who is known."""
+    """By color, who is known."""
     comments: dict[int, str] = field(default_factory=dict)
     """By the number of moves made before."""
     result: str = ""

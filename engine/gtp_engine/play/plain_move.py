@@ -21,7 +21,7 @@ def plain_move(
     Args:
         width: Columns of the board.
         height: Its rows.
-        stones: Colour by point.
+        stones: Color by point.
         color: Who is to move.
         legal: The legal moves; None where nobody knows, and those without a neighbour are taken.
     """

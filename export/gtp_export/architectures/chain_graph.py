@@ -1,7 +1,7 @@
 """Chains as nodes of a graph: which stones hang together, and maxima and means over them.
 
 Every point gets the label of its chain, the largest index of its points; an empty point is a chain
-of its own. In a round labels spread to neighbours of the same colour; what a stone found out is
+of its own. In a round labels spread to neighbours of the same color; what a stone found out is
 told to the stone that its old label names, and every stone asks that one again. The reach doubles
 with each round, so that few do for the longest chains (after Shiloach and Vishkin, "An O(log n)
 parallel connectivity algorithm", 1982).

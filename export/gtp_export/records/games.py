@@ -20,7 +20,7 @@ from gtp_engine.go.rules import Rules
 OUT_OF_TURN = 1024
 ACTION_MASK = OUT_OF_TURN - 1
 UNKNOWN_WINNER = 3
-"""In place of a colour, where nobody knows who won or the game is void."""
+"""In place of a color, where nobody knows who won or the game is void."""
 MOST_SOURCES = 1000
 """Names of sources that are told apart in a file; games of all others have none. Some collections
 have one for every game, and a table's column holds 32,767."""
@@ -42,7 +42,7 @@ class GameTable(NamedTuple):
     first: NDArray[np.uint8]
     """[N] who moves first."""
     winner: NDArray[np.uint8]
-    """[N] a colour, EMPTY for a draw, UNKNOWN_WINNER."""
+    """[N] a color, EMPTY for a draw, UNKNOWN_WINNER."""
     score: NDArray[np.float32]
     """[N] points by which Black won; NaN where the game was not counted."""
     settled: NDArray[np.uint8]

@@ -92,7 +92,7 @@ class PositionReader:
 def _judge(
     games: Games, chosen: Ints, plies: Ints, filled: Filled, width: int, height: int
 ) -> RecordSamples:
-    """Turn what is known in terms of colours to the player to move."""
+    """Turn what is known in terms of colors to the player to move."""
     table, to_play = games.table, filled.to_play
     winner = table.winner[chosen]
     outcome = np.where(winner == EMPTY, 0.5, winner == to_play).astype(np.float32)

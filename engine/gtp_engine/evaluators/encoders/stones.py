@@ -63,7 +63,7 @@ AGE, N_AGES = 13, 8
 
 @inline_kernel
 def mark_color(board: BoardRecord, color: int, symmetry_map: SymmetryMap, plane: Planes) -> None:
-    """Set the points of a plane [H*W] that hold this colour."""
+    """Set the points of a plane [H*W] that hold this color."""
     for point in range(board["n_points"]):
         if board["color"][point] == color:
             plane[symmetry_map[point]] = 1
@@ -91,7 +91,7 @@ def mark_by_liberties(
     planes: Planes,
     first: int,
 ) -> None:
-    """Fill planes with a colour's stones by the liberties of their chains: 1, 2, .. and more.
+    """Fill planes with a color's stones by the liberties of their chains: 1, 2, .. and more.
 
     Args:
         board: The position.
@@ -117,7 +117,7 @@ def mark_past_stones(
     first: int,
     step: int,
 ) -> None:
-    """Fill eight planes with a colour's stones now and one to seven plies ago.
+    """Fill eight planes with a color's stones now and one to seven plies ago.
 
     A pass is a ply like any other. Planes from before the game began stay zero.
 

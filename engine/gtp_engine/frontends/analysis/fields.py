@@ -10,7 +10,7 @@ from typing import Any
 from gtp_engine.coords import MOST_MOVES, PASS, parse_color, parse_vertex, point_at
 
 Stone = tuple[int, int]
-"""A colour and a point, which may be PASS in a list of moves."""
+"""A color and a point, which may be PASS in a list of moves."""
 
 _PAIR = re.compile(r"\(\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*\)")
 

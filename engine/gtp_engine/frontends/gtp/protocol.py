@@ -109,7 +109,7 @@ class Arguments:
         """Return BLACK or WHITE.
 
         Raises:
-            GtpError: The word is missing or names no colour.
+            GtpError: The word is missing or names no color.
         """
         try:
             return parse_color(self.word(index, "a color"))

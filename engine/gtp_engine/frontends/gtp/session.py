@@ -212,7 +212,7 @@ class Session:
         """Return the moves of `color vertex color vertex ...`.
 
         Raises:
-            GtpError: A word is missing, no colour or no vertex.
+            GtpError: A word is missing, no color or no vertex.
         """
         return [
             (arguments.color(index), self.parse_vertex(arguments.word(index + 1, "a vertex")))

@@ -2,5 +2,5 @@
 
 `game` is the conversation: it reads lines and carries out what they ask for (`keyboard`), and
 shows the `screen`, which puts the `board_view` and the reports beside each other. Works in
-colour and without, on a terminal of any size, and through pipes.
+color and without, on a terminal of any size, and through pipes.
 """

@@ -1,7 +1,7 @@
 """The board as lines of characters.
 
-A point takes two columns, or one where the terminal is narrow. In colour the stones are discs on
-wood, and the shade of a point says whose it will be; without colour they are `X` and `O`, the last
+A point takes two columns, or one where the terminal is narrow. In color the stones are discs on
+wood, and the shade of a point says whose it will be; without color they are `X` and `O`, the last
 move stands in parentheses, and `b` and `w` mark the points that will be somebody's.
 """
 
@@ -16,7 +16,7 @@ from gtp_engine.coords import BLACK, COLUMN_LETTERS, EMPTY, WHITE, point_at, sta
 from gtp_engine.go.position import Position
 
 SURE = 0.6
-"""Ownership from which on a point is marked as somebody's where there are no colours."""
+"""Ownership from which on a point is marked as somebody's where there are no colors."""
 
 _WOOD = (214, 170, 98)
 _BLACKS_SHADE = (112, 82, 44)
@@ -134,7 +134,7 @@ def _crossing(position: Position, row: int, col: int, look: Look) -> str:
 
 
 def _shade(owner: float) -> tuple[int, int, int]:
-    """Return the colour of a point by its ownership, -1..1 for Black."""
+    """Return the color of a point by its ownership, -1..1 for Black."""
     target = _BLACKS_SHADE if owner > 0 else _WHITES_SHADE
     weight = min(1.0, abs(owner))
     red, green, blue = (

@@ -18,7 +18,7 @@ class GameFile:
         """Begin without a file.
 
         Args:
-            names: Who plays which colour.
+            names: Who plays which color.
         """
         self._names = names
         self._path: Path | None = None

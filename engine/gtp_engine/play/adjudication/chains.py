@@ -54,7 +54,7 @@ def pass_alive(position: Position) -> npt.NDArray[np.uint8]:
 
 
 def find_chains(position: Position) -> list[Chain]:
-    """Return all chains of both colours."""
+    """Return all chains of both colors."""
     secure = pass_alive(position)
     stones: dict[int, list[int]] = {}
     for point in position.points():
@@ -71,7 +71,7 @@ def find_groups(
 ) -> list[list[Chain]]:
     """Divide chains into groups: those with the same status that share an empty region.
 
-    Chains of one colour that nothing but empty points and dead stones keeps apart live or die
+    Chains of one color that nothing but empty points and dead stones keeps apart live or die
     together, where neither has two eyes of its own. Proven chains are left out.
 
     Args:
@@ -94,7 +94,7 @@ def find_groups(
 
 
 def _join(position: Position, chains: dict[int, Chain], gone: set[int]) -> list[list[Chain]]:
-    """Return chains of one colour and status, put together where a way leads between them."""
+    """Return chains of one color and status, put together where a way leads between them."""
     owner = {point: head for head, chain in chains.items() for point in chain.stones}
     groups = []
     left = set(chains)

@@ -82,7 +82,7 @@ class Explanation:
     """[points] the ownership explained, 1 for Black; zeros where there was none."""
 
     def life(self, chains: Iterable[Chain]) -> float:
-        """Return the mean ownership expected of chains' points for their own colour, -1..1."""
+        """Return the mean ownership expected of chains' points for their own color, -1..1."""
         stones = [p for one in chains for p in one.stones]
         signs = [1.0 if one.color == BLACK else -1.0 for one in chains for _ in one.stones]
         return float(np.dot(self.expected[stones], signs)) / len(stones)

@@ -1,6 +1,6 @@
 """From a position to the status of every stone, and what a set of dead stones makes of a board.
 
-Dead stones are taken off, and empty regions that touch one colour only are that colour's. Where a
+Dead stones are taken off, and empty regions that touch one color only are that color's. Where a
 border is still open, a count gives the land on both sides to nobody; people want to know whose it
 will be.
 """
@@ -114,7 +114,7 @@ def status_of(
 
 
 def _is_seki(position: Position, chain: Chain, owners: npt.NDArray[np.uint8]) -> bool:
-    """Whether a living chain touches no territory of its own colour."""
+    """Whether a living chain touches no territory of its own color."""
     if chain.proven != EMPTY:
         return False
     free = {
