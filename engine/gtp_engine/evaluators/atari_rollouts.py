@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
+from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.atari_go import captures_at, has_capture, roll_out
 from gtp_engine.go.board import BOARD
@@ -59,16 +60,10 @@ def _encode(
     numbers["no_result"] = np.float32(0.0)
 
 
-class AtariRollouts:
+class AtariRollouts(NetlessEvaluator):
     """Likes captures alone, and all moves alike where there is none; plays the rest at random."""
 
     name = "random rollouts"
-    has_ownership = False
-    has_optimism = False
-
-    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
-        """Return a batch for boards of this size."""
-        return new_eval_batch(slots, width, height, 0, 0, False)
 
     def encode(
         self,
@@ -82,10 +77,6 @@ class AtariRollouts:
     ) -> None:
         """Play a position out; symmetry and optimism change nothing."""
         _encode(batch, slot, history, ply, rules, np.empty(1, BOARD), ROLLOUTS)
-
-    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return workers and leaves a worker: one of each where the user left them open."""
-        return threads or 1, batch or 1
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the slots as they are: `encode` has said it all."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots
+from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, new_eval_batch
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 
@@ -61,6 +61,21 @@ class Evaluator(Protocol):
         Raises:
             NetFileError: The net failed.
         """
+
+
+class NetlessEvaluator:
+    """What evaluators have in common that judge positions without a net's inputs."""
+
+    has_ownership = False
+    has_optimism = False
+
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
+        """Return a batch for boards of this size."""
+        return new_eval_batch(slots, width, height, 0, 0, self.has_ownership)
+
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return workers and leaves a worker: one of each where the user left them open."""
+        return threads or 1, batch or 1
 
 
 def evaluate_symmetries(

@@ -7,7 +7,8 @@ nodes everywhere.
 
 import numpy as np
 
-from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
+from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
@@ -52,16 +53,11 @@ def _evaluate(batch: EvalBatch, n: int) -> None:
             batch.ownership[slot, point] = batch.slots[slot]["value"]
 
 
-class FakeEvaluator:
+class FakeEvaluator(NetlessEvaluator):
     """Answers at once with numbers drawn from a hash of the position."""
 
     name = "fake"
     has_ownership = True
-    has_optimism = False
-
-    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
-        """Return a batch for boards of this size."""
-        return new_eval_batch(slots, width, height, 0, 0, True)
 
     def encode(
         self,
@@ -75,10 +71,6 @@ class FakeEvaluator:
     ) -> None:
         """Prepare a slot for the position at a ply; symmetry and optimism change nothing."""
         _encode(batch, slot, history, ply, rules)
-
-    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return workers and leaves a worker: one of each where the user left them open."""
-        return threads or 1, batch or 1
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots."""
