@@ -8,12 +8,12 @@ import os
 import sys
 
 
-def own_command(*words: str) -> list[str]:
-    """Return the command line of `gtp-engine` with some arguments, run by this Python.
+def own_command(*words: str, package: str = "gtp_engine") -> list[str]:
+    """Return the command line of `gtp-engine`, or of another package's program, run by this Python.
 
     The child looks for modules where this process does: PYTHONPATH holds for both.
     """
-    return [sys.executable, "-P", "-m", "gtp_engine", *words]
+    return [sys.executable, "-P", "-m", package, *words]
 
 
 def isolate_pools() -> None:

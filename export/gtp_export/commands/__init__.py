@@ -21,6 +21,7 @@ SUBCOMMANDS = {
     "picture": "draw what a net makes of a position, or how nets do by move number",
     "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
     "train": "make a net on game records: train, evaluate, export",
+    "zero": "learn a game from nothing: play, train and judge in a loop",
 }
 """Name of the subcommand, which is also its module's, to the line `--help` shows."""
 

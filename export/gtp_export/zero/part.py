@@ -1,0 +1,80 @@
+"""What every part of a run does: end with its parent, halt with the run, say what it has spent."""
+
+import json
+import os
+import secrets
+import sys
+import threading
+import time
+from pathlib import Path
+
+from gtp_engine.files import write_whole
+from gtp_export.span import Meter, Spent
+from gtp_export.zero.settings import RunFolder
+
+NOTE_SECONDS = 5.0
+"""Between two notes of what was spent; a killed process has counted all but so much."""
+
+
+class Part:
+    """A process of a run, such as "work" or "train"."""
+
+    def __init__(self, run: RunFolder, kind: str) -> None:
+        """Begin to count.
+
+        Args:
+            run: The run.
+            kind: What the part is.
+        """
+        self._run = run
+        self._meter = Meter(run.path)
+        self._file = run.spent / f"{kind}-{secrets.token_hex(8)}.json"
+        self._spent = Spent()
+        self._noted = time.monotonic()
+        self._lock = threading.Lock()
+
+    def end_with_parent(self) -> None:
+        """End this process as soon as its stdin closes, as it does when its parent is killed."""
+
+        def watch() -> None:
+            while os.read(0, 4096):
+                pass
+            self.note(0.0)
+            os._exit(0)
+
+        if not sys.stdin.closed:
+            threading.Thread(target=watch, daemon=True).start()
+
+    def note(self, seconds: float = NOTE_SECONDS) -> None:
+        """Write down what was spent, if the last time is so long ago; call it often.
+
+        What cannot be written now, on a full disk, is written later.
+        """
+        with self._lock:
+            if time.monotonic() - self._noted < seconds:
+                return
+            self._spent = self._spent.plus(self._meter.lap())
+            self._noted = time.monotonic()
+            try:
+                write_whole(self._file, json.dumps(self._spent._asdict()))
+            except OSError:
+                return
+
+    def wait_while_halted(self) -> None:
+        """Return when the run is not halted; call it often."""
+        self._meter.wait_while_halted()
+
+
+def spent_by(run: RunFolder, kind: str = "") -> Spent:
+    """Return what all processes of a run have spent, or those of one kind."""
+    total = Spent()
+    for path in run.spent.glob(f"{kind}*.json"):
+        total = total.plus(_read(path))
+    return total
+
+
+def _read(path: Path) -> Spent:
+    try:
+        return Spent(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return Spent()

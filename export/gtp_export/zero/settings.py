@@ -1,0 +1,288 @@
+"""A run's folder and its settings, which are all in one file. Only the standard library is needed.
+
+    run.toml        the settings
+    shards/*.shard  games of self-play; a file never changes, and is named by its hash
+    nets/*.onnx     nets, named by their hash, each with a *.json beside it that says how it came
+    matches/*.json  what the judge found
+    best.onnx       the best net so far, whole at any time
+    playing         the name of the net in nets/ that the workers play with
+    komi            the komi around which the workers draw theirs: about fair
+    spent/*.json    what each process has spent
+    catalogue.sqlite  an index of all that, written by the coordinator alone
+    PAUSE           halts all parts while it is there
+
+Every file is written beside, synced and renamed: whoever reads it sees all of it or none.
+"""
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import read_file, write_whole
+from gtp_engine.go.rules import GAMES, GO, default_komi
+from gtp_export.span import Span
+
+FORMAT = 1
+"""Of a run's folder; parts of another version leave it alone."""
+
+SPRT, SHARE, NO_GATE = "sprt", "share", "none"
+"""What lets a net take the best one's place: a sequential test, a share of the games, nothing."""
+
+
+class RunError(NetFileError):
+    """A run's folder that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that a run is; the fields are the keys of run.toml."""
+
+    format: int = FORMAT
+    game: str = GO
+    size: int = 9
+    recipe: str = "ours"
+    """What the other settings were taken from."""
+    preset: str = "b4c32"
+    """The net's architecture."""
+    start: str = ""
+    """A net that the run begins with; empty: random weights."""
+    seed: int = 1
+    span: float = 60.0
+    span_unit: str = "minutes"
+    """One of `span.UNITS`; core-hours are of all parts together."""
+    workers: int = 1
+    """Processes that play, on this machine."""
+
+    # Self-play
+    games_at_once: int = 32
+    """In each worker."""
+    shard_games: int = 200
+    """A shard is written when it has so many games, ..."""
+    shard_seconds: float = 60.0
+    """... or when its first game is so old."""
+    visits: int = 32
+    """Of a full search, whose policy is learned."""
+    fast_visits: int = 8
+    """Of the others, which only choose a move."""
+    full_share: float = 0.5
+    """Share of the moves with a full search; 1: playout caps do not vary."""
+    cpuct: float = 1.0
+    root_noise: float = 0.25
+    """Share of the root's priors in full searches that is noise."""
+    root_noise_total: float = 10.83
+    """Sum of the Dirichlet parameters over the legal moves."""
+    forced_playouts: float = 2.0
+    """Factor under the root of KataGo's forced playouts, pruned from the policy target; 0: none."""
+    gumbel: bool = False
+    """Whether the root draws and halves its candidates, and completed values are the target."""
+    gumbel_candidates: int = 16
+    score_utility: float = 0.1
+    """Weight of the expected score in the search."""
+    temperature: float = 0.8
+    """Of the moves at first, drawn by visits, ..."""
+    temperature_end: float = 0.2
+    """... and late, ..."""
+    temperature_halving: float = 0.5
+    """... in between it halves in so many moves a line of the board."""
+    opening_moves: float = 0.04
+    """Mean moves a point of the board that are drawn from the policy alone at first."""
+    komi: float = 0.0
+    """At first; a fair one is sought from there."""
+    komi_step: float = 0.5
+    """Most points by which the fair komi moves at a time."""
+    komi_spread: float = 1.0
+    """Standard deviation of the komi around the fair one, in points."""
+    komi_wide_share: float = 0.1
+    """Share of the games with a komi that is spread ten times as wide."""
+    rules_share: float = 0.0
+    """Share of the games under rules drawn at random; area scoring without suicide otherwise."""
+    stored_share: float = 0.1
+    """Share of the games that begin from positions of earlier ones."""
+    resign_share: float = 0.0
+    """Share of the games in which the loser may resign."""
+    resign_winrate: float = 0.03
+
+    # Training
+    batch_points: int = 10_400
+    """Points of the boards of a batch."""
+    learning_rate: float = 0.06
+    average_decay: float = 0.998
+    samples_per_position: float = 4.0
+    """Most samples trained on for each new position."""
+    net_samples: int = 20_000
+    """Trained on between two nets."""
+    first_positions: int = 2_000
+    """Training begins with so many."""
+    window: int = 20_000
+    """Positions of the smallest window; `window_positions` says how it grows."""
+    window_power: float = 0.75
+    window_slope: float = 0.4
+    policy_weight: float = 1.0
+    value_weight: float = 1.2
+    score_weight: float = 0.2
+    ownership_weight: float = 0.5
+    """Weights of the losses."""
+    int8: bool = True
+    """Whether nets are quantised, where they pass."""
+
+    # Judging
+    gate: str = SPRT
+    """SPRT, SHARE or NO_GATE."""
+    gate_elo: float = 35.0
+    """SPRT: the test asks whether a net is so much stronger, or so much weaker."""
+    gate_share: float = 0.55
+    """SHARE: what a net must win."""
+    gate_games: int = 120
+    """Most games of a match; a sequential test that is open by then goes by the majority."""
+    judge_visits: int = 32
+    judge_share: float = 0.1
+    """Most of the run's processor time that goes into matches."""
+    anchor_games: int = 20
+    """Against GNU Go, where it is installed, for every doubling of the nets; 0: none."""
+
+    def window_positions(self, positions: int) -> int:
+        """Return how many of the newest positions are learned from, of so many in all.
+
+        The power law of Wu, "Accelerating Self-Play Learning in Go" (2019), appendix C.
+        """
+        c, power = self.window, self.window_power
+        if positions <= c:
+            return positions
+        return int(c * (1.0 + self.window_slope * ((positions / c) ** power - 1.0) / power))
+
+    def to_span(self) -> Span:
+        """Return the run's length."""
+        return Span(self.span, self.span_unit)
+
+
+OURS: dict[str, Any] = {}
+SUPERGO: dict[str, Any] = {
+    "preset": "agz-dual",
+    "full_share": 1.0,
+    "forced_playouts": 0.0,
+    "score_utility": 0.0,
+    "temperature": 1.0,
+    "temperature_end": 1.0,
+    "opening_moves": 0.0,
+    "komi_spread": 0.0,
+    "komi_wide_share": 0.0,
+    "stored_share": 0.0,
+    "value_weight": 1.0,
+    "score_weight": 0.0,
+    "ownership_weight": 0.0,
+    "gate": SHARE,
+}
+GUMBEL: dict[str, Any] = {
+    "gumbel": True,
+    "visits": 16,
+    "full_share": 1.0,
+    "forced_playouts": 0.0,
+    "root_noise": 0.0,
+    "gate": NO_GATE,
+}
+RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
+"""What each sets other than the fields' defaults."""
+
+
+def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
+    """Return a recipe's settings for a board, with some of them as the user wants.
+
+    Raises:
+        RunError: There is no such game or recipe.
+    """
+    if game not in GAMES:
+        raise RunError(f"unknown game {game!r}; known are {', '.join(GAMES)}")
+    if recipe not in RECIPES:
+        raise RunError(f"unknown recipe {recipe!r}; known are {', '.join(RECIPES)}")
+    scaled: dict[str, Any] = {"root_noise_total": 0.03 * 361.0}
+    if size <= 5:
+        scaled |= {"preset": "tiny", "int8": False, "net_samples": 8_000}
+        scaled |= {"shard_games": 50, "shard_seconds": 10.0, "first_positions": 400}
+        scaled |= {"window": 4_000}
+    if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
+        scaled["komi"] = default_komi(size, size)
+    return Settings(game=game, size=size, recipe=recipe, **(scaled | RECIPES[recipe] | wanted))
+
+
+class RunFolder:
+    """Where the parts of a run find each other's files."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the files; nothing is looked at yet."""
+        self.path = path
+        self.settings_file = path / "run.toml"
+        self.shards = path / "shards"
+        self.nets = path / "nets"
+        self.matches = path / "matches"
+        self.spent = path / "spent"
+        self.best = path / "best.onnx"
+        self.playing = path / "playing"
+        self.komi = path / "komi"
+        self.catalogue = path / "catalogue.sqlite"
+        self.lock = path / "lock"
+
+    def create(self, settings: Settings) -> None:
+        """Make the folders and write the settings.
+
+        Raises:
+            OSError: They cannot be written.
+        """
+        for folder in (self.path, self.shards, self.nets, self.matches, self.spent):
+            folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in asdict(settings).items()]
+        write_whole(self.settings_file, "".join(lines))
+
+    def settings(self) -> Settings:
+        """Return the settings.
+
+        Raises:
+            RunError: There are none, or another version's.
+            OSError: They cannot be read.
+        """
+        if not self.settings_file.is_file():
+            raise RunError(f"{self.path}: is no run's folder: it has no run.toml")
+        try:
+            found = tomllib.loads(read_file(self.settings_file).decode("utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise RunError(f"{self.settings_file}: {error}") from None
+        if found.get("format") != FORMAT:
+            raise RunError(f"{self.path}: is a run of another version of this program")
+        kinds = {field.name: type(field.default) for field in fields(Settings)}
+        for name, value in found.items():
+            number = kinds.get(name) is float and type(value) is int
+            if name not in kinds or not (number or type(value) is kinds[name]):
+                raise RunError(f"{self.settings_file}: {name} = {value!r} makes no sense")
+        return Settings(**found)
+
+    def change(self, **wanted: Any) -> Settings:
+        """Write some settings anew, such as a longer span, and return them all."""
+        settings = replace(self.settings(), **wanted)
+        self.create(settings)
+        return settings
+
+    def net(self, name: str) -> Path:
+        """Return a net's file."""
+        return self.nets / f"{name}.onnx"
+
+    def playing_net(self) -> Path | None:
+        """Return the net that the workers play with; None before there is one."""
+        name = self._line(self.playing)
+        return None if not name else self.net(name)
+
+    def fair_komi(self, settings: Settings) -> float:
+        """Return the komi around which the workers draw theirs."""
+        line = self._line(self.komi)
+        return settings.komi if not line else float(line)
+
+    @staticmethod
+    def _line(path: Path) -> str:
+        return path.read_text(encoding="utf-8").strip() if path.exists() else ""
+
+
+def content_name(content: bytes) -> str:
+    """Return the name of a file that is named by its hash, without a suffix."""
+    return hashlib.sha256(content).hexdigest()[:20]
