@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gtp_engine.platforms import READ_FLAGS
+from gtp_engine.platforms import READ_FLAGS, sync_folder
 
 MOST_BYTES = 64 << 20
 """Of a text that is read at once: a configuration, a game, a collection of games in one file."""
@@ -149,6 +149,7 @@ def whole_file(
             part.chmod(stat.S_IMODE(mode))
         check(part)
         part.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -46,6 +46,19 @@ else:
     READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
+def sync_folder(folder: Path) -> None:
+    """Wait until a folder's list of names is on the disk; Windows sees to it by itself."""
+    if sys.platform == "win32":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:  # some file systems know no such thing
+        pass
+    finally:
+        os.close(descriptor)
+
+
 def kill_group(process: "subprocess.Popen[Any]") -> None:
     """End a program that was started with OWN_GROUP, and all that it has started.
 

@@ -13,6 +13,7 @@ import dataclasses
 import json
 import lzma
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -41,14 +42,14 @@ _FILTERS = [
     {"id": lzma.FILTER_LZMA2, "preset": _PRESET, "lc": 0, "lp": 1, "pb": 1, "dict_size": 1 << 26}
 ]
 
-_KINDS = {
+KINDS = {
     **dict.fromkeys(("width", "height", "first", "winner", "settled", "moves"), "|u1"),
     **dict.fromkeys(("komi", "score"), "<f4"),
     **dict.fromkeys(("rules", "source", "setups", "dead"), "<i2"),
     **dict.fromkeys(("moves_count", "setups_count", "dead_count"), "<i2"),
 }
 """By column."""
-_DAMAGE = (
+DAMAGE = (
     *(ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError),
     *(EOFError, lzma.LZMAError),
 )
@@ -62,12 +63,12 @@ def write_pack(path: Path, games: Games) -> None:
         SgfError: They do not fit into a pack.
         OSError: The file cannot be written; nothing is left behind.
     """
-    columns = _columns(games)
+    columns = columns_of(games)
     header = {
         "games": len(games),
         "rules": [rules.to_kata() for rules in games.rules],
         "sources": games.sources,
-        "columns": [[name, array.dtype.str, list(array.shape)] for name, array in columns.items()],
+        "columns": listed(columns),
     }
     text = json.dumps(header).encode()
     with whole_file(path, check=_check) as file:
@@ -97,19 +98,35 @@ def read_pack(path: Path) -> Games:
         data = _unpacked(path)
         length = int.from_bytes(data[:4], "little")
         header = json.loads(data[4 : 4 + length])
-        columns: dict[str, NDArray[Any]] = {}
-        at = 4 + length
-        for name, kind, shape in header["columns"]:
-            if kind != _KINDS[name] or len(shape) != 1 + (name == "moves"):
-                raise ValueError(f"the column {name} is of another kind")
-            array = np.frombuffer(data, np.dtype(kind), math.prod(shape), at)
-            columns[name] = array.reshape(shape)
-            at += array.nbytes
-        return _games(header, columns)
+        columns = columns_in(data, 4 + length, header, KINDS)
+        return games_of(header, columns)
     except OSError as error:
         raise SgfError(f"{path}: {error.strerror}") from None
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise SgfError(f"{path}: is damaged: {error}") from None
+
+
+def columns_in(
+    data: bytes, at: int, header: dict[str, Any], kinds: Mapping[str, str]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns that a header names, which stand in data from a place on.
+
+    Raises:
+        ValueError, or another of DAMAGE: They are not what the header says.
+    """
+    columns: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in header["columns"]:
+        if kind != kinds[name] or len(shape) != 1 + (name == "moves"):
+            raise ValueError(f"the column {name} is of another kind")
+        array = np.frombuffer(data, np.dtype(kind), math.prod(shape), at)
+        columns[name] = array.reshape(shape)
+        at += array.nbytes
+    return columns
+
+
+def listed(columns: Mapping[str, NDArray[Any]]) -> list[list[Any]]:
+    """Return how a header names columns, which follow it in that order."""
+    return [[name, array.dtype.str, list(array.shape)] for name, array in columns.items()]
 
 
 def _unpacked(path: Path) -> bytes:
@@ -127,7 +144,12 @@ def _unpacked(path: Path) -> bytes:
             return bounded(cast(BinaryIO, unpacked), most).read()
 
 
-def _columns(games: Games) -> dict[str, NDArray[Any]]:
+def columns_of(games: Games) -> dict[str, NDArray[Any]]:
+    """Return games as columns for a file.
+
+    Raises:
+        SgfError: They do not fit into one.
+    """
     table = games.table
     columns = {name: getattr(table, name) for name in PER_GAME}
     for starts_name, flat_name in RANGES.items():
@@ -166,7 +188,12 @@ def _codes(pairs: NDArray[np.uint8], width: NDArray[Any], area: NDArray[Any]) ->
     return codes
 
 
-def _games(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
+def games_of(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
+    """Return the games of a file's columns.
+
+    Raises:
+        ValueError, or another of DAMAGE: They do not fit together.
+    """
     arrays = {name: columns[name] for name in PER_GAME}
     for starts_name, flat_name in RANGES.items():
         counts = columns[f"{flat_name}_count"].astype(np.int64)

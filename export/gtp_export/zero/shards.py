@@ -1,0 +1,345 @@
+"""Shards: finished games of self-play with what the searches said, in files that never change.
+
+    bytes 0-7    the magic number
+    bytes 8-11   length of the header, little endian
+    header       JSON: what the catalogue wants to know, and the list of the columns
+    rest         zlib of the columns in that order, each an array of numpy's little-endian type
+
+A shard is named by the hash of its content, so that a copy is told from another shard and damage
+from both; it holds games of one game and board size that one process played, by one or more nets.
+"""
+
+import hashlib
+import json
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.coords import EMPTY
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import read_file, write_whole
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.rules import ATARI_GO
+from gtp_engine.version import __version__
+from gtp_export.records.games import GameCollector, Games
+from gtp_export.records.pack_file import (
+    DAMAGE,
+    KINDS,
+    columns_in,
+    columns_of,
+    games_of,
+    listed,
+)
+
+FORMAT = 1
+SUFFIX = ".shard"
+MAGIC = b"gtpzero\x01"
+MOST_BYTES = 256 << 20
+"""Of a shard, packed and unpacked."""
+NO_SEARCH, FAST, FULL = 0, 1, 2
+"""Kinds of moves: not searched, searched only to choose a move, searched to learn its policy."""
+REASONS = ("passes", "resigned", "length", "capture", "void")
+"""How a game ended: by two passes, resigned, broken off and counted as it stood, by a capture in
+Atari Go, and without a result."""
+SHARE_UNIT = 65535
+"""Policies are kept in parts of this."""
+
+
+class ShardError(NetFileError):
+    """A shard that cannot be used; the message names it."""
+
+
+class Searched(NamedTuple):
+    """What a search said of a position, for the player to move."""
+
+    kind: int
+    """FAST or FULL."""
+    value: float
+    """Mean win-loss value of the root, -1 to 1."""
+    surprise: float
+    """Nats from the net's policy to the search's: the Kullback-Leibler divergence."""
+    actions: NDArray[np.int16]
+    """[n] the moves that the target names."""
+    shares: NDArray[np.float64]
+    """[n] the target; sums to 1."""
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """A finished game."""
+
+    record: GameRecord
+    """With rules, komi, moves and result; `dead` is empty where the last board was counted, None
+    where it was not."""
+    searched: tuple[Searched | None, ...]
+    """By move; None where none was asked."""
+    net: str
+    """Who played its last move; the hash that names the net, empty before there is one."""
+    reason: str
+    """One of REASONS."""
+    begun: int = 0
+    """Moves that it took over from an earlier game."""
+    may_resign: bool = False
+    given_up: int = EMPTY
+    """Who resigned, or would have if the players might."""
+
+    @property
+    def is_falsely_given_up(self) -> bool:
+        """Whether somebody would have resigned a game that was not lost."""
+        return self.given_up != EMPTY and self.record.winner not in (None, 3 - self.given_up)
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a shard says of itself: all that a catalogue keeps."""
+
+    game: str
+    width: int
+    height: int
+    engine: str
+    """The version that played."""
+    nets: dict[str, int]
+    """Games by the net that ended them; "" before there is one."""
+    made: float
+    """Seconds since 1970, as the machine's clock had it."""
+    core_seconds: float
+    """Processor time that the games took."""
+    evaluations: int
+    """Positions that the net was asked about."""
+    games: int
+    moves: int
+    positions: int
+    """Moves with a full search."""
+    results: list[list[Any]]
+    """By game: komi, color of the winner (3: nobody knows), Black's points or None, moves, reason,
+    who resigned or would have (0: nobody), whether the players might."""
+    format: int = FORMAT
+
+    @property
+    def resigning(self) -> tuple[int, int]:
+        """In how many games played on somebody would have resigned, and in how many wrongly."""
+        tested = [row for row in self.results if row[5] != EMPTY and not row[6]]
+        return len(tested), sum(row[1] not in (3, 3 - row[5]) for row in tested)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """N games with M moves in all, P of whose moves are named by policies."""
+
+    header: Header
+    games: Games
+    begun: NDArray[np.uint16]
+    """[N] moves taken over from an earlier game."""
+    kind: NDArray[np.uint8]
+    """[M] NO_SEARCH, FAST or FULL."""
+    value: NDArray[np.float16]
+    """[M] mean win-loss value of the root for the mover; 0 without a search."""
+    surprise: NDArray[np.float16]
+    """[M] nats."""
+    policy_starts: NDArray[np.int64]
+    """[M + 1] into actions and shares; nothing where there was no search."""
+    actions: NDArray[np.int16]
+    """[P]"""
+    shares: NDArray[np.uint16]
+    """[P] parts of SHARE_UNIT."""
+
+
+_KINDS = {
+    **KINDS,
+    **dict.fromkeys(("begun", "policy_count", "shares"), "<u2"),
+    "kind": "|u1",
+    "value": "<f2",
+    "surprise": "<f2",
+    "actions": "<i2",
+}
+
+
+def write_shard(
+    folder: Path,
+    game: str,
+    games: Sequence[PlayedGame],
+    *,
+    core_seconds: float = 0.0,
+    evaluations: int = 0,
+) -> Path:
+    """Write games of one board size as a shard; return its file.
+
+    Args:
+        folder: Of the shards.
+        game: What they are games of, one of GAMES.
+        games: At least one.
+        core_seconds: Processor time that they took.
+        evaluations: Positions that the net was asked about for them.
+
+    Raises:
+        OSError: It cannot be written; nothing is left behind.
+    """
+    return store_shard(folder, pack_shard(game, games, core_seconds, evaluations))
+
+
+def store_shard(folder: Path, content: bytes) -> Path:
+    """Write a shard's content under its name; return its file.
+
+    Raises:
+        OSError: It cannot be written; nothing is left behind.
+    """
+    path = folder / (name_of(content) + SUFFIX)
+    write_whole(path, content)
+    return path
+
+
+def name_of(content: bytes) -> str:
+    """Return the name of a shard with this content."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def pack_shard(
+    game: str, games: Sequence[PlayedGame], core_seconds: float = 0.0, evaluations: int = 0
+) -> bytes:
+    """Return a shard's content; see `write_shard`."""
+    collector = GameCollector()
+    for one in games:
+        collector.add(one.record)
+    table = collector.games()
+    searched = [move for one in games for move in one.searched]
+    found = [move for move in searched if move is not None]
+    columns = columns_of(table)
+    columns["begun"] = np.array([one.begun for one in games], "<u2")
+    columns["kind"] = np.array([NO_SEARCH if s is None else s.kind for s in searched], "|u1")
+    columns["value"] = np.array([0.0 if s is None else s.value for s in searched], "<f2")
+    columns["surprise"] = np.array([0.0 if s is None else s.surprise for s in searched], "<f2")
+    columns["policy_count"] = np.array(
+        [0 if s is None else len(s.actions) for s in searched], "<u2"
+    )
+    columns["actions"] = np.concatenate([np.zeros(0), *(s.actions for s in found)]).astype("<i2")
+    shares = np.concatenate([np.zeros(0), *(s.shares for s in found)])
+    columns["shares"] = np.rint(shares * SHARE_UNIT).astype("<u2")
+    nets = [one.net for one in games]
+    header = Header(
+        game=game,
+        width=games[0].record.width,
+        height=games[0].record.height,
+        engine=__version__,
+        nets={net: nets.count(net) for net in dict.fromkeys(nets)},
+        made=round(time.time(), 1),
+        core_seconds=round(core_seconds, 3),
+        evaluations=evaluations,
+        games=len(games),
+        moves=len(searched),
+        positions=sum(move.kind == FULL for move in found),
+        results=[_result(one) for one in games],
+    )
+    rules = [one.to_kata() for one in table.rules]
+    described = {"rules": rules, "sources": table.sources, "columns": listed(columns)}
+    text = json.dumps(asdict(header) | described).encode()
+    packed = zlib.compress(b"".join(array.tobytes() for array in columns.values()))
+    return MAGIC + len(text).to_bytes(4, "little") + text + packed
+
+
+def _result(game: PlayedGame) -> list[Any]:
+    record = game.record
+    winner = 3 if record.winner is None else record.winner
+    return [
+        *(record.komi, winner, record.score_black, len(record.moves), game.reason),
+        *(game.given_up, game.may_resign),
+    ]
+
+
+def read_header(path: Path) -> Header:
+    """Return what a shard says of itself.
+
+    Raises:
+        ShardError: It is no shard, damaged, or of another version.
+    """
+    return _unpacked(path)[0]
+
+
+def read_shard(path: Path, wanted: tuple[str, int, int] | None = None) -> Shard:
+    """Read what `write_shard` wrote.
+
+    Args:
+        path: The file.
+        wanted: Game, width and height that it must be of; any will do when None.
+
+    Raises:
+        ShardError: It is no shard, damaged, or of another version, game or size.
+    """
+    header, described, packed = _unpacked(path)
+    found = header.game, header.width, header.height
+    if wanted is not None and found != wanted:
+        names = ["{} on {}x{}".format(*one) for one in (found, wanted)]
+        raise ShardError(f"{path}: is a shard of {names[0]}, not of {names[1]}")
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(packed, MOST_BYTES)
+        columns = columns_in(data, 0, described, _KINDS)
+        # Kernels are compiled for writable arrays of the machine's own byte order.
+        own = {
+            name: np.array(a, a.dtype.newbyteorder("="))
+            for name, a in columns.items()
+            if name not in KINDS
+        }
+        counts = own.pop("policy_count").astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        games = games_of(described, columns)
+        if header.game == ATARI_GO:
+            rules = tuple(replace(one, must_move=True) for one in games.rules)
+            games = replace(games, rules=rules)
+        shard = Shard(header=header, games=games, policy_starts=starts, **own)
+        _check(shard)
+        return shard
+    except (*DAMAGE, zlib.error) as error:
+        raise ShardError(f"{path}: is damaged: {error}") from None
+
+
+def _unpacked(path: Path) -> tuple[Header, dict[str, Any], bytes]:
+    """Return a shard's header, what it says of the columns, and the columns as they are packed."""
+    try:
+        content = read_file(path, MOST_BYTES)
+    except OSError as error:
+        raise ShardError(f"{path}: {error.strerror}") from None
+    if not content.startswith(MAGIC):
+        raise ShardError(f"{path}: is no shard of games")
+    if path.stem != name_of(content):
+        raise ShardError(f"{path}: is damaged: its content is not what its name says")
+    start = len(MAGIC) + 4
+    end = start + int.from_bytes(content[start - 4 : start], "little")
+    try:
+        described = json.loads(content[start:end])
+        version, engine = described["format"], described["engine"]
+        header = None
+        if version == FORMAT:
+            header = Header(**{name: described[name] for name in Header.__dataclass_fields__})
+    except DAMAGE as error:
+        raise ShardError(f"{path}: is damaged: {error}") from None
+    if header is None:
+        raise ShardError(f"{path}: was written by another version, {engine}")
+    return header, described, content[end:]
+
+
+def _check(shard: Shard) -> None:
+    """Make sure that kernels, which check nothing, can follow every number of a shard.
+
+    Raises:
+        ValueError: They cannot.
+    """
+    table, header = shard.games.table, shard.header
+    n_moves, n_named = len(table.moves), len(shard.actions)
+    lengths = {len(a) for a in (shard.kind, shard.value, shard.surprise)}
+    fits = (
+        lengths == {n_moves}
+        and len(shard.policy_starts) == n_moves + 1
+        and shard.policy_starts[-1] == n_named == len(shard.shares)
+        and len(shard.begun) == len(shard.games) == header.games
+        and bool((table.width == header.width).all() and (table.height == header.height).all())
+        and bool(((shard.actions >= 0) & (shard.actions <= header.width * header.height)).all())
+        and bool(np.isfinite(shard.value).all())
+    )
+    if not fits:
+        raise ValueError("its columns do not fit together")
