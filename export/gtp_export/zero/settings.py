@@ -285,4 +285,4 @@ class RunFolder:
 
 def content_name(content: bytes) -> str:
     """Return the name of a file that is named by its hash, without a suffix."""
-    return hashlib.sha256(content).hexdigest()[:20]
+    return hashlib.sha256(content).hexdigest()[:16]

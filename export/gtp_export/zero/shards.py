@@ -9,7 +9,6 @@ A shard is named by the hash of its content, so that a copy is told from another
 from both; it holds games of one game and board size that one process played, by one or more nets.
 """
 
-import hashlib
 import json
 import time
 import zlib
@@ -36,6 +35,7 @@ from gtp_export.records.pack_file import (
     games_of,
     listed,
 )
+from gtp_export.zero.settings import content_name
 
 FORMAT = 1
 SUFFIX = ".shard"
@@ -189,14 +189,9 @@ def store_shard(folder: Path, content: bytes) -> Path:
     Raises:
         OSError: It cannot be written; nothing is left behind.
     """
-    path = folder / (name_of(content) + SUFFIX)
+    path = folder / (content_name(content) + SUFFIX)
     write_whole(path, content)
     return path
-
-
-def name_of(content: bytes) -> str:
-    """Return the name of a shard with this content."""
-    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def pack_shard(
@@ -306,7 +301,7 @@ def _unpacked(path: Path) -> tuple[Header, dict[str, Any], bytes]:
         raise ShardError(f"{path}: {error.strerror}") from None
     if not content.startswith(MAGIC):
         raise ShardError(f"{path}: is no shard of games")
-    if path.stem != name_of(content):
+    if path.stem != content_name(content):
         raise ShardError(f"{path}: is damaged: its content is not what its name says")
     start = len(MAGIC) + 4
     end = start + int.from_bytes(content[start - 4 : start], "little")
