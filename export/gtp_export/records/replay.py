@@ -28,8 +28,8 @@ from gtp_engine.go.scoring import mark_agreed
 from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import ACTION_MASK, OUT_OF_TURN, GameTable
 
-BUTTON = 6
-"""Column of `rule_rows` that says whether there is a button."""
+BUTTON, MUST_MOVE = 6, 7
+"""Columns of `rule_rows`: whether there is a button, and whether only who has no move may pass."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,9 +52,12 @@ class Filled(NamedTuple):
 
 
 def rule_rows(rules: tuple[Rules, ...]) -> Ints:
-    """Return [R, 7]: the flags of rules for kernels, then whether there is a button."""
-    rows = [[*(int(flag) for flag in one.flags[:BUTTON]), int(one.button)] for one in rules]
-    return np.array(rows, np.int64).reshape(-1, BUTTON + 1)
+    """Return [R, 8]: the flags of rules for kernels, BUTTON and MUST_MOVE behind them."""
+    rows = [
+        [*(int(flag) for flag in one.flags[:BUTTON]), int(one.button), int(one.must_move)]
+        for one in rules
+    ]
+    return np.array(rows, np.int64).reshape(-1, MUST_MOVE + 1)
 
 
 def new_filled(n: int, planes: int, features: int, width: int, height: int) -> Filled:
@@ -162,7 +165,7 @@ def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> Ru
     """Set a history to the start of a game; return its rules."""
     row = rows[table.rules[game]]
     komi = np.float64(table.komi[game])
-    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], komi, int64(0))
+    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], komi, row[MUST_MOVE])
     start_board(history, int64(table.width[game]), int64(table.height[game]))
     _place_setups(table, game, history.boards[0])
     begin(history, int64(table.first[game]), rules, row[BUTTON])
@@ -189,7 +192,7 @@ def _write_answers(
     filled.legal[slot, :] = 0
     for i in range(n):
         filled.legal[slot, symmetry_map[scratch[i]]] = 1
-    filled.legal[slot, width * height] = 1
+    filled.legal[slot, width * height] = 1 if n == 0 or rules.must_move == 0 else 0
     action = int64(symmetry_map[played])
     filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
     filled.action[slot] = action

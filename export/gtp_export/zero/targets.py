@@ -1,0 +1,169 @@
+"""From shards to what a net is trained on: positions as it sees them, and what it should say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gtp_engine.go.symmetry import N_SYMMETRIES, action_table
+from gtp_export.records.games import Games, join_games
+from gtp_export.records.stream import PositionReader, RecordSamples
+from gtp_export.zero.shards import FULL, NO_SEARCH, Shard, read_shard
+
+BLOCK_POSITIONS = 2048
+"""Positions encoded at a time, so that several of one game take one replay."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TargetSamples:
+    """B positions of self-play with A points, under random symmetries; all for the mover."""
+
+    seen: RecordSamples
+    """What the net sees; move played, outcome, score and ownership of the game. Score and
+    ownership are exact; NaN and 0 where a game was not counted."""
+    policy: NDArray[np.float32]
+    """[B, A + 1] the search's policy; sums to 1."""
+    reply: NDArray[np.float32]
+    """[B, A + 1] the policy of the opponent's search after the move; zeros where there was none."""
+    value: NDArray[np.float32]
+    """[B] the mean value of the search's root, -1 to 1."""
+    surprise: NDArray[np.float32]
+    """[B] nats from the net's policy of then to the search's."""
+
+    def part(self, index: Ints) -> "TargetSamples":
+        """Return the positions of an index [n]."""
+        rest = (self.policy, self.reply, self.value, self.surprise)
+        return TargetSamples(self.seen.part(index), *(array[index] for array in rest))
+
+
+class Window:
+    """The newest positions of a run, from shards that come one by one."""
+
+    def __init__(self, encoder: str, wanted: tuple[str, int, int] | None = None) -> None:
+        """Begin without any.
+
+        Args:
+            encoder: How the net is shown a board.
+            wanted: Game, width and height that shards must be of; those of the first when None.
+        """
+        self._encoder = encoder
+        self._wanted = wanted
+        self._shards: list[Shard] = []
+        self._joined: _Joined | None = None
+
+    @property
+    def positions(self) -> int:
+        """Positions with a full search."""
+        return sum(shard.header.positions for shard in self._shards)
+
+    def add(self, path: Path) -> int:
+        """Read a shard, the newest; return its positions.
+
+        Raises:
+            ShardError: It is damaged, or of another version, game or size.
+        """
+        shard = read_shard(path, self._wanted)
+        header = shard.header
+        self._wanted = header.game, header.width, header.height
+        self._shards.append(shard)
+        self._joined = None
+        return header.positions
+
+    def keep(self, positions: int) -> None:
+        """Forget the oldest shards without which so many positions, or all that are left, stay."""
+        while self._shards and self.positions - self._shards[0].header.positions >= positions:
+            del self._shards[0]
+            self._joined = None
+
+    def draw(self, positions: int, generator: np.random.Generator) -> TargetSamples:
+        """Return some positions, each drawn from all, in no order.
+
+        Raises:
+            ValueError: There are none.
+        """
+        if not self.positions:
+            raise ValueError("there are no positions to learn from yet")
+        if self._joined is None:
+            self._joined = _Joined(self._shards, self._encoder)
+        return self._joined.draw(positions, generator)
+
+    def batches(self, batch: int, generator: np.random.Generator) -> Iterator[TargetSamples]:
+        """Yield batches without end; a shard added on the way is drawn from after a block."""
+        while True:
+            block = self.draw(max(batch, BLOCK_POSITIONS // batch * batch), generator)
+            for at in range(0, len(block.value), batch):
+                yield block.part(np.arange(at, at + batch))
+
+
+def batches(
+    shards: Sequence[Path], encoder: str, window: int, batch: int, seed: int
+) -> Iterator[TargetSamples]:
+    """Yield batches of positions of the newest shards without end; see `Window`.
+
+    Args:
+        shards: Their files, the newest last.
+        encoder: How the net is shown a board.
+        window: Positions to draw from, about.
+        batch: Positions of a batch.
+        seed: Draws them.
+
+    Raises:
+        ShardError: One is damaged, or of another version, game or size than the first.
+    """
+    kept = Window(encoder)
+    for path in shards:
+        kept.add(path)
+    kept.keep(window)
+    return kept.batches(batch, np.random.default_rng(seed))
+
+
+class _Joined:
+    """The shards of a window, one behind the other."""
+
+    def __init__(self, shards: Sequence[Shard], encoder: str) -> None:
+        self.games: Games = join_games([shard.games for shard in shards])
+        self._reader = PositionReader(self.games, encoder)
+        self._kind = np.concatenate([shard.kind for shard in shards])
+        self._value = np.concatenate([shard.value for shard in shards])
+        self._surprise = np.concatenate([shard.surprise for shard in shards])
+        self._actions = np.concatenate([shard.actions for shard in shards])
+        self._shares = np.concatenate([shard.shares for shard in shards])
+        counts = np.concatenate([np.diff(shard.policy_starts) for shard in shards])
+        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._targets: Ints = np.flatnonzero(self._kind == FULL)
+        header = shards[0].header
+        self._table = action_table(header.width, header.height)
+
+    def draw(self, positions: int, generator: np.random.Generator) -> TargetSamples:
+        moves = np.sort(generator.choice(self._targets, positions))
+        symmetries = generator.integers(N_SYMMETRIES, size=positions)
+        starts = self.games.table.starts
+        games = np.searchsorted(starts, moves, side="right") - 1
+        seen = self._reader.read(games, moves - starts[games], symmetries)
+        after = np.minimum(moves + 1, len(self._kind) - 1)
+        has_reply = (moves + 1 < starts[games + 1]) & (self._kind[after] != NO_SEARCH)
+        samples = TargetSamples(
+            seen=seen,
+            policy=self._policies(moves, symmetries, np.ones(positions, np.bool_)),
+            reply=self._policies(after, symmetries, has_reply),
+            value=self._value[moves].astype(np.float32),
+            surprise=self._surprise[moves].astype(np.float32),
+        )
+        return samples.part(generator.permutation(positions))
+
+    def _policies(
+        self, moves: Ints, symmetries: Ints, known: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """Return [n, A + 1] the policies at moves [n] under symmetries, zeros where not known."""
+        counts = np.where(known, self._starts[moves + 1] - self._starts[moves], 0)
+        rows = np.repeat(np.arange(len(moves)), counts)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = np.repeat(self._starts[moves], counts) + within
+        policy = np.zeros((len(moves), self._table.shape[1]), np.float32)
+        policy[rows, self._table[symmetries[rows], self._actions[at]]] = self._shares[at]
+        policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1.0)
+        return policy

@@ -1,0 +1,120 @@
+"""Targets from shards: what the net sees and what it should say belong together."""
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gtp_engine.coords import PASS, point_to_action
+from gtp_engine.go.atari_go import new_game
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.rules import ATARI_GO, GO, Rules
+from gtp_engine.go.scoring import format_result
+from gtp_export.zero.shards import FAST, FULL, PlayedGame, Searched, ShardError, write_shard
+from gtp_export.zero.targets import Window, batches
+
+SIZE = 4
+AREA = SIZE * SIZE
+ENCODER = "katago_v7"
+
+
+def random_game(generator: np.random.Generator, game: str = GO) -> PlayedGame:
+    """Return a game to the end; what its searches say is certain of the move that was made."""
+    rules = Rules(friendly_pass_ok=False, komi=0.5)
+    position = new_game(game, SIZE, SIZE, rules)
+    searched = []
+    while not position.is_over:
+        moves = position.legal_moves()
+        if position.ply < 12 and len(moves) > 1:
+            moves = [move for move in moves if move != PASS]
+        move = int(generator.choice(moves)) if position.ply < 30 else PASS
+        action = np.array([point_to_action(move, SIZE, SIZE)], np.int16)
+        kind = FAST if position.ply % 3 == 2 else FULL
+        value = (-1.0) ** position.ply * 0.25
+        searched.append(Searched(kind, value, 0.5, action, np.ones(1)))
+        position.play(position.to_play, move)
+    result = format_result(position.white_margin())
+    record = GameRecord(SIZE, SIZE, 0.5, position.rules, moves=position.moves, result=result)
+    is_counted = game == GO
+    return PlayedGame(replace(record, dead=() if is_counted else None), tuple(searched), "", "")
+
+
+def write_games(folder: Path, seed: int, game: str = GO, games: int = 3) -> Path:
+    generator = np.random.default_rng(seed)
+    return write_shard(folder, game, [random_game(generator, game) for _ in range(games)])
+
+
+def test_targets_turn_with_what_the_net_sees(tmp_path: Path) -> None:
+    window = Window(ENCODER)
+    window.add(write_games(tmp_path, 1))
+    samples = window.draw(300, np.random.default_rng(2))
+    seen = samples.seen
+    rows = np.arange(300)
+    assert (samples.policy[rows, seen.action] == 1.0).all()
+    assert (samples.policy.sum(axis=1) == 1.0).all()
+    assert (samples.policy <= seen.legal).all()
+    stones = seen.spatial[:, 1] | seen.spatial[:, 2]
+    points = seen.action < AREA
+    assert not stones.reshape(300, AREA)[rows[points], seen.action[points]].any()
+    np.testing.assert_array_equal(samples.value, np.where(seen.ply % 2, -0.25, 0.25))
+    assert (samples.surprise == 0.5).all()
+    has_reply = samples.reply.sum(axis=1)
+    assert set(has_reply.tolist()) == {0.0, 1.0}
+    assert not (samples.reply[has_reply == 1.0].argmax(1) == seen.action[has_reply == 1.0]).all()
+
+
+def test_score_and_ownership_are_one_count(tmp_path: Path) -> None:
+    window = Window(ENCODER)
+    window.add(write_games(tmp_path, 3))
+    seen = window.draw(200, np.random.default_rng(4)).seen
+    black = seen.ply % 2 == 0
+    own = seen.ownership.sum(axis=(1, 2)) - np.where(black, 0.5, -0.5)
+    np.testing.assert_array_equal(own, seen.score)
+    np.testing.assert_array_equal(seen.outcome, seen.score > 0)
+
+
+def test_fast_searches_are_no_targets(tmp_path: Path) -> None:
+    window = Window(ENCODER)
+    path = write_games(tmp_path, 5)
+    assert window.add(path) == window.positions > 0
+    assert (window.draw(300, np.random.default_rng(6)).seen.ply % 3 != 2).all()
+
+
+def test_a_window_keeps_the_newest_shards(tmp_path: Path) -> None:
+    window = Window(ENCODER)
+    counts = [window.add(write_games(tmp_path, seed, games=1 + seed)) for seed in range(4)]
+    window.keep(counts[2] + counts[3])
+    assert window.positions == counts[2] + counts[3]
+    window.keep(counts[3] + 1)
+    assert window.positions == counts[2] + counts[3]
+    assert window.draw(200, np.random.default_rng(1)).seen.game.max() == 3 + 4 - 1
+
+
+def test_batches_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    shards = [write_games(tmp_path, seed) for seed in (1, 2)]
+    first, again = (
+        list(islice(batches(shards, ENCODER, window=10**6, batch=64, seed=9), 40)) for _ in "12"
+    )
+    assert {len(one.value) for one in first} == {64}
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.seen.spatial, other.seen.spatial)
+        np.testing.assert_array_equal(one.policy, other.policy)
+
+
+def test_atari_go_lets_only_those_pass_who_have_no_move(tmp_path: Path) -> None:
+    window = Window(ENCODER)
+    window.add(write_games(tmp_path, 7, ATARI_GO))
+    seen = window.draw(200, np.random.default_rng(8)).seen
+    assert (seen.legal[:, AREA] == (seen.legal[:, :AREA].sum(axis=1) == 0)).all()
+    assert not seen.ownership.any()
+    assert set(seen.outcome.tolist()) <= {0.0, 1.0}
+
+
+def test_shards_of_another_size_and_empty_windows_are_refused(tmp_path: Path) -> None:
+    window = Window(ENCODER, (GO, 9, 9))
+    with pytest.raises(ShardError, match="not of go on 9x9"):
+        window.add(write_games(tmp_path, 1))
+    with pytest.raises(ValueError, match="no positions"):
+        window.draw(1, np.random.default_rng(1))
