@@ -149,7 +149,7 @@ def _count_empty_neighbors(board: BoardRecord, point: int) -> int:
 
 
 @inline_kernel
-def _add_move(work: Work, begin: int, n: int, move: int) -> int:
+def add_move(work: Work, begin: int, n: int, move: int) -> int:
     """Add a move to a list unless it is there already; return how many were added."""
     for i in range(begin, begin + n):
         if work[i] == move:
@@ -159,7 +159,7 @@ def _add_move(work: Work, begin: int, n: int, move: int) -> int:
 
 
 @kernel
-def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
+def find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> int:
     """List the moves that capture an enemy chain in atari around a chain; return how many."""
     enemy = 3 - int64(board["color"][chain])
     n = 0
@@ -173,7 +173,7 @@ def _find_captures(board: BoardRecord, chain: int, work: Work, begin: int) -> in
                     seen = head
                     lone = _lone_liberty(board, head)
                     if lone != 0:
-                        n += _add_move(work, begin, n, lone)
+                        n += add_move(work, begin, n, lone)
         stone = int64(board["next"][stone])
         if stone == chain:
             return n
@@ -202,7 +202,7 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
 
 
 @kernel
-def _is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
+def is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
     """Whether a move among enemy stones alone would capture exactly one of them."""
     target = 0
     for near in neighbors(board, point):
@@ -232,11 +232,11 @@ def _is_double_ko_death(
     """Whether both liberties are kos that the chaser takes and the fleeing side cannot use."""
     color = int64(board["color"][chain])
     return (
-        _is_ko_capture(board, first, 3 - color)
-        and _is_ko_capture(board, second, 3 - color)
+        is_ko_capture(board, first, 3 - color)
+        and is_ko_capture(board, second, 3 - color)
         and _liberties_after(board, first, color, work) <= 2
         and _liberties_after(board, second, color, work) <= 2
-        and _find_captures(board, chain, work, begin) == 0
+        and find_captures(board, chain, work, begin) == 0
     )
 
 
@@ -261,8 +261,8 @@ def _list_escapes(board: BoardRecord, chain: int, work: Work, begin: int) -> tup
     lone = _lone_liberty(board, chain)
     if lone == 0 or board["ko_point"] != 0:
         return _ESCAPES, 0
-    n = _find_captures(board, chain, work, begin)
-    n += _add_move(work, begin, n, lone)
+    n = find_captures(board, chain, work, begin)
+    n += add_move(work, begin, n, lone)
     last = int64(work[begin + n - 1])
     lower, upper = _bound_liberties(board, last, int64(board["color"][chain]), work)
     if lower >= 3:

@@ -1,0 +1,106 @@
+"""Attack and defence of chains, and how they are named: diagrams."""
+
+import pytest
+from tests.go.diagrams import position_of
+
+from gtp_engine.coords import BLACK, format_vertex, parse_vertex
+from gtp_engine.go.position import Position
+from gtp_engine.go.tactics import (
+    Kind,
+    Reading,
+    Tactic,
+    Verdict,
+    defend,
+    threats,
+)
+
+SHAPES = {
+    Kind.CAPTURE: """
+        . . . . . . .
+        . . X . . . .
+        . X O X . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        """,
+    Kind.LADDER: """
+        . . . . . . .
+        . . . X . . .
+        . . X O . . .
+        . . X . . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        """,
+    Kind.NET: """
+        . . . . . . .
+        . . X X . . .
+        . X O . . O .
+        . X . . . . .
+        . . . . . . .
+        . . O . . . .
+        . . . . . . .
+        """,
+    Kind.SNAPBACK: """
+        . X O . O O .
+        . X O . X O .
+        . . X X X O .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        """,
+    Kind.CONNECT_AND_DIE: """
+        . . O . O O .
+        . X X X X X X
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        . . . . . . .
+        """,
+}
+
+
+def at(position: Position, vertex: str) -> int:
+    """Return the point of a vertex."""
+    return parse_vertex(vertex, position.width, position.height)
+
+
+def vertices(position: Position, reading: Reading | Tactic) -> list[str]:
+    """Return the moves of a line."""
+    return [format_vertex(move.point, position.width, position.height) for move in reading.line]
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "text"),
+    [
+        (Kind.CAPTURE, "C4", "captures one stone"),
+        (
+            Kind.LADDER,
+            "E5 D4 D3 E4 F4 E3 E2 F3 F2 G3 G4 G2 G1",
+            "captures one stone in a ladder",
+        ),
+        (Kind.NET, "D4 D5 E5 C4 C3", "captures one stone in a net"),
+        (Kind.SNAPBACK, "D7 D6 D7", "captures two stones by a snapback"),
+        (
+            Kind.CONNECT_AND_DIE,
+            "G7 D7 B7",
+            "captures two stones, for connecting does not help",
+        ),
+    ],
+)
+def test_an_attack_is_named_after_its_line(kind: Kind, line: str, text: str) -> None:
+    position = position_of(SHAPES[kind])
+    best = threats(position, BLACK)[0]
+    assert (best.kind, vertices(position, best), best.text) == (kind, line.split(), text)
+
+
+def test_what_takes_the_bait_is_not_saved() -> None:
+    position = position_of(SHAPES[Kind.SNAPBACK])
+    chain = at(position, "C7")
+    saved = defend(position, chain)
+    assert (saved.verdict, saved.move) == (Verdict.WORKS, at(position, "D7"))
+    position.play(BLACK, at(position, "D7"))
+    assert defend(position, chain) == Reading(Verdict.FAILS)
