@@ -10,6 +10,7 @@ from gtp_engine.commands.table import run
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
 from gtp_engine.play.settings import Settings, customary_komi
+from gtp_engine.search.params import SearchParams
 
 
 def read(*arguments: str) -> Settings:
@@ -62,6 +63,7 @@ VALUES = {
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"', "name": '"Tester"',
+    "parameters": '"cpuct=1.5, lcb-stdevs=3"',
 }  # fmt: skip
 
 
@@ -92,6 +94,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         log=Path("a.log"),
         name="Tester",
         human_profile=HumanProfile.parse("preaz_5k"),
+        parameters=SearchParams(cpuct=1.5, lcb_stdevs=3.0),
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9
 
@@ -105,6 +108,8 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ("no-resign = 1", "no-resign must be true or false"),
         ("komi = nan", "komi: 'nan' is not a number"),
         ("human-profile = 'rank_10d'", "human-profile: 'rank_10d' is no human profile"),
+        ("parameters = 'speed=3'", "parameters: unknown parameter 'speed'"),
+        ("parameters = 'cpuct'", "parameters: 'cpuct' is no setting like cpuct=1.2"),
         ("[table]\nplayouts = 3", "unknown key 'table'"),
         ("playouts 3", "not a TOML file"),
     ],

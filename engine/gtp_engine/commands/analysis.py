@@ -18,8 +18,19 @@ from gtp_engine.frontends.analysis.overrides import (
     read_config,
 )
 from gtp_engine.play.settings import Settings
+from gtp_engine.search.params import SearchParams
 
-_OPTIONS = ("net", "human-profile", "device", "threads", "batch", "memory", "log", "seed")
+_OPTIONS = (
+    "net",
+    "human-profile",
+    "device",
+    "threads",
+    "batch",
+    "memory",
+    "log",
+    "seed",
+    "parameters",
+)
 
 _EXAMPLES = """examples:
   gtp-engine analysis                                    for KaTrain, Ogatak and scripts
@@ -92,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     # parse_size serves as this command's option here, not as the engine's first board.
     measured, args.size = args.size, None
     settings = read_settings(args)
-    analysis = _analysis_settings(args)
+    analysis = _analysis_settings(args, settings.parameters)
     if args.compare:
         from gtp_engine.commands.analysis_comparison import compare
 
@@ -107,9 +118,9 @@ def run(args: argparse.Namespace) -> int:
     return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
 
 
-def _analysis_settings(args: argparse.Namespace) -> AnalysisSettings:
+def _analysis_settings(args: argparse.Namespace, params: SearchParams) -> AnalysisSettings:
     """Return what holds where queries say nothing; options go before configuration files."""
-    settings = AnalysisSettings()
+    settings = AnalysisSettings(params)
     try:
         if args.kata_config is not None:
             settings = settings.with_overrides(read_config(args.kata_config))[0]

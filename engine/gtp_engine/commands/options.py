@@ -19,6 +19,7 @@ from gtp_engine.arguments import (
     parse_number,
     parse_seconds,
     parse_seed,
+    parse_setting,
     parse_size,
     parse_threads,
 )
@@ -28,6 +29,7 @@ from gtp_engine.go.rules import ATARI_GO, GAMES, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
+from gtp_engine.search.params import SearchParams
 
 
 def _lag(text: str) -> float:
@@ -48,6 +50,14 @@ def _level(text: str) -> int:
     level = parse_count(text)
     find_level(level)
     return level
+
+
+def _parameters(text: str) -> SearchParams:
+    params = SearchParams()
+    for setting in text.split(","):
+        name, value = parse_setting(setting)
+        params = params.with_option(name.replace("-", "_"), value)
+    return params
 
 
 def _name(text: str) -> str:
@@ -113,6 +123,13 @@ OPTIONS = (
     ),
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
+    Option(
+        "parameters",
+        "NAME=VALUE,...",
+        "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some",
+        _parameters,
+        _THINKING,
+    ),
     Option("seed", "N", "with one thread: play the same game each time", parse_seed, _THINKING),
     Option("game", "NAME", "go or atari-go: the first capture wins (go)", _game, _GAME),
     Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),

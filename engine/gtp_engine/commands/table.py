@@ -37,6 +37,9 @@ COMMANDS = {
     "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
     "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),
     "levels": CommandEntry("gtp_engine.commands.levels", "measure how far apart the levels are"),
+    "tune": CommandEntry(
+        "gtp_engine.commands.tune", "find the search's best numbers for a net and a board"
+    ),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
 

@@ -57,7 +57,7 @@ class Loader:
         self.search: Search | None = None
         self.step_seconds = 0.0
         """What an evaluation on the first board took when the net was loaded."""
-        self.params = SearchParams()
+        self.params = settings.parameters
         """Parameters that the search begins with."""
         self._settings = settings
         self._kernels_ready = threading.Event()

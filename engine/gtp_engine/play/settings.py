@@ -6,6 +6,7 @@ from pathlib import Path
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import GO, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
+from gtp_engine.search.params import SearchParams
 
 DEVICES = ("auto", "cuda", "tensorrt", "cpu")
 
@@ -52,6 +53,8 @@ class Settings:
     """Mean win-loss value, -1..1 for the engine, below which it resigns."""
     resign_turns: int = 3
     """Own turns in a row below the threshold before it does."""
+    parameters: SearchParams = field(default_factory=SearchParams)
+    """The numbers that steer the search at first."""
     ponder: bool = False
     """Whether to search on while the opponent thinks."""
     seed: int | None = None

@@ -1,0 +1,177 @@
+"""`gtp-engine tune`: set the search's numbers for a net, a board and a number of visits by play.
+
+Each trial is a short match at equal visits, the numbers tried against the usual ones. Optuna's
+tree-structured Parzen estimator (Bergstra et al. 2011) proposes what to try. A short match says
+little, and the best of many owes much to luck: so what is written are the means of the best
+trials, and the last quarter of the games says what they are worth.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine.arguments import (
+    UsageError,
+    check_file,
+    parse_count,
+    parse_seconds,
+    parse_seed,
+    parse_size,
+)
+from gtp_engine.commands.progress import shown_progress
+from gtp_engine.play.settings import DEVICES
+from gtp_engine.search.params import SearchParams
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+
+GAMES_A_TRIAL = 16
+MOST_TRIALS = 1_000_000
+"""The openings of the games that test what was found come behind those of so many trials."""
+BEST_SHARE = 0.2
+"""Of the trials, those whose numbers are averaged."""
+SEARCH_SHARE = 0.75
+"""Of the games or the time; then the numbers found are put to the test."""
+
+SPANS = {
+    "cpuct": (0.4, 2.5),
+    "cpuct_growth": (0.0, 2.0),
+    "fpu_reduction": (0.0, 0.8),
+    "root_fpu_reduction": (0.0, 0.8),
+    "score_utility": (0.0, 0.3),
+    "dynamic_score_utility": (0.0, 0.6),
+    "root_policy_temperature": (0.7, 1.8),
+    "lcb_stdevs": (1.0, 8.0),
+}
+"""Between what a parameter is looked for."""
+USUAL = "cpuct,fpu-reduction,root-fpu-reduction"
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip().replace("-", "_") for name in text.split(",")]
+    for name in names:
+        if name not in SPANS:
+            raise argparse.ArgumentTypeError(f"{name[:30]!r} is not one of {', '.join(SPANS)}")
+    return names
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the options of the subcommand."""
+    parser.description = (
+        "Find the numbers of the search that win most for a net, a board and a number of visits. "
+        "What was tried is kept beside the result: the same command goes on from there."
+    )
+    add = parser.add_argument
+    add("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
+    add("--device", choices=DEVICES, default="auto")
+    add("--size", type=parse_size, default=(9, 9), metavar="N|WxH", help="board (9)")
+    add("--visits", type=parse_count, default=100, metavar="N", help="of each search (100)")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument(
+        "--games", type=parse_count, default=1000, metavar="N", help="earlier ones counted (1000)"
+    )
+    length.add_argument("--minutes", type=parse_seconds, metavar="M", help="of this run")
+    known = ", ".join(name.replace("_", "-") for name in SPANS)
+    add(
+        "--parameters", type=_names, default=_names(USUAL), metavar="NAME,...",
+        help=f"some of {known} ({USUAL})",
+    )  # fmt: skip
+    add("--out", type=Path, default=Path("tuned.toml"), metavar="FILE.toml", help="(tuned.toml)")
+    add("--at-once", type=parse_count, default=16, metavar="N", help="games under way (16)")
+    add("--seed", type=parse_seed, default=1, metavar="N", help="of openings and trials (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tune, and write the numbers found; return the exit status."""
+    try:
+        import optuna
+    except ImportError:
+        raise UsageError("needs the extra `tune`: pip install 'gtp-engine[tune]'") from None
+    from gtp_engine.arena.statistics import describe_strength
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.evaluators.net_info import NetFileError
+
+    check_file(args.out, "--out")
+    try:
+        net = open_net(args.net, args.device)
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
+    width, height = args.size
+    what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        storage=f"sqlite:///{args.out.with_suffix('.trials')}",
+        study_name=what,
+        direction="maximize",
+        load_if_exists=True,
+    )
+    n = len(_finished(study))
+    # Another seed each time: a run that goes on is not to propose the same again.
+    study.sampler = optuna.samplers.TPESampler(seed=args.seed + n)
+    if n == 0:
+        study.enqueue_trial({name: getattr(SearchParams(), name) for name in args.parameters})
+    unit = "games" if args.minutes is None else "seconds"
+    total = args.games if args.minutes is None else max(1, round(60 * args.minutes))
+    done = GAMES_A_TRIAL * n if args.minutes is None else 0
+    began, won, games = time.monotonic(), 0.0, 0
+    with shown_progress(unit, total, done=done) as advance:
+
+        def spend() -> None:
+            nonlocal done
+            passed = int(time.monotonic() - began) - done
+            for _ in range(GAMES_A_TRIAL if args.minutes is None else passed):
+                done += 1
+                advance()
+
+        while n == 0 or done < SEARCH_SHARE * total:
+            trial = study.ask()
+            tried = {name: trial.suggest_float(name, *SPANS[name]) for name in args.parameters}
+            study.tell(trial, _play(args, net, tried, n) / GAMES_A_TRIAL)
+            n += 1
+            spend()
+        numbers = _mean_of_best(_finished(study), args.parameters)
+        while games == 0 or done < total:
+            won += _play(args, net, numbers, MOST_TRIALS + games)
+            games += GAMES_A_TRIAL
+            spend()
+    told = f"{describe_strength(won, games)}, {games} games"
+    text = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
+    args.out.write_text(
+        f"# {what}\n# from {n} trials of {GAMES_A_TRIAL} games; against the usual numbers:\n"
+        f'# {told}\nparameters = "{text}"\n',
+        encoding="utf-8",
+    )
+    print(f"{text}\nagainst the usual numbers: {told}\nwritten to {args.out}")
+    return 0
+
+
+def _finished(study: Any) -> list[Any]:
+    """Return the trials that were played to their ends; one that was interrupted was not."""
+    return [trial for trial in study.get_trials(deepcopy=False) if trial.value is not None]
+
+
+def _mean_of_best(trials: list[Any], names: list[str]) -> dict[str, float]:
+    """Return the means of the numbers that won most."""
+    best = sorted(trials, key=lambda trial: -float(trial.value))
+    best = best[: max(1, round(BEST_SHARE * len(best)))]
+    return {name: round(sum(one.params[name] for one in best) / len(best), 3) for name in names}
+
+
+def _play(
+    args: argparse.Namespace, net: "Evaluator", numbers: dict[str, float], trial: int
+) -> float:
+    """Return how many games of a trial numbers win against the usual ones."""
+    from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
+    from gtp_engine.go.rules import Rules, default_komi
+    from gtp_engine.search.stopping import Limits
+
+    params = SearchParams()
+    for name, value in numbers.items():
+        params = params.with_option(name, str(value))
+    limits = Limits(visits=args.visits)
+    players = [Contestant("tried", net, limits, params), Contestant("usual", net, limits)]
+    width, height = args.size
+    seed = args.seed + GAMES_A_TRIAL * trial
+    terms = Terms(width, height, Rules(komi=default_komi(width, height)), seed=seed)
+    return points(play_games(players, terms, GAMES_A_TRIAL, args.at_once))

@@ -1,0 +1,94 @@
+"""`gtp-engine tune`: trials, what is made of them, and going on."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.arguments import Parser
+from gtp_engine.commands import analysis, tune
+from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.table import run
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+from gtp_engine.search.params import SearchParams
+
+TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
+
+
+def command(out: Path, *more: str) -> list[str]:
+    return ["tune", "--net", TINY, "--size", "3", "--visits", "2", "--out", str(out), *more]
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, float]]:
+    """Let the numbers win by how near cpuct is to 1.5; return what was tried."""
+    tried: list[dict[str, float]] = []
+
+    def play(args: argparse.Namespace, net: object, numbers: dict[str, float], trial: int) -> float:
+        tried.append(numbers)
+        return 16 * max(0.0, 1 - abs(numbers["cpuct"] - 1.5))
+
+    monkeypatch.setattr(tune, "_play", play)
+    return tried
+
+
+def test_finds_what_wins_and_writes_what_config_reads(
+    tmp_path: Path, played: list[dict[str, float]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "tuned.toml"
+    # 320 games: 15 trials of 16 are 240, three quarters; 5 matches of 16 are the rest.
+    assert run(command(out, "--games", "320", "--parameters", "cpuct,fpu-reduction")) == 0
+    assert len(played) == 20
+    assert played[0] == {"cpuct": 1.0, "fpu_reduction": 0.2}, "the usual numbers come first"
+    assert all(numbers == played[-1] for numbers in played[15:])
+    # The mean of the best fifth, three of the fifteen.
+    best = sorted(played[:15], key=lambda numbers: abs(numbers["cpuct"] - 1.5))[:3]
+    assert played[-1]["cpuct"] == pytest.approx(sum(one["cpuct"] for one in best) / 3, abs=0.001)
+    parser = Parser(prog="test")
+    add_options(parser)
+    parameters = read_settings(parser.parse_args(["--config", str(out)])).parameters
+    assert parameters.cpuct == played[-1]["cpuct"]
+    assert parameters.fpu_reduction == played[-1]["fpu_reduction"]
+    assert f"written to {out}" in capsys.readouterr().out
+
+
+def test_goes_on_from_the_trials_kept(tmp_path: Path, played: list[dict[str, float]]) -> None:
+    out = tmp_path / "tuned.toml"
+    assert run(command(out, "--games", "64", "--parameters", "cpuct")) == 0
+    assert len(played) == 4
+    assert run(command(out, "--games", "128", "--parameters", "cpuct")) == 0
+    assert len(played) == 4 + 3 + 2, "three of six trials were there; then the test"
+    assert played[4] not in played[:4], "what is tried is new"
+
+
+def test_plays_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tune, "GAMES_A_TRIAL", 2)
+    out = tmp_path / "tuned.toml"
+    assert run(command(out, "--games", "4", "--parameters", "cpuct")) == 0
+    assert "# from 2 trials of 2 games" in out.read_text()
+
+
+def test_mistakes_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "tuned.toml"
+    with pytest.raises(SystemExit):
+        run(command(out, "--parameters", "cpuct,speed"))
+    assert "'speed' is not one of cpuct, " in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(SystemExit):
+        run(command(out))
+    assert capsys.readouterr().err == (
+        "gtp-engine tune: needs the extra `tune`: pip install 'gtp-engine[tune]'\n"
+    )
+
+
+def test_numbers_reach_the_engine_and_analyses() -> None:
+    assert Engine(Settings(parameters=SearchParams(cpuct=1.5))).search_params.cpuct == 1.5
+    parser = Parser(prog="test")
+    analysis.add_arguments(parser)
+    args = parser.parse_args(["--parameters", "cpuct=1.5", "--visits", "7"])
+    parameters = read_settings(parser.parse_args(["--parameters", "cpuct=1.5"])).parameters
+    assert analysis._analysis_settings(args, parameters).params.cpuct == 1.5
