@@ -18,8 +18,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import white_score
+from gtp_engine.go.rules import GO, Rules
 from gtp_engine.play.levels import Level
 from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import default_memory
@@ -69,6 +68,8 @@ class Terms:
     opening_moves: int = 6
     """Moves drawn from the first player's policy before the game proper."""
     seed: int = 1
+    game: str = GO
+    """One of `rules.GAMES`."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ def play_games(
     games: int,
     at_once: int,
     on_game: Callable[[PlayedGame], object] = lambda game: None,
+    threads: int | None = None,
 ) -> list[PlayedGame]:
     """Play games and return them by number.
 
@@ -107,13 +109,14 @@ def play_games(
         on_game: Called with each finished game, from the calling thread. Where it returns False,
             no game is begun any more; those under way are played to their ends, for the short ones
             among them have other results than the long ones.
+        threads: That play; as many as there are processors when None.
 
     Raises:
         NetFileError: A net failed.
     """
     at_once = min(at_once, games)
     one_by_one = any(one.level is not None for one in contestants)
-    n_threads = max(1, at_once if one_by_one else min(at_once, os.cpu_count() or 1))
+    n_threads = max(1, at_once if one_by_one else min(at_once, threads or os.cpu_count() or 1))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
     numbers = iter(range(games))
     openings = _Openings(contestants[0].evaluator, terms)
@@ -228,6 +231,7 @@ class _Openings:
                 terms.rules,
                 terms.opening_moves,
                 seed,
+                terms.game,
             )
             if tuple(opening.moves) not in before:
                 break
@@ -275,7 +279,7 @@ def _play(
         if favourite is not None:
             return _record(number, black, by_color[favourite], "decided", position)
         position.play(color, move)
-    score = float(white_score(position.history, position.ply, position.rules.flags))
+    score = position.white_margin()
     winner = None if score == 0 else by_color[WHITE if score > 0 else BLACK]
     return _record(number, black, winner, "count" if position.is_over else "length", position)
 

@@ -7,8 +7,9 @@ from gtp_engine.coords import PASS
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.go.atari_go import new_game
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.symmetry import point_table
 
 
@@ -51,7 +52,13 @@ def draw_move(
 
 
 def draw_opening(
-    evaluator: Evaluator, width: int, height: int, rules: Rules, moves: int, seed: int
+    evaluator: Evaluator,
+    width: int,
+    height: int,
+    rules: Rules,
+    moves: int,
+    seed: int,
+    game: str = GO,
 ) -> Position:
     """Return a position some drawn moves into a game, without passes.
 
@@ -60,7 +67,7 @@ def draw_opening(
     Raises:
         NetFileError: The net does not take this board, or failed.
     """
-    position = Position(width, height, rules)
+    position = new_game(game, width, height, rules)
     generator = np.random.Generator(np.random.PCG64(seed))
     while position.ply < moves and not position.is_over:
         move = draw_move(evaluator, position, generator)
