@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 LEAVE_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 """What asks a program to end: a service manager, a window that is closed."""
@@ -134,6 +134,22 @@ def user_data_base() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+
+
+def lock_file(file: IO[bytes]) -> bool:
+    """Lock an open file until it is closed or this process ends; return False if another has it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def memory_bytes() -> int | None:

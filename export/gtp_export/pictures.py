@@ -17,6 +17,8 @@ BOARD_COLOR, LINE_COLOR, MARK_COLOR = "#e3b566", "#4a3510", "#b3202c"
 STONE_COLORS = {BLACK: "#111111", WHITE: "#fdfdfd"}
 SMALLEST_MARK = 0.002
 """Policy below this is not drawn."""
+LEARNED = "learned from"
+"""Curves whose names end so are dashed."""
 
 
 def _new_figure(width: float, height: float) -> tuple[Any, Any]:
@@ -131,14 +133,29 @@ def draw_run(path: Path, entries: Sequence[Mapping[str, Any]], names: Sequence[s
         OSError: The picture cannot be written.
     """
     steps = [entry["steps"] for entry in entries]
-    drawing, axes = _new_figure(7.0, 4.2)
+    curves = {}
     for name in names:
-        for kind, style in (("losses", "--"), ("valid", "-")):
+        for kind, label in (("losses", LEARNED), ("valid", "other games")):
             values = [entry[kind].get(name) for entry in entries]
             if None not in values:
-                label = f"{name}, {'learned from' if kind == 'losses' else 'other games'}"
-                axes.plot(steps, values, style, marker="o", markersize=3, label=label)
-    axes.set(xlabel="steps", title=" and ".join(names))
+                curves[f"{name}, {label}"] = list(zip(steps, values, strict=True))
+    draw_curves(path, curves, "steps", " and ".join(names))
+
+
+def draw_curves(
+    path: Path, curves: Mapping[str, Sequence[tuple[float, float]]], along: str, title: str
+) -> None:
+    """Plot curves of points (x, y) by name; `along` is what the x axis is called.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
+    drawing, axes = _new_figure(7.0, 4.2)
+    for name, curve in curves.items():
+        style = "--" if name.endswith(LEARNED) else "-"
+        axes.plot(*zip(*curve, strict=True), style, marker="o", markersize=3, label=name)
+    axes.set(xlabel=along, title=title)
     axes.grid(alpha=0.3)
-    axes.legend()
+    if curves:
+        axes.legend()
     drawing.savefig(path, dpi=110)

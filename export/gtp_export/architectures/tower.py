@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT
-from gtp_export.architectures.shape import norm_arrays
+from gtp_export.architectures.shape import Shape, norm_arrays
 
 POOLS = 3
 """Pooled features a channel."""
@@ -130,7 +130,7 @@ TOWERS = {
 """Named sizes; `tiny` is for trying things out, and the largest has 6.9 million weights."""
 
 
-def random_weights(shape: TowerShape, seed: int) -> dict[str, NDArray[np.float32]]:
+def random_weights(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
     """Return seeded weights, [*shape.arrays()[name]] each, of an untrained net of mild opinions.
 
     Hidden layers keep the size of their inputs; the outputs are scaled down so that the policy is
@@ -147,5 +147,6 @@ def random_weights(shape: TowerShape, seed: int) -> dict[str, NDArray[np.float32
             gain = next((gain for part, gain in _OUTPUT_GAINS.items() if part in name), 1.0)
             array = generator.standard_normal(size) * gain / np.sqrt(np.prod(size[1:]))
         weights[name] = array.astype(np.float32)
-    weights["value.out.bias"][2] = UNTRAINED_NO_RESULT_LOGIT
+    if "value.out.bias" in weights:
+        weights["value.out.bias"][2] = UNTRAINED_NO_RESULT_LOGIT
     return weights

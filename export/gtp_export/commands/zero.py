@@ -8,8 +8,10 @@ files. While a file PAUSE lies in the folder, all parts stand still.
 """
 
 import argparse
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
@@ -50,10 +52,123 @@ def run(arguments: argparse.Namespace) -> int:
     if len(parts) > 1 or (parts and parts[0] not in PARTS):
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
     run_folder = RunFolder(Path(folder))
-    return _run_part(parts[0] if parts else "", run_folder, arguments)
+    if parts:
+        return _run_part(parts[0], run_folder, arguments)
+    from gtp_export.zero.supervisor import supervise
+
+    _prepare(run_folder, arguments)
+    return supervise(run_folder, sys.stderr.isatty())
 
 
 def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int:
     match part:
+        case "coordinate":
+            from gtp_export.zero.coordinator import coordinate_run
+
+            _prepare(run, arguments)
+            return coordinate_run(run)
+        case "train":
+            from gtp_export.learning.zero_training import train_run
+
+            return train_run(run)
+        case "judge":
+            from gtp_export.zero.judge import judge_run
+
+            return judge_run(run)
+        case "status":
+            return _show_status(run, arguments)
+        case "rebuild":
+            from gtp_export.zero.coordinator import Coordinator
+
+            Coordinator(run, rebuild=True).close()
+            return 0
         case _:
             raise NetFileError(f"zero {part}: not made yet")
+
+
+def _show_status(run: "RunFolder", arguments: argparse.Namespace) -> int:
+    import json
+
+    from gtp_export.zero.status import describe, plot, read_status
+
+    status = read_status(run)
+    print(json.dumps(status, indent=1) if arguments.json else describe(status))
+    if arguments.plot is not None:
+        for path in plot(run, arguments.plot):
+            print(f"gtp-export: wrote {path}", file=sys.stderr)
+    return 0
+
+
+def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> None:
+    """Write the settings of a new run; see that those of an old one fit what is asked for.
+
+    Raises:
+        NetFileError: They do not, or make no sense.
+        OSError: They cannot be written.
+    """
+    from gtp_export.zero.settings import RunError, settings_for
+
+    span = _read_span(arguments)
+    changed = {} if span is None else {"span": span[0], "span_unit": span[1]}
+    if arguments.workers is not None:
+        changed["workers"] = arguments.workers
+    if run.settings_file.exists():
+        settings = run.settings()
+        for name in ("game", "size", "preset", "recipe"):
+            wanted = getattr(arguments, name)
+            if wanted not in (None, getattr(settings, name)):
+                raise RunError(
+                    f"{run.path}: is a run with {name} {getattr(settings, name)}, not {wanted}; "
+                    "choose another folder"
+                )
+        run.change(**changed, **_read_wanted(arguments))
+        return
+    if run.path.exists() and any(run.path.iterdir()):
+        raise RunError(f"{run.path}: is no run's folder, and not empty")
+    size = arguments.size or 9
+    wanted = {"workers": os.cpu_count() or 1, **changed, **_read_wanted(arguments)}
+    if arguments.seed is not None:
+        wanted["seed"] = arguments.seed
+    if arguments.start is not None:
+        from gtp_engine.evaluators.nets import find_net
+        from gtp_export.zero.nets import preset_of
+
+        start = find_net(arguments.start).resolve()
+        wanted |= {"start": str(start), "preset": preset_of(start)}
+    if arguments.preset is not None:
+        wanted["preset"] = arguments.preset
+    settings = settings_for(arguments.game or "go", size, arguments.recipe or "ours", **wanted)
+    from gtp_export.zero.nets import shape_of
+
+    shape_of(settings)
+    run.create(settings)
+
+
+def _read_wanted(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what --set names, as its kind of value.
+
+    Raises:
+        NetFileError: There is no such setting, or the value makes no sense.
+    """
+    from gtp_export.zero.settings import parse_setting
+
+    return dict(parse_setting(name, value) for name, value in arguments.set)
+
+
+def _read_span(arguments: argparse.Namespace) -> tuple[float, str] | None:
+    """Return the run's length and its unit.
+
+    Raises:
+        NetFileError: It is not positive.
+    """
+    spans = (
+        (arguments.hours, 60.0, "minutes"),
+        (arguments.minutes, 1.0, "minutes"),
+        (arguments.core_hours, 1.0, "core-hours"),
+    )
+    for amount, scale, unit in spans:
+        if amount is not None:
+            if not 0 < amount < float("inf"):  # nan is not either
+                raise NetFileError("the length of a run must be positive")
+            return amount * scale, unit
+    return None

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import stat
 import sys
 import threading
 import time
@@ -12,6 +13,8 @@ from gtp_engine.files import write_whole
 from gtp_export.span import Meter, Spent
 from gtp_export.zero.settings import RunFolder
 
+COORDINATE = "coordinate"
+"""The part whose time on the wall is the run's."""
 NOTE_SECONDS = 5.0
 """Between two notes of what was spent; a killed process has counted all but so much."""
 
@@ -19,14 +22,17 @@ NOTE_SECONDS = 5.0
 class Part:
     """A process of a run, such as "work" or "train"."""
 
-    def __init__(self, run: RunFolder, kind: str) -> None:
+    def __init__(self, run: RunFolder, kind: str, with_children: bool = False) -> None:
         """Begin to count.
 
         Args:
             run: The run.
             kind: What the part is.
+            with_children: Whether the processes that it starts count, once they have ended; those
+                that are parts count themselves.
         """
-        self._run = run
+        self._with_children = with_children
+        self._children = 0.0
         self._meter = Meter(run.path)
         self._file = run.spent / f"{kind}-{secrets.token_hex(8)}.json"
         self._spent = Spent()
@@ -42,7 +48,8 @@ class Part:
             self.note(0.0)
             os._exit(0)
 
-        if not sys.stdin.closed:
+        # A terminal or /dev/null says nothing about who started this.
+        if sys.stdin is not None and stat.S_ISFIFO(os.fstat(0).st_mode):
             threading.Thread(target=watch, daemon=True).start()
 
     def note(self, seconds: float = NOTE_SECONDS) -> None:
@@ -54,6 +61,13 @@ class Part:
             if time.monotonic() - self._noted < seconds:
                 return
             self._spent = self._spent.plus(self._meter.lap())
+            if self._with_children:
+                times = os.times()
+                children, self._children = (
+                    self._children,
+                    times.children_user + times.children_system,
+                )
+                self._spent = self._spent.plus(Spent(0, self._children - children))
             self._noted = time.monotonic()
             try:
                 write_whole(self._file, json.dumps(self._spent._asdict()))
@@ -71,6 +85,12 @@ def spent_by(run: RunFolder, kind: str = "") -> Spent:
     for path in run.spent.glob(f"{kind}*.json"):
         total = total.plus(_read(path))
     return total
+
+
+def share_spent(run: RunFolder) -> float:
+    """Return which share of a run's span has passed; the coordinator's time is the run's."""
+    spent = spent_by(run)._replace(seconds=spent_by(run, COORDINATE).seconds)
+    return run.settings().to_span().share(spent)
 
 
 def _read(path: Path) -> Spent:

@@ -107,9 +107,11 @@ class Settings:
     resign_winrate: float = 0.03
 
     # Training
-    batch_points: int = 10_400
-    """Points of the boards of a batch."""
+    batch: int = 256
+    """Positions. Small boards, of which there is little to know, take more and smaller steps."""
     learning_rate: float = 0.06
+    adam: bool = False
+    """Whether Adam moves the weights instead of SGD with Nesterov momentum."""
     average_decay: float = 0.998
     samples_per_position: float = 4.0
     """Most samples trained on for each new position."""
@@ -121,6 +123,8 @@ class Settings:
     """Positions of the smallest window; `window_positions` says how it grows."""
     window_power: float = 0.75
     window_slope: float = 0.4
+    value_mix: float = 0.3
+    """Weight of the search's value in the outcome that is learned; 0: the game's alone."""
     policy_weight: float = 1.0
     value_weight: float = 1.2
     score_weight: float = 0.2
@@ -171,6 +175,7 @@ SUPERGO: dict[str, Any] = {
     "komi_spread": 0.0,
     "komi_wide_share": 0.0,
     "stored_share": 0.0,
+    "value_mix": 0.0,
     "value_weight": 1.0,
     "score_weight": 0.0,
     "ownership_weight": 0.0,
@@ -200,12 +205,35 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         raise RunError(f"unknown recipe {recipe!r}; known are {', '.join(RECIPES)}")
     scaled: dict[str, Any] = {"root_noise_total": 0.03 * 361.0}
     if size <= 5:
-        scaled |= {"preset": "tiny", "int8": False, "net_samples": 8_000}
+        scaled |= {"preset": "tiny", "int8": False}
         scaled |= {"shard_games": 50, "shard_seconds": 10.0, "first_positions": 400}
-        scaled |= {"window": 4_000}
+        scaled |= {"window": 4_000, "batch": 64, "average_decay": 0.99, "net_samples": 4_000}
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
         scaled["komi"] = default_komi(size, size)
     return Settings(game=game, size=size, recipe=recipe, **(scaled | RECIPES[recipe] | wanted))
+
+
+def parse_setting(name: str, text: str) -> tuple[str, Any]:
+    """Return a setting's name and its value, read from text.
+
+    Raises:
+        RunError: There is no such setting, or the value is of another kind.
+    """
+    kinds = _kinds()
+    if name not in kinds:
+        raise RunError(f"--set {name}: no such setting")
+    kind = kinds[name]
+    try:
+        if kind is bool:
+            return name, {"true": True, "false": False}[text.lower()]
+        return name, kind(text)
+    except (ValueError, KeyError):
+        raise RunError(f"--set {name} {text}: the value makes no sense") from None
+
+
+def _kinds() -> dict[str, Any]:
+    """Return the type of each setting by its name."""
+    return {field.name: type(field.default) for field in fields(Settings)}
 
 
 class RunFolder:
@@ -251,7 +279,7 @@ class RunFolder:
             raise RunError(f"{self.settings_file}: {error}") from None
         if found.get("format") != FORMAT:
             raise RunError(f"{self.path}: is a run of another version of this program")
-        kinds = {field.name: type(field.default) for field in fields(Settings)}
+        kinds = _kinds()
         for name, value in found.items():
             number = kinds.get(name) is float and type(value) is int
             if name not in kinds or not (number or type(value) is kinds[name]):

@@ -1,0 +1,257 @@
+"""What a run has, in SQLite: an index of its files, which alone are the truth.
+
+The coordinator alone writes it, a small transaction for each file; `rebuild` makes it again.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_export.zero.nets import NetRecord, list_nets
+from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.shards import SUFFIX, Header, ShardError, read_header
+
+SCHEMA = """
+create table if not exists shards (id integer primary key, name text unique, games integer,
+    moves integer, positions integer, evaluations integer, core_seconds real, bytes integer,
+    made real, engine text);
+create table if not exists games (shard integer references shards, number integer, net text,
+    komi real, winner text, black_points real, moves integer, reason text);
+create table if not exists nets (name text primary key, steps integer, samples integer,
+    positions integer, losses text, precision text, komi real, value real, lead real);
+create table if not exists matches (name text primary key, net text, other text, points real,
+    games integer, visits integer, komi real, promoted integer);
+create table if not exists problems (file text primary key, problem text);
+"""
+COLORS = {BLACK: "black", WHITE: "white", 0: "draw"}
+
+
+@dataclass(frozen=True)
+class EmptyBoard:
+    """What a net says about the empty board."""
+
+    komi: float
+    value: float
+    """Black's win-loss value at that komi, -1..1."""
+    lead: float | None
+    """Black's points before komi; None where the net does not say."""
+
+
+@dataclass(frozen=True)
+class MatchRecord:
+    """What the judge found; what stands in a file of matches/."""
+
+    net: str
+    other: str
+    """The best net then, or "GNU Go"."""
+    points: float
+    """Games that the net won, half a one for each draw."""
+    games: int
+    visits: int
+    komi: float
+    promoted: bool = False
+
+
+class Catalogue:
+    """An open catalogue."""
+
+    def __init__(self, run: RunFolder, look: Callable[[str], EmptyBoard]) -> None:
+        """Open it, or make it.
+
+        Args:
+            run: The run.
+            look: Asks a net, given by name, about the empty board.
+
+        Raises:
+            NetFileError: The file is no catalogue; `zero rebuild` makes it again.
+        """
+        self._run = run
+        self._look = look
+        self._nets: dict[str, NetRecord] = {}
+        self.news: list[str] = []
+        """What was found wrong with files, for whoever empties it."""
+        try:
+            self._db = sqlite3.connect(run.catalogue, isolation_level=None)
+            self._db.executescript(SCHEMA)
+            self._known = {
+                kind: {row[0] for row in self._db.execute(f"select {column} from {kind}")}
+                for kind, column in (
+                    ("shards", "name"),
+                    ("nets", "name"),
+                    ("matches", "name"),
+                    ("problems", "file"),
+                )
+            }
+        except sqlite3.DatabaseError as error:
+            problem = f"{run.catalogue}: {error}; `gtp-export zero rebuild` makes it again"
+            raise NetFileError(problem) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def add_shards(self, settings: Settings) -> Iterator[Header]:
+        """Take in the shards that are new, oldest first, and yield what they say of themselves."""
+        new = [
+            path
+            for path in self._run.shards.glob(f"*{SUFFIX}")
+            if path.stem not in self._known["shards"] and path.name not in self._known["problems"]
+        ]
+        for path in sorted(new, key=_age):
+            try:
+                header = read_header(path)
+                check_header(header, settings, path)
+            except ShardError as error:
+                self._add_problem(path.name, str(error))
+                continue
+            self._add_shard(path, header)
+            yield header
+
+    def _add_shard(self, path: Path, header: Header) -> None:
+        net = max(header.nets, key=header.nets.__getitem__)
+        with self._transaction() as db:
+            row = db.execute(
+                "insert into shards values (null, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(path.stem, header.games, header.moves, header.positions),
+                    *(header.evaluations, header.core_seconds, path.stat().st_size),
+                    *(header.made, header.engine),
+                ),
+            )
+            db.executemany(
+                "insert into games values (?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (row.lastrowid, i, net, komi, COLORS.get(winner), points, moves, reason)
+                    for i, (komi, winner, points, moves, reason, *_) in enumerate(header.results)
+                ],
+            )
+        self._known["shards"].add(path.stem)
+
+    def add_nets(self) -> Iterator[NetRecord]:
+        """Take in the nets that are new and sound, and yield them."""
+        for net in list_nets(self._run, self._nets):
+            file = f"{net.name}.onnx"
+            if net.name in self._known["nets"] or file in self._known["problems"]:
+                continue
+            try:
+                board = self._look(net.name)
+            except NetFileError as error:
+                self._add_problem(file, str(error))
+                continue
+            with self._transaction() as db:
+                db.execute(
+                    "insert into nets values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(net.name, net.steps, net.samples, net.positions),
+                        *(json.dumps(net.losses), net.precision),
+                        *(board.komi, board.value, board.lead),
+                    ),
+                )
+            self._known["nets"].add(net.name)
+            yield net
+
+    def add_matches(self) -> Iterator[MatchRecord]:
+        """Take in the matches that are new, and yield them."""
+        for path in sorted(self._run.matches.glob("*.json"), key=_age):
+            if path.stem in self._known["matches"] or path.name in self._known["problems"]:
+                continue
+            try:
+                match = MatchRecord(**json.loads(path.read_text(encoding="utf-8")))
+            except (ValueError, TypeError, OSError):
+                self._add_problem(path.name, f"{path}: is no match")
+                continue
+            with self._transaction() as db:
+                db.execute(
+                    "insert into matches values (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        *(path.stem, match.net, match.other, match.points),
+                        *(match.games, match.visits, match.komi, match.promoted),
+                    ),
+                )
+            self._known["matches"].add(path.stem)
+            yield match
+
+    def best_net(self, needs_promotion: bool) -> str | None:
+        """Return the newest net that was promoted, or the newest of all; None before there is one.
+
+        Args:
+            needs_promotion: Whether nets but the first play only after a match.
+        """
+        promoted = "(steps = 0 or name in (select net from matches where promoted))"
+        row = self._db.execute(
+            f"select name from nets where {promoted if needs_promotion else 'true'} "
+            "order by steps desc, name limit 1"
+        ).fetchone()
+        return None if row is None else str(row[0])
+
+    def _add_problem(self, file: str, problem: str) -> None:
+        with self._transaction() as db:
+            db.execute("insert into problems values (?, ?)", (file, problem))
+        self._known["problems"].add(file)
+        self.news.append(f"{problem}; left out")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Return a context that writes all of what is done in it, or nothing.
+
+        Raises:
+            NetFileError: It cannot be written, as on a full disk.
+        """
+        try:
+            self._db.execute("begin")
+            yield self._db
+            self._db.execute("commit")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("rollback")
+            if isinstance(error, sqlite3.Error):
+                raise CatalogueError(f"{self._run.catalogue}: {error}") from None
+            raise
+
+
+class CatalogueError(NetFileError):
+    """The catalogue cannot be written for now."""
+
+
+def check_header(header: Header, settings: Settings, path: Path) -> None:
+    """Make sure that a shard is of this run's game and board.
+
+    Raises:
+        ShardError: It is not.
+    """
+    if (header.game, header.width, header.height) != (settings.game, settings.size, settings.size):
+        raise ShardError(
+            f"{path}: is of {header.game} on {header.width}x{header.height}, "
+            f"not of {settings.game} on {settings.size}x{settings.size}"
+        )
+
+
+def _age(path: Path) -> tuple[float, str]:
+    """Return what orders files by age: a clock that jumps mixes them up a little, that is all."""
+    try:
+        return path.stat().st_mtime, path.name
+    except OSError:
+        return 0.0, path.name
+
+
+def rows(run: RunFolder, query: str, *values: Any) -> list[Any]:
+    """Return what a query finds in a run's catalogue, which may be written meanwhile.
+
+    Raises:
+        NetFileError: There is no catalogue, or it is damaged.
+    """
+    if not run.catalogue.is_file():
+        raise NetFileError(f"{run.path}: has no catalogue yet")
+    try:
+        uri = f"{run.catalogue.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=30.0)) as db:
+            return db.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        problem = f"{run.catalogue}: {error}; `gtp-export zero rebuild` makes it again"
+        raise NetFileError(problem) from None

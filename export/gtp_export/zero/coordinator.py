@@ -1,0 +1,177 @@
+"""The coordinator of a run: it keeps the catalogue, and says which net and komi are played with."""
+
+import logging
+import math
+import time
+from collections import deque
+
+from gtp_engine.coords import BLACK
+from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import read_file, write_whole
+from gtp_engine.go.atari_go import new_game
+from gtp_engine.go.rules import GO, MAX_KOMI, Rules
+from gtp_engine.platforms import lock_file
+from gtp_export.zero.catalogue import Catalogue, EmptyBoard
+from gtp_export.zero.nets import add_first_net
+from gtp_export.zero.part import COORDINATE, Part, share_spent
+from gtp_export.zero.settings import NO_GATE, RunError, RunFolder
+from gtp_export.zero.shards import Header
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+KOMI_GAMES = 50
+"""After so many games with about the fair komi it is thought over."""
+NEAR_KOMI = 1.0
+"""Points from the fair komi within which a game counts for that."""
+SURE_SHARE = 0.25
+"""So far from half the games, the komi moves by a whole step; nearer, by less."""
+
+
+class Coordinator:
+    """Keeps a run's catalogue. One alone does: another one is refused."""
+
+    def __init__(self, run: RunFolder, rebuild: bool = False) -> None:
+        """Take over a run.
+
+        Args:
+            run: The run.
+            rebuild: Whether to make the catalogue again from the files; the fair komi stays.
+
+        Raises:
+            NetFileError: Another coordinator is at work, or the run cannot be used.
+            OSError: A file cannot be written.
+        """
+        self._run = run
+        self.settings = run.settings()
+        self._lock = run.lock.open("ab")
+        if not lock_file(self._lock):
+            self._lock.close()
+            raise RunError(f"{run.path}: another coordinator is at work there")
+        self.part = Part(run, COORDINATE)
+        self._near: deque[float] = deque(maxlen=KOMI_GAMES)
+        self._problem = ""
+        try:
+            if rebuild:
+                run.catalogue.unlink(missing_ok=True)
+            self._catalogue = Catalogue(run, self.look_at_empty_board)
+            if rebuild:
+                self._take_in(seek_komi=False)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the run."""
+        self.part.note(0.0)
+        self._catalogue.close()
+        self._lock.close()
+
+    def step(self) -> None:
+        """Take in what is new and hand out the best net; what fails now is tried again."""
+        self.part.wait_while_halted()
+        self.part.note()
+        try:
+            self._take_in(seek_komi=True)
+            self._hand_out()
+            self._problem = ""
+        except (NetFileError, OSError) as error:
+            if str(error) != self._problem:
+                logger.warning(f"{error}; it is tried again")
+            self._problem = str(error)
+
+    @property
+    def share(self) -> float:
+        """Which share of the run has passed."""
+        return share_spent(self._run)
+
+    def _take_in(self, seek_komi: bool) -> None:
+        try:
+            for header in self._catalogue.add_shards(self.settings):
+                if seek_komi and self.settings.game == GO:
+                    self._seek_komi(header)
+            for net in self._catalogue.add_nets():
+                logger.debug(f"net {net.name} after {net.steps} steps")
+            for match in self._catalogue.add_matches():
+                says = "is the best now" if match.promoted else "stays behind"
+                logger.info(
+                    f"net {match.net} won {match.points:g} of {match.games} games against "
+                    f"{match.other}" + ("" if match.other == "GNU Go" else f" and {says}")
+                )
+        finally:
+            for problem in self._catalogue.news:
+                logger.warning(problem)
+            self._catalogue.news.clear()
+
+    def _hand_out(self) -> None:
+        """Put the best net in its place, and name the one that is played with.
+
+        Raises:
+            OSError: That cannot be written, or no first net.
+        """
+        run = self._run
+        best = self._catalogue.best_net(self.settings.gate != NO_GATE)
+        if best is None:
+            add_first_net(run, self.settings)
+            return
+        if run.playing_net() != run.net(best) or not run.best.exists():
+            write_whole(run.best, read_file(run.net(best), 1 << 30))
+            write_whole(run.playing, best + "\n")
+
+    def _seek_komi(self, header: Header) -> None:
+        """Move the fair komi towards where both win as often, after enough games near it."""
+        fair = self._run.fair_komi(self.settings)
+        for komi, winner, *_ in header.results:
+            if abs(komi - fair) <= NEAR_KOMI and winner != 3:
+                self._near.append(1.0 if winner == BLACK else 0.5 if winner == 0 else 0.0)
+        if len(self._near) < KOMI_GAMES:
+            return
+        share = sum(self._near) / len(self._near)
+        self._near.clear()
+        step = self.settings.komi_step * max(-1.0, min(1.0, (share - 0.5) / SURE_SHARE))
+        limit = min(MAX_KOMI, float(self.settings.size**2))
+        komi = max(-limit, min(limit, fair + step))
+        write_whole(self._run.komi, f"{komi:.2f}\n")
+
+    def look_at_empty_board(self, name: str) -> EmptyBoard:
+        """Return what a net says about the empty board at the fair komi.
+
+        Raises:
+            NetFileError: The net cannot be used, or puts out what is not finite.
+        """
+        return look_at_empty_board(self._run, name, self._run.fair_komi(self.settings))
+
+
+def look_at_empty_board(run: RunFolder, name: str, komi: float) -> EmptyBoard:
+    """Return what a net says about the empty board.
+
+    Raises:
+        NetFileError: The net cannot be used, or puts out what is not finite.
+    """
+    settings = run.settings()
+    komi = round(2.0 * komi) / 2.0
+    net = open_net(str(run.net(name)), "cpu", threads=1, cache_mb=0)
+    size = settings.size
+    raw = net.raw_evaluation(new_game(settings.game, size, size, Rules(komi=komi)))
+    if not math.isfinite(raw.win + raw.lead):
+        raise NetFileError(f"{run.net(name)}: the net's outputs are not numbers")
+    lead = raw.lead + komi if "score" in net.net.info.heads else None
+    return EmptyBoard(komi, raw.win - raw.loss, lead)
+
+
+def coordinate_run(run: RunFolder) -> int:
+    """Keep the catalogue until the run's span is over.
+
+    Raises:
+        NetFileError: Another coordinator is at work, or the run cannot be used.
+    """
+    coordinator = Coordinator(run)
+    coordinator.part.end_with_parent()
+    try:
+        while coordinator.share < 1.0:
+            coordinator.step()
+            time.sleep(LOOK_SECONDS)
+    finally:
+        coordinator.close()
+    return 0

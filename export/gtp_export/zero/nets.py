@@ -1,0 +1,109 @@
+"""The nets of a run: their files, what is known of each, and the first one."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import read_file, write_whole
+from gtp_export.architectures.net_file import describe_net, write_net
+from gtp_export.architectures.presets import PRESETS, find_preset
+from gtp_export.architectures.shape import Shape
+from gtp_export.architectures.tower import random_weights
+from gtp_export.zero.settings import RunFolder, Settings, content_name
+
+
+@dataclass(frozen=True)
+class NetRecord:
+    """How a net came about; what stands in the *.json beside it."""
+
+    name: str
+    steps: int = 0
+    """Of training."""
+    samples: int = 0
+    """Trained on."""
+    positions: int = 0
+    """In all shards at that time."""
+    losses: dict[str, float] | None = None
+    precision: str = "fp32"
+
+
+def shape_of(settings: Settings) -> Shape:
+    """Return the architecture of a run's nets.
+
+    Raises:
+        NetFileError: There is none of that name.
+    """
+    return find_preset(settings.preset).for_size(settings.size).shape
+
+
+def describe_own(settings: Settings, steps: int) -> NetInfo:
+    """Return the description of a run's net after so many steps."""
+    size = settings.size
+    begun = f", begun with {Path(settings.start).name}" if settings.start else ""
+    return replace(
+        describe_net(shape_of(settings), f"zero-{settings.game}-{size}x{size}-{steps}"),
+        trained_sizes=(size, size),
+        source=f"learned from nothing but games with itself, recipe {settings.recipe}{begun}",
+        trained_on=f"{settings.game} on {size}x{size}",
+        licence="MIT",
+        created_by="gtp-export zero",
+    )
+
+
+def preset_of(net: Path) -> str:
+    """Return the name of a net's architecture among the presets.
+
+    Raises:
+        NetFileError: It is none of them.
+    """
+    described = OnnxNet(net, "cpu").info.architecture
+    for name, preset in PRESETS.items():
+        if preset.shape.describe() == described:
+            return name
+    raise NetFileError(f"{net}: its architecture is none that trains here: {described}")
+
+
+def add_net(run: RunFolder, file: Path, record: NetRecord) -> str:
+    """Put a net where the others are, under the hash of its content; return that name.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    content = read_file(file, 1 << 30)
+    name = content_name(content)
+    # The record first: a net that can be seen has one.
+    write_whole(run.nets / f"{name}.json", json.dumps(asdict(replace(record, name=name))))
+    write_whole(run.net(name), content)
+    return name
+
+
+def add_first_net(run: RunFolder, settings: Settings) -> None:
+    """Write the net that the run begins with: the one it goes on from, or random weights."""
+    if settings.start:
+        add_net(run, Path(settings.start), NetRecord(""))
+        return
+    file = run.path / "first.onnx"
+    shape = shape_of(settings)
+    info = describe_own(settings, 0)
+    write_net(file, shape, random_weights(shape, settings.seed), info)
+    add_net(run, file, NetRecord(""))
+    file.unlink()
+
+
+def list_nets(run: RunFolder, known: dict[str, NetRecord]) -> list[NetRecord]:
+    """Return all whole nets of a run, the newest last; those that are known are not read again.
+
+    Args:
+        run: The run.
+        known: By name; what is found is added.
+    """
+    for path in run.nets.glob("*.onnx"):
+        if path.stem not in known:
+            try:
+                found = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+                known[path.stem] = NetRecord(**found)
+            except (OSError, ValueError, TypeError):
+                continue
+    return sorted(known.values(), key=lambda net: (net.steps, net.name))

@@ -1,0 +1,139 @@
+"""A whole run on one machine: the coordinator here, all other parts as child processes."""
+
+import logging
+import subprocess
+import threading
+import time
+from typing import IO
+
+from gtp_engine.children import own_command
+from gtp_engine.platforms import OWN_GROUP
+from gtp_export.learning.progress_bar import ProgressBar
+from gtp_export.zero.coordinator import Coordinator
+from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.status import describe, newest_game, read_status
+
+logger = logging.getLogger(__name__)
+
+LOOK_SECONDS = 1.0
+TELL_SECONDS = 15.0
+"""Between two lines where stderr is no terminal."""
+GAME_SECONDS = 120.0
+"""Between two games that are shown."""
+END_SECONDS = 5.0
+"""A child that has not ended by then is killed."""
+LONGEST_PAUSE = 60.0
+"""Seconds before a part that ends again and again is started again, at most."""
+STEADY_SECONDS = 60.0
+"""A part that ran so long has not ended because of how it starts."""
+
+
+class Child:
+    """A part of the run in a process of its own, started again whenever it ends."""
+
+    def __init__(self, run: RunFolder, kind: str) -> None:
+        """Start it."""
+        self._command = own_command("zero", kind, str(run.path), package="gtp_export")
+        self._kind = kind
+        self._failures = 0
+        self._due = 0.0
+        self._start()
+
+    def _start(self) -> None:
+        self._began = time.monotonic()
+        self.process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,  # closed when this process ends, however it does
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            **OWN_GROUP,
+        )
+        assert self.process.stderr is not None
+        threading.Thread(target=_relay, args=(self.process.stderr,), daemon=True).start()
+
+    def look(self) -> None:
+        """Start it again if it has ended, the later the oftener it has done so."""
+        if self.process.poll() is None:
+            return
+        now = time.monotonic()
+        if self._due == 0.0:
+            steady = now - self._began > STEADY_SECONDS
+            self._failures = 0 if steady else self._failures + 1
+            self._due = now + min(LONGEST_PAUSE, 2.0**self._failures - 1.0)
+            status = self.process.returncode
+            logger.warning(f"`zero {self._kind}` has ended with status {status}; it starts again")
+        if now >= self._due:
+            self._due = 0.0
+            self._start()
+
+    def end(self) -> None:
+        """Let it know that it is to end."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def wait(self) -> None:
+        """Return when it has ended."""
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def _relay(stream: IO[bytes]) -> None:
+    for line in stream:
+        text = line.decode("utf-8", errors="replace").rstrip()
+        logger.info(text.removeprefix("gtp-export: "))
+
+
+def supervise(run: RunFolder, is_terminal: bool) -> int:
+    """Run all parts until the span is over.
+
+    Args:
+        run: The run; its settings are written.
+        is_terminal: Whether to draw a bar instead of lines.
+
+    Raises:
+        NetFileError: Another coordinator is at work, or the run cannot be used.
+    """
+    coordinator = Coordinator(run)
+    bar = ProgressBar() if is_terminal else None
+    children: list[Child] = []
+    told = shown = time.monotonic()
+    try:
+        coordinator.step()  # so that there is a net
+        kinds = [*["work"] * coordinator.settings.workers, "train", "judge"]
+        children += [Child(run, kind) for kind in kinds]
+        while (share := coordinator.share) < 1.0:
+            coordinator.step()
+            for child in children:
+                child.look()
+            now = time.monotonic()
+            if bar is not None:
+                bar(share, _line(run, coordinator.settings, share))
+            elif now - told >= TELL_SECONDS:
+                told = now
+                logger.info(_line(run, coordinator.settings, share))
+            if now - shown >= GAME_SECONDS:
+                shown = now
+                logger.info(newest_game(run))
+            time.sleep(LOOK_SECONDS)
+    finally:
+        if bar is not None:
+            bar.close()
+        for child in children:
+            child.end()
+        for child in children:
+            child.wait()
+        coordinator.step()
+        coordinator.close()
+    logger.info(_line(run, coordinator.settings, 1.0))
+    logger.info(f"the best net is {run.best}")
+    return 0
+
+
+def _line(run: RunFolder, settings: Settings, share: float) -> str:
+    left = max(0.0, settings.span * (1.0 - share))
+    return (
+        f"{left:.2f} of {settings.span:g} {settings.span_unit} left, {describe(read_status(run))}"
+    )
