@@ -162,7 +162,9 @@ def test_shards_are_counted_once_and_found_again_by_a_rebuild(tmp_path: Path) ->
     keeper.step()
     status = read_status(run)
     assert (status["shards"], status["games"]) == (2, 3)
-    games = rows(run, "select winner, komi, games.moves from games join shards on shard = shards.id")
+    games = rows(
+        run, "select winner, komi, games.moves from games join shards on shard = shards.id"
+    )
     assert len(games) == 3 and all(komi == 0.5 and moves > 2 for _, komi, moves in games)
     first = put_net(run, 0)
     better = put_net(run, 8)
