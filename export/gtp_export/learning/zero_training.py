@@ -159,6 +159,112 @@ class _Trainer(Trainer):
         return self.share
 
 
+class Learning:
+    """The training of a run, a step at a time."""
+
+    def __init__(self, run: RunFolder, settings: Settings) -> None:
+        """Read the shards that there are; a net is made or restored once there are enough.
+
+        Raises:
+            NetFileError: There is no such architecture.
+        """
+        self._run = run
+        self._settings = settings
+        self._folder = run.path / "train"
+        self._folder.mkdir(exist_ok=True)
+        self._shards = ShardSource(run, settings, shape_of(settings).encoder)
+        self._trainer: _Trainer | None = None
+        self._losses: dict[str, float] = {}
+        self._saved = time.monotonic()
+
+    def step(self) -> bool:
+        """Train on a batch, unless self-play is behind; return whether it was not.
+
+        Raises:
+            NetFileError: The net that the run goes on from cannot be used, or no new one be made.
+            OSError: A file cannot be written.
+        """
+        if self._is_ahead():
+            self._shards.look()
+            if self._is_ahead():
+                return False
+        if self._trainer is None:
+            self._trainer = self._begin()
+        trainer, settings = self._trainer, self._settings
+        try:
+            found = trainer.step()
+        except TrainError as error:
+            self._settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
+            self._trainer = None
+            logger.warning(f"{error}; it goes on from there at half the rate")
+            return True
+        for name, loss in found.items():
+            before = self._losses.get(name, loss)
+            self._losses[name] = LOSS_DECAY * before + (1.0 - LOSS_DECAY) * loss
+        is_due = trainer.steps % max(1, settings.net_samples // settings.batch) == 0
+        if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
+            self._saved = time.monotonic()
+            trainer.share = share_spent(self._run)
+            trainer.save()
+        if is_due:
+            self._export(trainer)
+        return True
+
+    def _is_ahead(self) -> bool:
+        """Whether the next batch would be too many samples for so few positions."""
+        samples = 0 if self._trainer is None else self._trainer.spent.samples
+        bound = (samples + self._settings.batch) / self._settings.samples_per_position
+        return self._shards.positions < max(bound, self._settings.first_positions)
+
+    def _begin(self) -> _Trainer:
+        """Return a trainer at the run's last checkpoint, or at its start."""
+        settings = self._settings
+        plan = TrainPlan(
+            task=ZeroTask(settings, self._shards),
+            out=self._folder,
+            span=settings.to_span(),
+            batch_points=settings.batch * settings.size**2,
+            learning_rate=settings.learning_rate,
+            average_decay=settings.average_decay,
+            adam=settings.adam,
+            seed=settings.seed,
+            start=Path(settings.start) if settings.start else None,
+            loss_weights={
+                "policy": settings.policy_weight,
+                "value": settings.value_weight,
+                "score": settings.score_weight,
+                "ownership": settings.ownership_weight,
+            },
+        )
+        trainer = _Trainer(0, plan)
+        trainer.restore()
+        trainer.share = share_spent(self._run)
+        return trainer
+
+    def _export(self, trainer: Trainer) -> None:
+        """Put the averaged net among the run's, quantised if it passes.
+
+        Raises:
+            NetFileError: The net puts out what is not finite.
+            OSError: It cannot be written.
+        """
+        settings, folder = self._settings, self._folder
+        NetExport(folder, describe_own(settings, trainer.steps))(trainer.average, "next")
+        file, precision = folder / "next.onnx", "fp32"
+        if settings.int8:
+            small = folder / "next-int8.onnx"
+            try:
+                quantise_file(file, small, QuantisePlan(positions=QUANTISE_POSITIONS))
+                file, precision = small, "int8"
+            except NetFileError as error:
+                logger.info(f"{error}; it stays in fp32")
+        losses = {name: round(loss, 4) for name, loss in self._losses.items()}
+        samples, positions = trainer.spent.samples, self._shards.positions
+        add_net(
+            self._run, file, NetRecord("", trainer.steps, samples, positions, losses, precision)
+        )
+
+
 def train_run(run: RunFolder) -> int:
     """Train until this process is ended.
 
@@ -170,97 +276,13 @@ def train_run(run: RunFolder) -> int:
     part = Part(run, "train")
     part.end_with_parent()
     torch.set_num_threads(1)
-    folder = run.path / "train"
-    folder.mkdir(exist_ok=True)
-    shards = ShardSource(run, settings, shape_of(settings).encoder)
-    _wait_for(shards, settings.first_positions, part)
-    trainer = _begin(run, settings, shards, folder)
-    losses: dict[str, float] = {}
-    saved = time.monotonic()
-    steps_per_net = max(1, settings.net_samples // settings.batch)
+    learning = Learning(run, settings)
     while True:
         part.wait_while_halted()
         part.note()
-        wanted = (trainer.spent.samples + settings.batch) / settings.samples_per_position
-        _wait_for(shards, wanted, part)
         try:
-            found = trainer.step()
-        except TrainError as error:
-            logger.warning(str(error))
-            settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
-            trainer = _begin(run, settings, shards, folder)
-            continue
-        for name, loss in found.items():
-            losses[name] = LOSS_DECAY * losses.get(name, loss) + (1.0 - LOSS_DECAY) * loss
-        is_due = trainer.steps % steps_per_net == 0
-        try:
-            if is_due or time.monotonic() - saved > CHECKPOINT_SECONDS:
-                saved = time.monotonic()
-                trainer.share = share_spent(run)
-                trainer.save()
-            if is_due:
-                _export(run, settings, trainer, shards.positions, losses, folder)
+            if learning.step():
+                continue
         except (NetFileError, OSError) as error:
             logger.warning(f"{error}; training goes on")
-
-
-def _begin(run: RunFolder, settings: Settings, shards: ShardSource, folder: Path) -> _Trainer:
-    """Return a trainer at the run's last checkpoint, or at its start."""
-    plan = TrainPlan(
-        task=ZeroTask(settings, shards),
-        out=folder,
-        span=settings.to_span(),
-        batch_points=settings.batch * settings.size**2,
-        learning_rate=settings.learning_rate,
-        average_decay=settings.average_decay,
-        adam=settings.adam,
-        seed=settings.seed,
-        start=Path(settings.start) if settings.start else None,
-        loss_weights={
-            "policy": settings.policy_weight,
-            "value": settings.value_weight,
-            "score": settings.score_weight,
-            "ownership": settings.ownership_weight,
-        },
-    )
-    trainer = _Trainer(0, plan)
-    trainer.restore()
-    trainer.share = share_spent(run)
-    return trainer
-
-
-def _wait_for(shards: ShardSource, positions: float, part: Part) -> None:
-    """Return when self-play has come to so many positions."""
-    while shards.positions < positions:
-        shards.look()
-        if shards.positions < positions:
-            time.sleep(WAIT_SECONDS)
-            part.note()
-
-
-def _export(
-    run: RunFolder,
-    settings: Settings,
-    trainer: Trainer,
-    positions: int,
-    losses: dict[str, float],
-    folder: Path,
-) -> None:
-    """Put the averaged net among the run's, quantised if it passes.
-
-    Raises:
-        NetFileError: The net puts out what is not finite.
-        OSError: It cannot be written.
-    """
-    NetExport(folder, describe_own(settings, trainer.steps))(trainer.average, "next")
-    file, precision = folder / "next.onnx", "fp32"
-    if settings.int8:
-        small = folder / "next-int8.onnx"
-        try:
-            quantise_file(file, small, QuantisePlan(positions=QUANTISE_POSITIONS))
-            file, precision = small, "int8"
-        except NetFileError as error:
-            logger.info(f"{error}; it stays in fp32")
-    rounded = {name: round(loss, 4) for name, loss in losses.items()}
-    record = NetRecord("", trainer.steps, trainer.spent.samples, positions, rounded, precision)
-    add_net(run, file, record)
+        time.sleep(WAIT_SECONDS)

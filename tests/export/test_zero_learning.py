@@ -1,0 +1,202 @@
+"""The trainer and the judge of a run that learns from nothing."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("onnx")
+pytest.importorskip("torch")
+
+import torch
+from tests.export.test_zero_run_folder import SIZE, new_run, put_net
+from tests.export.test_zero_targets import write_games
+
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
+from gtp_export.learning.zero_training import Learning, ShardSource
+from gtp_export.zero.catalogue import MatchRecord
+from gtp_export.zero.judge import GNU_GO, Judge
+from gtp_export.zero.nets import NetRecord, add_net, list_nets
+from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
+
+
+def small_run(folder: Path, **wanted: object) -> RunFolder:
+    few = {"first_positions": 20, "batch": 16, "net_samples": 64, "samples_per_position": 2.0}
+    return new_run(folder, **(few | wanted))
+
+
+def positions_in(run: RunFolder) -> int:
+    return ShardSource(run, run.settings(), "katago_v7").positions
+
+
+# The trainer -------------------------------------------------------------------------------------
+
+
+def test_training_waits_for_games_and_makes_nets(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    learning = Learning(run, run.settings())
+    assert not learning.step()
+    write_games(run.shards, 1, games=4)
+    steps = 0
+    while learning.step():
+        steps += 1
+    samples = 2.0 * positions_in(run)
+    assert samples - 16 < steps * 16 <= samples
+    nets = list_nets(run, {})
+    assert [net.steps for net in nets] == list(range(4, steps + 1, 4))
+    assert nets[-1].positions == positions_in(run) and nets[-1].samples == 16 * nets[-1].steps
+    assert {"policy", "value", "score", "ownership"} <= set(nets[-1].losses or {})
+    info = OnnxNet(run.net(nets[-1].name), "cpu").info
+    assert info.trained_sizes == (SIZE, SIZE) and "learned from nothing" in info.source
+    write_games(run.shards, 2, games=1)
+    assert learning.step()  # more games, more training
+
+
+def test_training_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+    for _ in range(5):
+        assert learning.step()
+    again = Learning(run, run.settings())
+    assert again.step()
+    state = torch.load(run.path / "train" / CHECKPOINT, weights_only=True)
+    assert state["steps"] == 4 and again._trainer is not None and again._trainer.steps == 5
+
+
+def test_gradients_that_blow_up_lead_back_to_the_checkpoint_at_half_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+    for _ in range(5):
+        learning.step()
+
+    def blow_up(trainer: Trainer) -> dict[str, float]:
+        raise TrainError("gradients are no longer finite")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "step", blow_up)
+        assert learning.step()
+    assert "at half the rate" in caplog.text
+    assert learning.step()
+    assert learning._trainer is not None and learning._trainer.steps == 5
+    assert learning._settings.learning_rate == run.settings().learning_rate / 2
+
+
+def test_a_damaged_shard_is_left_out_and_old_games_leave_the_window(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = small_run(tmp_path, window=30)
+    for seed in range(8):
+        write_games(run.shards, seed, games=2)
+    bad = write_games(run.shards, 99)
+    bad.write_bytes(bad.read_bytes()[:-5])
+    shards = ShardSource(run, run.settings(), "katago_v7")
+    assert sum("is damaged" in record.getMessage() for record in caplog.records) == 1
+    assert 30 < shards._window.positions < shards.positions
+
+
+# The judge ---------------------------------------------------------------------------------------
+
+
+def matches_of(run: RunFolder) -> list[MatchRecord]:
+    paths = sorted(run.matches.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    return [MatchRecord(**json.loads(path.read_text())) for path in paths]
+
+
+def judge_of(run: RunFolder) -> Judge:
+    return Judge(run, run.settings())
+
+
+def judging_run(folder: Path, gate: str) -> RunFolder:
+    return new_run(folder, gate=gate, gate_games=8, judge_visits=2, anchor_games=0)
+
+
+def test_the_newest_net_plays_the_best_one_and_is_judged_once(tmp_path: Path) -> None:
+    run = judging_run(tmp_path, SPRT)
+    judge = judge_of(run)
+    assert not judge.step()
+    first = put_net(run, 0)
+    assert not judge.step()
+    put_net(run, 4)
+    newest = put_net(run, 8)
+    assert judge.step()
+    (match,) = matches_of(run)
+    assert (match.net, match.other) == (newest, first) and 1 <= match.games <= 8
+    assert not judge.step() or matches_of(run)[1].net != newest
+
+
+@pytest.mark.parametrize(
+    ("gate", "share", "passes"),
+    [(SPRT, 0.6, True), (SPRT, 0.5, False), (SHARE, 0.5, False), (SHARE, 0.6, True)],
+)
+def test_a_gate_lets_through_who_wins_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, share: float, passes: bool
+) -> None:
+    run = judging_run(tmp_path, gate)
+    put_net(run, 0)
+    put_net(run, 4)
+    monkeypatch.setattr("gtp_export.zero.judge.points", lambda games: share * len(games))
+    assert judge_of(run).step()
+    assert matches_of(run)[0].promoted is passes
+
+
+def test_without_a_gate_nets_are_rated_one_after_the_other(tmp_path: Path) -> None:
+    run = judging_run(tmp_path, NO_GATE)
+    names = [put_net(run, 0), put_net(run, 4)]
+    judge = judge_of(run)
+    assert judge.step()
+    names.append(put_net(run, 8))
+    assert judge.step()
+    assert [(match.net, match.other) for match in matches_of(run)] == [
+        (names[1], names[0]),
+        (names[2], names[1]),
+    ]
+
+
+def test_a_net_that_is_no_net_is_not_promoted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = judging_run(tmp_path, SPRT)
+    put_net(run, 0)
+    file = run.path / "noise"
+    file.write_bytes(b"noise" * 100)
+    add_net(run, file, NetRecord("", 4))
+    judge = judge_of(run)
+    assert judge.step()
+    assert "not promoted" in caplog.text
+    assert [match.promoted for match in matches_of(run)] == [False]
+    assert not judge.step()
+
+
+def test_gnu_go_is_met_each_time_that_the_promotions_have_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path, anchor_games=20)
+    monkeypatch.setattr("gtp_export.zero.judge.shutil.which", lambda *_, **__: "gnugo")
+    played: list[str] = []
+
+    def play(judge: Judge, net: str) -> MatchRecord:
+        played.append(net)
+        return MatchRecord(net, GNU_GO, 1.0, 20, 16, float(len(played)))
+
+    monkeypatch.setattr(Judge, "_play_gnu_go", play)
+    due = promote_one_by_one(run, lambda: judge_of(run).step())
+    assert due == [False, True, False, True, False, False, False, True]
+
+
+def promote_one_by_one(run: RunFolder, step: Callable[[], bool]) -> list[bool]:
+    """Promote eight nets, each above the one before; return whether the judge had work then."""
+    found = []
+    for steps in range(8):
+        name = put_net(run, steps)
+        if steps:
+            match = replace(MatchRecord(name, "before", 9.0, 10, 16, 0.5), promoted=True)
+            (run.matches / f"{steps}.json").write_text(json.dumps(match.__dict__))
+        found.append(step())
+    return found
