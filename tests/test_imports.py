@@ -38,7 +38,10 @@ LAYERS = [
 TORCH_FOLDER = "gtp_export.learning."
 """What trains. Everything else, self-play and conversion above all, starts without torch."""
 
-ONNX_RUNTIME_MODULE = "gtp_engine.evaluators.onnx_runtime"
+RUNTIME_MODULES = {
+    "onnxruntime": "gtp_engine.evaluators.onnx_runtime",
+    "openvino": "gtp_engine.evaluators.openvino_runtime",
+}
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
 
@@ -231,13 +234,14 @@ def test_everything_but_training_loads_without_torch(module: str) -> None:
     assert "torch" not in loaded_with(module)
 
 
-def test_one_engine_module_imports_onnx_runtime() -> None:
+@pytest.mark.parametrize("runtime, importer", RUNTIME_MODULES.items())
+def test_one_engine_module_imports_a_runtime(runtime: str, importer: str) -> None:
     importers = {
         entry.importer
         for entry in IMPORTS
-        if top_of(entry.target) == "onnxruntime" and top_of(entry.importer) == "gtp_engine"
+        if top_of(entry.target) == runtime and top_of(entry.importer) == "gtp_engine"
     }
-    assert importers <= {ONNX_RUNTIME_MODULE}
+    assert importers == {importer}
 
 
 def test_nothing_has_a_name_that_says_nothing() -> None:

@@ -62,7 +62,7 @@ VALUES = {
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
-    "human_profile": '"preaz_5k"', "name": '"Tester"',
+    "human_profile": '"preaz_5k"', "name": '"Tester"', "runtime": '"openvino"',
     "parameters": '"cpuct=1.5, lcb-stdevs=3"',
 }  # fmt: skip
 
@@ -77,6 +77,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         time=1.5,
         net="small",
         device="cpu",
+        runtime="openvino",
         threads=2,
         batch=4,
         memory=500,

@@ -24,6 +24,7 @@ _OPTIONS = (
     "net",
     "human-profile",
     "device",
+    "runtime",
     "threads",
     "batch",
     "memory",

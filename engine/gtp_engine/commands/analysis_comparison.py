@@ -37,6 +37,7 @@ def compare(
         net = open_net(
             settings.net,
             settings.device,
+            settings.runtime,
             threads=settings.threads,
             max_batch=settings.batch,
             cache_mb=0,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import UsageError, check_file, parse_count, parse_size, parse_threads
+from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.play.settings import DEVICES
 
 if TYPE_CHECKING:
     from gtp_engine.commands.benchmark_speeds import Job
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-net", action="store_true", help="measure only what needs no net, and the signature"
     )
-    parser.add_argument("--device", choices=DEVICES, default="auto")
+    add_machine_options(parser)
     parser.add_argument(
         "--size",
         type=parse_size,
@@ -109,7 +109,7 @@ def _check_plot(path: Path) -> None:
 def _open(args: argparse.Namespace) -> "NetEvaluator":
     from gtp_engine.evaluators.net_evaluator import open_net
 
-    return open_net(args.net, args.device, threads=max(args.threads or [0]) or None)
+    return open_net(args.net, args.device, args.runtime, threads=max(args.threads or [0]) or None)
 
 
 def _jobs(

@@ -5,11 +5,11 @@ import os
 
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count, parse_seed, parse_size
+from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.play.settings import DEVICES
 
 GAMES_AT_ONCE = 8
 """By default, for each processor."""
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the options of the subcommand."""
     parser.description = "Let each level play the next one and say by how much it is weaker."
     parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    add_machine_options(parser)
     parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
     parser.add_argument("--games", type=parse_count, default=40, metavar="N", help="for each pair")
     parser.add_argument("--step", type=parse_count, default=1, metavar="N", help="levels between")
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
     try:
-        net = open_net(args.net, args.device)
+        net = open_net(args.net, args.device, args.runtime)
         players = [
             Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
             for n in range(1, highest_level() + 1)

@@ -16,11 +16,12 @@ from gtp_engine.arguments import (
     parse_seed,
     parse_size,
 )
+from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import InvalidRulesError, Rules
-from gtp_engine.play.settings import DEVICES, customary_komi
+from gtp_engine.play.settings import customary_komi
 
 if TYPE_CHECKING:
     from gtp_engine.arena.endgame_review import Verdict
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "passes in place of a move that the search wanted lost points, and which games a pass lost."
     )
     parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    add_machine_options(parser)
     parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
     parser.add_argument("--rules", default="tromp-taylor", metavar="NAME")
     parser.add_argument("--komi", type=parse_komi, metavar="POINTS", help="default: customary")
@@ -89,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
     games: list[SelfPlayGame] = []
     status = 0
     try:
-        judge = None if args.judge is None else open_net(args.judge, args.device)
-        net = open_net(args.net, args.device)
+        judge = None if args.judge is None else open_net(args.judge, args.device, args.runtime)
+        net = open_net(args.net, args.device, args.runtime)
         with shown_progress("games", args.games) as advance:
 
             def note(game: "SelfPlayGame") -> None:

@@ -15,7 +15,7 @@ from gtp_engine.arguments import (
     parse_setting,
     parse_size,
 )
-from gtp_engine.play.settings import DEVICES
+from gtp_engine.commands.options import add_machine_options
 
 _ACTIONS = {
     "list": ("gtp_engine.commands.net_info", "run_list"),
@@ -49,7 +49,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("net", metavar="FILE|NAME")
     parser.add_argument("original", metavar="ORIGINAL", nargs="?", help="the net in fp32")
-    parser.add_argument("--device", choices=DEVICES, default="auto")
+    add_machine_options(parser)
     parser.add_argument(
         "--positions", type=parse_count, default=200, metavar="N", help="to compare on (200)"
     )
@@ -63,7 +63,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs="*", help="the default net if left out")
-    add("--device", choices=DEVICES, default="auto", help="auto: the CPU and CUDA if there is one")
+    add_machine_options(parser, "the CPU, and CUDA if there is one")
     add(
         "--size",
         type=parse_size,
@@ -100,7 +100,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
         )
     sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
     add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
-    add("--device", choices=DEVICES, default="auto")
+    add_machine_options(parser)
     add("--seed", type=parse_seed, default=1, metavar="N", help="of openings and searches (1)")
 
 

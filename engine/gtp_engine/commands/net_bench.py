@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     found: list[Measurement] = []
     for device in _devices(args.device):
         nets = [
-            NetEvaluator(open_exactly(wanted, device), streams=1, max_batch=1024)
+            NetEvaluator(open_exactly(wanted, device, args.runtime), streams=1, max_batch=1024)
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)

@@ -174,7 +174,7 @@ def _inputs(info: NetInfo) -> str:
 
 def run_check(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large."""
-    whole = open_exactly(args.net, args.device)
+    whole = open_exactly(args.net, args.device, args.runtime)
     found = [(member, differences_of(member)) for member in members_of(whole)]
     compared = None if args.original is None else _compare_with_original(whole, args)
     if args.json:
@@ -230,7 +230,7 @@ def _compare_with_original(net: Net, args: argparse.Namespace) -> Accuracy:
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    original = open_exactly(args.original, args.device)
+    original = open_exactly(args.original, args.device, args.runtime)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
     return compare_nets(net, original, args.positions)

@@ -26,7 +26,7 @@ GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its result, after Ctrl-C that of the games so far."""
     sprt = read_sprt(args.sprt)
-    nets = [open_net(wanted, args.device) for wanted in args.nets]
+    nets = [open_net(wanted, args.device, args.runtime) for wanted in args.nets]
     limits = Limits(visits=args.visits)
     settings = (args.set_a, args.set_b)
     contestants = [

@@ -28,7 +28,7 @@ from gtp_engine.files import read_file
 from gtp_engine.go.rules import ATARI_GO, GAMES, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, Settings
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, RUNTIMES, Settings
 from gtp_engine.search.params import SearchParams
 
 
@@ -81,6 +81,12 @@ def _game(text: str) -> str:
 def _device(text: str) -> str:
     if text not in DEVICES:
         raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
+    return text
+
+
+def _runtime(text: str) -> str:
+    if text not in RUNTIMES:
+        raise ValueError(f"{text[:20]!r} is not one of {', '.join(RUNTIMES)}")
     return text
 
 
@@ -154,6 +160,7 @@ OPTIONS = (
         _MACHINE,
     ),
     Option("device", "DEVICE", "auto, cuda, tensorrt or cpu (auto)", _device, _MACHINE),
+    Option("runtime", "NAME", f"on a processor: {', '.join(RUNTIMES)} (auto)", _runtime, _MACHINE),
     Option("threads", "N", "search threads", parse_threads, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
@@ -163,6 +170,18 @@ OPTIONS = (
     ),
 )
 """All options that set a field of `Settings`."""
+
+
+def add_machine_options(parser: argparse.ArgumentParser, auto: str = "default") -> None:
+    """Give a parser that has not all of the engine's options those that say what runs a net.
+
+    Args:
+        parser: The parser.
+        auto: What the device auto is.
+    """
+    add = parser.add_argument
+    add("--device", choices=DEVICES, default="auto", help=f"auto: {auto}")
+    add("--runtime", choices=RUNTIMES, default="auto", help="auto: the faster on this processor")
 
 
 def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None = None) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, parse_count
+from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.play.settings import DEVICES
 
 if TYPE_CHECKING:
     from gtp_engine.play.adjudication.marked_boards import MarkedBoard
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="games with TB and TW or dead stones (SGF, packs, folders), or boards in JSON",
     )
     parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    parser.add_argument("--device", choices=DEVICES, default="auto", help="default: auto")
+    add_machine_options(parser)
     parser.add_argument("--no-reading", action="store_true", help="do not read out groups in doubt")
     parser.add_argument("--limit", type=parse_count, metavar="N", help="boards of a file at most")
     parser.add_argument("--misses", action="store_true", help="name the boards judged wrongly")
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         if not file.exists():
             raise UsageError(f"there is no {str(file)!r}")
     try:
-        net = open_net(args.net, args.device)
+        net = open_net(args.net, args.device, args.runtime)
         # All is read twice: thousands of games do not fit into memory together.
         n_boards = sum(
             1 for file in args.files for _ in read_marked(file, logger.warning, args.limit)

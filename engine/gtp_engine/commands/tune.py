@@ -19,8 +19,8 @@ from gtp_engine.arguments import (
     parse_seed,
     parse_size,
 )
+from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.play.settings import DEVICES
 from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    add("--device", choices=DEVICES, default="auto")
+    add_machine_options(parser)
     add("--size", type=parse_size, default=(9, 9), metavar="N|WxH", help="board (9)")
     add("--visits", type=parse_count, default=100, metavar="N", help="of each search (100)")
     length = parser.add_mutually_exclusive_group()
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_file(args.out, "--out")
     try:
-        net = open_net(args.net, args.device)
+        net = open_net(args.net, args.device, args.runtime)
     except NetFileError as error:
         raise UsageError(str(error)) from None
     width, height = args.size

@@ -22,6 +22,7 @@ from gtp_engine.evaluators.encoders.inputs import (
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
@@ -105,14 +106,14 @@ class ComposedNet:
 Net = OnnxNet | ComposedNet
 
 
-def open_exactly(wanted: str | None, device: str) -> Net:
+def open_exactly(wanted: str | None, device: str, runtime: str = AUTO) -> Net:
     """Open what `--net` names on a device, each part in fp32 unless its file says otherwise.
 
     Raises:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
     parts = find_parts(wanted)
-    return join([(OnnxNet(part.files.fp32, device), part.heads) for part in parts])
+    return join([(OnnxNet(part.files.fp32, device, runtime=runtime), part.heads) for part in parts])
 
 
 def join(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> Net:

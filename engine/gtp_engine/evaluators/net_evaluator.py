@@ -31,6 +31,7 @@ from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
 from gtp_engine.evaluators.precision import open_files
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
@@ -375,6 +376,7 @@ class NetEvaluator:
 def open_net(
     wanted: str | None = None,
     device: str = "auto",
+    runtime: str = AUTO,
     *,
     threads: int | None = None,
     max_batch: int | None = None,
@@ -386,6 +388,7 @@ def open_net(
         wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
             (see `nets.find_parts`); the net that comes along when None.
         device: One of DEVICES.
+        runtime: What runs it on a processor, one of `runtimes.RUNTIMES`.
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.
@@ -393,7 +396,7 @@ def open_net(
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
-    net = join(open_files(wanted, device))
+    net = join(open_files(wanted, device, runtime, threads))
     return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb)
 
 

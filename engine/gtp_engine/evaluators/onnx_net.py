@@ -29,6 +29,7 @@ from gtp_engine.evaluators.onnx_runtime import (
     CPU,
     CUDA,
     TENSORRT,
+    OnnxSession,
     Provider,
     cuda_providers,
     first_line,
@@ -38,6 +39,7 @@ from gtp_engine.evaluators.onnx_runtime import (
     run_plain,
     tensorrt_providers,
 )
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, Session, open_on_cpu, say_instead
 from gtp_engine.evaluators.streams import NoGpuError, SessionStream, StreamPool
 from gtp_engine.user_cache import user_cache_folder
 
@@ -45,6 +47,8 @@ logger = logging.getLogger(__name__)
 
 
 FloatArray = npt.NDArray[np.float32]
+Run = Callable[[Mapping[str, npt.NDArray[Any]]], dict[str, npt.NDArray[Any]]]
+"""Outputs [B, ...] by name of inputs [B, ...] by name."""
 
 
 STREAMS_PER_GPU = 3
@@ -80,6 +84,8 @@ class OnnxNet:
         path: Path,
         device: str = "auto",
         spare: Callable[[], Path] | None = None,
+        runtime: str = ONNX_RUNTIME,
+        streams: int | None = None,
     ) -> None:
         """Open a net.
 
@@ -87,6 +93,8 @@ class OnnxNet:
             path: A self-describing ONNX file.
             device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
             spare: Says which file is to run on the CPU then; the same when None.
+            runtime: What runs it on the CPU; see `runtimes.open_on_cpu`.
+            streams: Runs under way at once on a CPU at most; as many as it has cores when None.
 
         Raises:
             NetFileError: The file is missing, is no ONNX file, or does not describe itself.
@@ -95,35 +103,38 @@ class OnnxNet:
             raise ValueError(f"unknown device {device!r}; known are {', '.join(DEVICES)}")
         self.path = path
         self._spare = spare
+        self._streams = streams
         self._guard = threading.Lock()
         if not path.is_file():
             raise NetFileError(f"{path}: there is no such net file")
         self.device = "cpu"
         """Where the net runs now, "cuda" or "cpu"."""
+        self.runtime = ONNX_RUNTIME
+        """What runs it, one of `runtimes`."""
         self._pool: StreamPool | None = None
         session = self._open_gpus(device) if device != "cpu" else None
         if session is None:
-            self._open_cpu()
+            self._open_cpu(runtime)
         else:
-            self._take_over(session, path)
+            assert self._pool is not None
+            self._take_over(OnnxSession(session), path, self._pool.run)
 
-    def _open_cpu(self) -> None:
+    def _open_cpu(self, runtime: str = ONNX_RUNTIME) -> None:
         """Run on the CPU from now on."""
         path = self.path if self._spare is None else self._spare()
-        self._take_over(open_session(path, [CPU]), path)
+        session, self.runtime = open_on_cpu(path, runtime, self._streams)
         self.device = "cpu"
-        self._pool = None  # at the very last: other threads go by it
+        self._take_over(session, path, session.run)
 
-    def _take_over(self, session: Any, path: Path) -> None:
+    def _take_over(self, session: Session, path: Path, run: Run) -> None:
         """Read what a file says about itself, check that its graph agrees, and run it."""
         try:
-            metadata: Mapping[str, str] = session.get_modelmeta().custom_metadata_map
-            info = NetInfo.from_metadata(metadata)
+            info = NetInfo.from_metadata(session.metadata)
         except MetadataError as error:
             raise MetadataError(f"{path}: {error}") from None
         _check_graph(path, info, session)
-        self.path, self.info, self._session, self._metadata = path, info, session, metadata
-        self._outputs = [output.name for output in session.get_outputs()]
+        self.path, self.info, self._metadata = path, info, session.metadata
+        self._run = run  # at the very last: other threads go by it
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch.
@@ -149,24 +160,24 @@ class OnnxNet:
         Raises:
             NetFileError: The net cannot be run on this input.
         """
-        pool = self._pool
-        if pool is not None:
-            try:
-                return pool.run(feed)
-            except NoGpuError as error:
-                self._fall_back(pool, str(error))
+        run = self._run
         try:
-            outputs = self._session.run(None, feed)
+            return run(feed)
+        except NoGpuError as error:
+            self._fall_back(run, str(error))
         except Exception as error:  # the runtime's own exception classes are not public
             reason = first_line(error)
             raise NetFileError(f"{self.path}: the net failed to run: {reason}") from None
-        return dict(zip(self._outputs, outputs, strict=True))
+        return self.run_feed(feed)
 
-    def _fall_back(self, failed: StreamPool, reason: str) -> None:
+    def _fall_back(self, failed: Run, reason: str) -> None:
         """Go on with the CPU; the first of the threads that come here does it for all."""
         with self._guard:
-            if self._pool is failed:
-                logger.warning(f"{_INSTEAD} from now on: {reason}")
+            if self._run is failed:
+                if self.device == "cuda":
+                    logger.warning(f"{_INSTEAD} from now on: {reason}")
+                else:
+                    say_instead(reason)
                 self._open_cpu()
 
     def golden_cases(self) -> list[GoldenCase]:
@@ -251,17 +262,15 @@ def name_inputs(
     return feed
 
 
-def _check_graph(path: Path, info: NetInfo, session: Any) -> None:
+def _check_graph(path: Path, info: NetInfo, session: Session) -> None:
     """Make sure that a graph has the inputs and outputs its description promises."""
-    inputs = {item.name for item in session.get_inputs()}
-    outputs = {item.name for item in session.get_outputs()}
     wanted = {SPATIAL_INPUT}
     wanted |= {GLOBAL_INPUT} if info.global_features else set()
     wanted |= {META_INPUT} if info.meta_features else set()
     heads = set(info.heads) & set(OUTPUT_NAMES)
     if not heads:
         raise NetFileError(f"{path}: its description names no output that is known")
-    missing = sorted(wanted - inputs) or sorted(heads - outputs)
+    missing = sorted(wanted - {*session.inputs}) or sorted(heads - {*session.outputs})
     if missing:
         raise NetFileError(f"{path}: the graph has no {missing[0]!r}")
 

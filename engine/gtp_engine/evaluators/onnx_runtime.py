@@ -97,14 +97,11 @@ def tensorrt_providers(gpu: int, engines: Path) -> list[Provider]:
     return [(TENSORRT, options), *cuda_providers(gpu, graphs=False)]
 
 
-def open_session(path: Path, providers: Sequence[Provider]) -> Any:
-    """Return a session that uses one thread of its own, the caller's.
-
-    `run` releases the GIL, and callers that bring their threads are faster on a CPU than letting
-    the runtime spin several.
+def check_file(path: Path) -> None:
+    """Make sure that a file can be read, and brings its weights along.
 
     Raises:
-        NetFileError: The file cannot be loaded.
+        NetFileError: It cannot, or does not.
     """
     try:
         is_in_pieces = names_other_files(memoryview(read_file(path, LARGEST_FILE)))
@@ -114,6 +111,18 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
         raise NetFileError(f"{path}: is not a net that can be loaded: {error}") from None
     if is_in_pieces:
         raise NetFileError(f"{path}: keeps its weights in another file; save it as one file")
+
+
+def open_session(path: Path, providers: Sequence[Provider]) -> Any:
+    """Return a session that uses one thread of its own, the caller's.
+
+    `run` releases the GIL, and callers that bring their threads are faster on a CPU than letting
+    the runtime spin several.
+
+    Raises:
+        NetFileError: The file cannot be loaded.
+    """
+    check_file(path)
     try:
         session = _new_session(str(path), providers)
         # Asked for now, because the runtime fails here where they are no text.
@@ -125,6 +134,21 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
     except Exception as error:  # the runtime's own exception classes are not public
         reason = first_line(error)
         raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None
+
+
+class OnnxSession:
+    """See `runtimes.Session`."""
+
+    def __init__(self, session: Any) -> None:
+        """Take over what `open_session` gave."""
+        self.metadata: Mapping[str, str] = session.get_modelmeta().custom_metadata_map
+        self.inputs = [item.name for item in session.get_inputs()]
+        self.outputs = [item.name for item in session.get_outputs()]
+        self._session = session
+
+    def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
+        """See `runtimes.Session.run`."""
+        return dict(zip(self.outputs, self._session.run(None, feed), strict=True))
 
 
 def open_model(content: bytes) -> Any:

@@ -18,6 +18,7 @@ from gtp_engine.evaluators.net_info import GoldenCase, NetFileError
 from gtp_engine.evaluators.nets import NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.onnx_runtime import runtime_version
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.evaluators.self_check import differences_of, verdict
 
 MIN_SPEED_UP = 1.1
@@ -76,25 +77,37 @@ def choose(files: NetFiles, on_gpu: bool) -> Choice:
     return Choice(files.fp32, "fp32", check.finding)
 
 
-def open_best(files: NetFiles, device: str) -> OnnxNet:
-    """Open the one of a net's files that suits a device; see `choose`.
+def open_best(
+    files: NetFiles, device: str, runtime: str = AUTO, threads: int | None = None
+) -> OnnxNet:
+    """Open the one of a net's files that suits a device; see `choose` and `OnnxNet`.
 
     Raises:
         NetFileError: It cannot be used.
     """
     if not _may_use_gpu(device):
-        return OnnxNet(choose(files, on_gpu=False).path, device)
+        return OnnxNet(choose(files, on_gpu=False).path, device, runtime=runtime, streams=threads)
     best = choose(files, on_gpu=True).path
-    return OnnxNet(best, device, spare=lambda: choose(files, on_gpu=False).path)
+    return OnnxNet(
+        best,
+        device,
+        spare=lambda: choose(files, on_gpu=False).path,
+        runtime=runtime,
+        streams=threads,
+    )
 
 
-def open_files(wanted: str | None, device: str) -> list[tuple[OnnxNet, tuple[str, ...]]]:
+def open_files(
+    wanted: str | None, device: str, runtime: str = AUTO, threads: int | None = None
+) -> list[tuple[OnnxNet, tuple[str, ...]]]:
     """Open the files of what `--net` names, each with the heads it is asked for.
 
     Raises:
         NetFileError: A file cannot be found or used.
     """
-    return [(open_best(part.files, device), part.heads) for part in find_parts(wanted)]
+    return [
+        (open_best(part.files, device, runtime, threads), part.heads) for part in find_parts(wanted)
+    ]
 
 
 def has_to_measure(wanted: str | None, device: str) -> bool:

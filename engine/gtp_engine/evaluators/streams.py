@@ -105,16 +105,17 @@ def _rows(row: Array, count: int) -> Array:
 class StreamPool:
     """Hands batches to whichever stream is free, for any number of threads."""
 
-    def __init__(self, streams: Sequence[Stream]) -> None:
+    def __init__(self, streams: Sequence[Stream], largest: int = BUCKETS[-1]) -> None:
         """Serve some streams.
 
         Args:
             streams: At least one.
+            largest: Of the buckets.
         """
         self._free = list(streams)
         self._all = list(streams)
         self._changed = threading.Condition()
-        self.largest = BUCKETS[-1]
+        self.largest = largest
         """Largest bucket that is still tried."""
 
     @property

@@ -153,8 +153,9 @@ class Loader:
         def begin() -> None:
             from gtp_engine.evaluators.precision import has_to_measure
 
+            settings = self._settings
             try:
-                if not has_to_measure(self._settings.net, self._settings.device):
+                if not has_to_measure(settings.net, settings.device):
                     self._open_files()
             except Exception as error:
                 self._opening_error = error
@@ -172,7 +173,10 @@ class Loader:
         from gtp_engine.evaluators.precision import open_files
 
         if self._files is None:
-            self._files = open_files(self._settings.net, self._settings.device)
+            settings = self._settings
+            self._files = open_files(
+                settings.net, settings.device, settings.runtime, settings.threads
+            )
         return self._files
 
     def _opened_files(self) -> "Files":

@@ -9,6 +9,8 @@ from gtp_engine.platforms import memory_bytes
 from gtp_engine.search.params import SearchParams
 
 DEVICES = ("auto", "cuda", "tensorrt", "cpu")
+RUNTIMES = ("auto", "onnxruntime", "openvino")
+"""What may run nets on a processor; auto takes the faster, and measures once which that is."""
 
 DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""
@@ -35,6 +37,8 @@ class Settings:
     """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
     device: str = "auto"
     """One of DEVICES."""
+    runtime: str = "auto"
+    """One of RUNTIMES."""
     threads: int | None = None
     """Search threads; None: as many as suit the device."""
     batch: int | None = None

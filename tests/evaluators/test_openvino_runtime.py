@@ -1,0 +1,116 @@
+"""Nets run by OpenVINO give what ONNX Runtime gives, in batches of any size."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gtp_engine.evaluators import openvino_runtime
+from gtp_engine.evaluators.nets import known_nets
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes import NEEDS_OPENVINO, ONNX_RUNTIME, OPENVINO
+from gtp_engine.evaluators.self_check import differences_of
+
+TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+
+BOARDS = ((9, 9), (19, 19), (7, 11))
+
+
+def inputs(net: OnnxNet, count: int, width: int, height: int) -> dict[str, np.ndarray]:
+    """Return planes that are set here and there, the first on all of the board."""
+    generator = np.random.Generator(np.random.PCG64(count))
+    spatial = generator.integers(0, 2, (count, net.info.spatial_planes, height, width), np.uint8)
+    spatial[:, 0] = 1
+    features = generator.normal(size=(count, net.info.global_features)).astype(np.float32)
+    named = {"spatial_in": spatial}
+    return named | ({"global_in": features} if net.info.global_features else {})
+
+
+def run_in_both(path: Path, width: int, height: int) -> None:
+    plain, other = OnnxNet(path, "cpu"), OnnxNet(path, "cpu", runtime=OPENVINO, streams=1)
+    assert (plain.runtime, other.runtime) == (ONNX_RUNTIME, OPENVINO)
+    assert other.info == plain.info
+    feed = inputs(plain, 3, width, height)
+    expected, found = plain.run_feed(feed), other.run_feed(feed)
+    assert set(found) == set(expected)
+    tolerance = 0.02 if "int8" in plain.info.precision else 1e-3
+    for name, array in expected.items():
+        scale = max(1.0, float(np.abs(array).max()))
+        np.testing.assert_allclose(found[name], array, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("name", sorted(known_nets()))
+def test_shipped_nets_pass_their_self_check(name: str) -> None:
+    net = OnnxNet(known_nets()[name], "cpu", runtime=OPENVINO, streams=1)
+    found = differences_of(net)
+    assert net.runtime == OPENVINO
+    assert found and all(one.is_right for one in found)
+
+
+@pytest.mark.parametrize("width, height", BOARDS)
+def test_both_runtimes_agree_on_boards_of_any_shape(width: int, height: int) -> None:
+    run_in_both(TINY, width, height)
+
+
+def test_a_row_is_the_same_in_any_batch() -> None:
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=1)
+    feed = inputs(net, 40, 9, 9)
+    whole = net.run_feed(feed)
+    for count in (1, 3, 8, 33):
+        part = net.run_feed({name: rows[:count] for name, rows in feed.items()})
+        for name, rows in part.items():
+            np.testing.assert_allclose(rows, whole[name][:count], atol=1e-5, err_msg=name)
+
+
+def test_padding_leaves_no_trace() -> None:
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=1)
+    feed = inputs(net, 3, 9, 9)
+    before = net.run_feed(feed)
+    loud = {name: np.full_like(rows, 99) for name, rows in inputs(net, 4, 9, 9).items()}
+    net.run_feed(loud)
+    after = net.run_feed(feed)
+    for name, rows in before.items():
+        np.testing.assert_array_equal(after[name], rows, err_msg=name)
+
+
+def test_many_threads_share_a_net() -> None:
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=2)
+    feeds = [inputs(net, count, 9, 9) for count in (1, 2, 3, 4)]
+    found: list[dict[str, np.ndarray] | None] = [None] * len(feeds)
+
+    def call(number: int) -> None:
+        for _ in range(5):
+            found[number] = net.run_feed(feeds[number])
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(len(feeds))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for feed, outputs in zip(feeds, found, strict=True):
+        assert outputs is not None
+        np.testing.assert_allclose(outputs["policy"], net.run_feed(feed)["policy"], atol=1e-5)
+
+
+def test_without_openvino_one_sentence_says_what_it_needs(
+    monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "INSTALLED", False)
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO)
+    assert net.runtime == ONNX_RUNTIME
+    assert said == [f"using ONNX Runtime instead of OpenVINO: {NEEDS_OPENVINO}"]
+
+
+def test_a_net_that_does_not_compile_goes_on_with_onnx_runtime(
+    monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=2)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("Exception from src/x.cpp:1:\nno kernel for it")
+
+    monkeypatch.setattr(openvino_runtime.OpenVinoSession, "bind", fail)
+    assert net.run_feed(inputs(net, 1, 9, 9))["policy"].shape == (1, 82)
+    assert net.runtime == ONNX_RUNTIME
+    assert len(said) == 1 and said[0].startswith("using ONNX Runtime instead of OpenVINO: ")
