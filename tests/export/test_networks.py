@@ -15,7 +15,13 @@ from gtp_export.architectures.net_file import (  # noqa: E402
     write_tiny_net,
 )
 from gtp_export.architectures.shape import count_parameters  # noqa: E402
-from gtp_export.architectures.tower import TOWERS, TowerShape, random_weights  # noqa: E402
+from gtp_export.architectures.tower import (  # noqa: E402
+    ESTIMATE_READERS,
+    ESTIMATES,
+    TOWERS,
+    TowerShape,
+    random_weights,
+)
 from gtp_export.learning.net_export import weights_of  # noqa: E402
 from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
 from gtp_export.learning.tower_net import Tower, size_offset  # noqa: E402
@@ -40,6 +46,9 @@ def trained_tower() -> Tower:
     for width, height in ((9, 9), (5, 7), (13, 13)):
         spatial, features = example(width, height, boards=16)
         net(torch.from_numpy(spatial), torch.from_numpy(features))
+    with torch.no_grad():
+        for name in ESTIMATE_READERS:
+            net.get_parameter(f"{name}.weight")[:, -ESTIMATES:].normal_(0.0, 0.3)
     net.eval()
     return net
 

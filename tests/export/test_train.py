@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx.numpy_helper import from_array
 
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures import tower  # noqa: E402
+from gtp_export.architectures.graphs import tower_model  # noqa: E402
 from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
+from gtp_export.learning import tower_net  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
@@ -266,6 +270,40 @@ def test_a_net_begun_with_is_normed_by_boards_of_all_sizes(data: Path, tmp_path:
         torch.testing.assert_close(both[name], (small[name] + large[name]) / 2)
 
 
+@pytest.mark.parametrize("kind", ["onnx", "pt"])
+def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
+    tmp_path: Path, kind: str
+) -> None:
+    torch.manual_seed(1)
+    shape = TOWERS["tiny"]
+    old, net = Tower(shape).eval(), Tower(shape)
+    batches = [make_batch(easy_samples(5, 5, 8), np.arange(8), 0)]
+    narrow = {}
+    readers = [f"{name}.weight" for name in tower.ESTIMATE_READERS]
+    for name in readers:
+        narrow[name] = old.get_parameter(name)[:, : -tower.ESTIMATES].detach().clone()
+    path = tmp_path / f"old.{kind}"
+    if kind == "pt":
+        torch.save({"average": old.state_dict() | narrow}, path)
+    else:
+        model = tower_model(shape, weights_of(old), {})
+        for array in model.graph.initializer:
+            if array.name in narrow:
+                array.CopyFrom(from_array(narrow[array.name].numpy(), array.name))
+        path.write_bytes(model.SerializeToString())
+    with torch.no_grad():
+        for name in readers:
+            net.get_parameter(name)[:, -tower.ESTIMATES :] = 1.0
+        load_weights(net, path, batches)
+        net.eval()
+        for mine, wanted in zip(
+            net(batches[0].spatial, batches[0].features),
+            old(batches[0].spatial, batches[0].features),
+            strict=True,
+        ):
+            torch.testing.assert_close(mine, wanted, atol=1e-4, rtol=1e-4)
+
+
 def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
 
@@ -309,13 +347,20 @@ def test_an_older_versions_checkpoint_is_one_sentence(data: Path) -> None:
         Trainer(0, plan).restore()
 
 
-def test_a_checkpoint_of_another_shape_is_refused(data: Path) -> None:
+def test_a_checkpoint_of_another_shape_is_refused(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = plan_for(data, LONG)
     plan.out.mkdir()
     Trainer(0, plan).save()
     other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, LONG)
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
+    # The same numbers, in a version whose arrays are larger.
+    for module in (tower, tower_net):
+        monkeypatch.setattr(module, "ESTIMATES", tower.ESTIMATES + 1)
+    with pytest.raises(TrainError, match="another shape"):
+        Trainer(0, plan).restore()
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"half"])

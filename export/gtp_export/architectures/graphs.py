@@ -12,6 +12,8 @@ from gtp_export.architectures.dual import DualShape
 from gtp_export.architectures.plain import OWNERSHIP, PlainShape
 from gtp_export.architectures.shape import NORM_EPSILON, Weights
 from gtp_export.architectures.tower import (
+    KOMI_UNIT,
+    OWN_KOMI,
     SCORE_COLUMNS,
     SCORE_UNIT,
     SIZE_CENTER,
@@ -206,7 +208,7 @@ class _TowerWriter:
         for block in range(self._shape.blocks):
             trunk = self._write_block(trunk, block)
         self._write_policy(trunk)
-        self._write_value(trunk)
+        self._write_value(trunk, features_in)
 
     def _write_size_offset(self, spatial: str) -> str:
         """Return the scalar (s - 14) / 10, s the square root of the number of points."""
@@ -255,21 +257,40 @@ class _TowerWriter:
         )
         graph.output("policy", graph.node("Concat", points, pass_logit, axis=1), ["B", "A"])
 
-    def _write_value(self, trunk: str) -> None:
+    def _write_value(self, trunk: str, features: str) -> None:
         graph, weights = self.graph, self._weights
-        features = self.layers.conv(trunk, "value.conv", *self.layers.norm("value.norm"))
-        features = graph.node("Relu", features)
-        hidden = self.layers.dense(
-            self._value_pool(features), "value.hidden", *self.layers.norm("value.hidden_norm")
-        )
-        hidden = graph.node("Relu", hidden)
+        local = self.layers.conv(trunk, "value.conv", *self.layers.norm("value.norm"))
+        local = graph.node("Relu", local)
+        owner = self.layers.conv(local, "value.ownership", None, None)
+        owner = graph.node("Tanh", graph.node("Squeeze", owner, graph.ints([1])))
+        known = self._estimates(owner, features)
+        pooled = graph.node("Concat", self._value_pool(local), known, axis=1)
+        hidden = self.layers.dense(pooled, "value.hidden", *self.layers.norm("value.hidden_norm"))
+        hidden = graph.node("Concat", graph.node("Relu", hidden), known, axis=1)
         value = self.layers.dense(hidden, "value.out", None, weights["value.out.bias"])
         score = self.layers.dense(hidden, "value.score", None, weights["value.score.bias"])
-        owner = self.layers.conv(features, "value.ownership", None, None)
-        owner = graph.node("Tanh", graph.node("Squeeze", owner, graph.ints([1])))
         graph.output("value", value, ["B", 3])
         graph.output("score", self._score_in_points(score), ["B", len(SCORE_COLUMNS)])
         graph.output("ownership", owner, ["B", "H", "W"])
+
+    def _estimates(self, owner: str, features: str) -> str:
+        """Return lead / SCORE_UNIT, spread / SCORE_UNIT and tanh(lead / 2 spread): [B, 3]."""
+        graph = self.graph
+        komi = graph.node("Gather", features, graph.ints([OWN_KOMI]), axis=1)
+        komi = graph.node("Mul", komi, graph.floats(KOMI_UNIT))
+        lead = graph.node("Add", self._board_sum(owner), komi)
+        doubt = graph.node("Sub", graph.floats(1.0), graph.node("Mul", owner, owner))
+        spread = graph.node("Add", self._board_sum(doubt), graph.floats(1.0))
+        spread = graph.node("Sqrt", spread)
+        points = graph.node("Concat", lead, spread, axis=1)
+        points = graph.node("Mul", points, graph.floats(1 / SCORE_UNIT))
+        ratio = graph.node("Mul", graph.node("Div", lead, spread), graph.floats(0.5))
+        return graph.node("Concat", points, graph.node("Tanh", ratio), axis=1)
+
+    def _board_sum(self, tensor: str) -> str:
+        """Return [B, 1] the sums of [B, H, W]."""
+        flat = self.graph.node("Flatten", tensor, axis=1)
+        return self.graph.node("ReduceSum", flat, self.graph.ints([1]), keepdims=1)
 
     def _score_in_points(self, raw: str) -> str:
         """Scale the raw columns to points; the spread goes through softplus first."""

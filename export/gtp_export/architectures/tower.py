@@ -6,13 +6,15 @@ Only sizes and names live here, so that the ONNX writer and the random test net 
     blocks    3x3 convolution, norm, relu, 3x3 convolution (+ pooled bias), norm, add, relu
     policy    1x1 convolution plus a bias from pooled features, norm, relu, 1x1 convolution;
               the pass comes from the pooled features alone
-    value     1x1 convolution, norm, relu, pooling, dense layer, norm, relu, outputs;
-              ownership is a 1x1 convolution of the same features
+    value     1x1 convolution, norm, relu; ownership is a 1x1 convolution of that; pooling, what
+              the ownership comes to, dense layer, norm, relu, and that with it again, outputs
 
 The board fills the tensor: there is no mask, and the zero padding marks the edge. Pooled features
 are mean, mean * (s - 14) / 10 and maximum over the board, with s the square root of its points;
 the value head pools mean, mean * (s - 14) / 10 and mean * ((s - 14)^2 / 100 - 0.1). (Both as in
-Wu 2019, "Accelerating Self-Play Learning in Go", appendix A.)
+Wu 2019, "Accelerating Self-Play Learning in Go", appendix A.) What the ownership comes to is, with
+o each point's -1..1: the lead l, that is the sum of o and own komi; the spread d, the root of the
+sum of 1 - o^2, plus 1; and tanh(l / 2d).
 """
 
 from dataclasses import dataclass
@@ -30,6 +32,13 @@ SCORE_UNIT = 20.0
 """Points that one unit of a raw score output stands for."""
 SIZE_CENTER, SIZE_SCALE = 14.0, 10.0
 VALUE_POOL_OFFSET = 0.1
+ESTIMATES = 3
+"""Numbers that the ownership comes to."""
+ESTIMATE_READERS = ("value.hidden", "value.out", "value.score")
+"""Layers whose last inputs these are. Untrained they take no account of them: what a random
+ownership comes to is far beyond any score."""
+OWN_KOMI, KOMI_UNIT = 5, 20.0
+"""Where the globals hold the mover's komi, and how many points 1 is there."""
 UNTRAINED_NO_RESULT_LOGIT = -5.0
 _OUTPUT_GAINS = {
     "policy.out": 1.5,
@@ -108,11 +117,11 @@ class TowerShape:
             "policy.pass_out.bias": (1,),
             "value.conv.weight": (h, c, 1, 1),
             **norm_arrays("value.norm", h),
-            "value.hidden.weight": (v, POOLS * h),
+            "value.hidden.weight": (v, POOLS * h + ESTIMATES),
             **norm_arrays("value.hidden_norm", v),
-            "value.out.weight": (3, v),
+            "value.out.weight": (3, v + ESTIMATES),
             "value.out.bias": (3,),
-            "value.score.weight": (len(SCORE_COLUMNS), v),
+            "value.score.weight": (len(SCORE_COLUMNS), v + ESTIMATES),
             "value.score.bias": (len(SCORE_COLUMNS),),
             "value.ownership.weight": (1, h, 1, 1),
         }
@@ -144,8 +153,11 @@ def random_weights(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
         elif len(size) == 1:
             array = np.zeros(size)
         else:
+            reader = name.removesuffix(".weight") in ESTIMATE_READERS
+            size = (size[0], size[1] - ESTIMATES) if reader else size
             gain = next((gain for part, gain in _OUTPUT_GAINS.items() if part in name), 1.0)
             array = generator.standard_normal(size) * gain / np.sqrt(np.prod(size[1:]))
+            array = np.pad(array, ((0, 0), (0, ESTIMATES))) if reader else array
         weights[name] = array.astype(np.float32)
     if "value.out.bias" in weights:
         weights["value.out.bias"][2] = UNTRAINED_NO_RESULT_LOGIT

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.architectures.shape import NORM_EPSILON
@@ -71,7 +72,9 @@ def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
 def _load_checkpoint(net: nn.Module, path: Path) -> None:
     state = read_checkpoint(path)
     try:
-        net.load_state_dict(state["average"])
+        wanted = net.state_dict()
+        arrays = {name: _widened(array, wanted[name]) for name, array in state["average"].items()}
+        net.load_state_dict(arrays)
     except (RuntimeError, KeyError) as error:
         reason = _reason(error)
         raise NetFileError(f"{path}: is no checkpoint of this architecture: {reason}") from None
@@ -96,9 +99,11 @@ def _load_folded(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
             if name.rpartition(".")[0] in norms:
                 continue
             array = _stored(arrays, name)
-            if array is None or array.size != tensor.numel():
+            if array is not None:
+                array = _widened(torch.from_numpy(array.astype(np.float32)), tensor)
+            if array is None or array.numel() != tensor.numel():
                 raise NetFileError(f"{path}: is no net of this architecture in fp32: no {name!r}")
-            tensor.copy_(torch.from_numpy(array.astype(np.float32)).view_as(tensor))
+            tensor.copy_(array.view_as(tensor))
         for name, norm in norms.items():
             bias = _stored(arrays, f"{layer_before(name)}.bias")
             if bias is None or bias.size != norm.bias.numel():
@@ -108,6 +113,13 @@ def _load_folded(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
             norm.weight.fill_(1.0)
             norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
         _measure_norms(net, norms, batches)
+
+
+def _widened(array: Tensor, wanted: Tensor) -> Tensor:
+    """Let a matrix of a net that had fewer inputs there take no account of those it lacked."""
+    if array.dim() != 2 or wanted.dim() != 2 or array.shape[0] != wanted.shape[0]:
+        return array
+    return functional.pad(array, (0, max(0, wanted.shape[1] - array.shape[1])))
 
 
 def layer_before(norm: str) -> str:

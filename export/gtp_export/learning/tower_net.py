@@ -9,6 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gtp_export.architectures.tower import (
+    ESTIMATE_READERS,
+    ESTIMATES,
+    KOMI_UNIT,
+    OWN_KOMI,
     POOLS,
     SCORE_COLUMNS,
     SCORE_UNIT,
@@ -40,6 +44,14 @@ def value_pool(tensor: Tensor) -> Tensor:
     mean = tensor.mean((2, 3))
     offset = size_offset(tensor)
     return torch.cat([mean, mean * offset, mean * (offset * offset - VALUE_POOL_OFFSET)], 1)
+
+
+def estimates(owner: Tensor, features: Tensor) -> Tensor:
+    """Return [B, ESTIMATES] what ownership logits [B, H, W] come to with the mover's komi."""
+    points = owner.float().tanh()
+    lead = points.sum((1, 2)) + KOMI_UNIT * features[:, OWN_KOMI]
+    spread = (1.0 + (1.0 - points * points).sum((1, 2))).sqrt()
+    return torch.stack([lead / SCORE_UNIT, spread / SCORE_UNIT, (lead / spread / 2).tanh()], 1)
 
 
 def _conv(inputs: int, outputs: int, side: int) -> nn.Conv2d:
@@ -112,21 +124,24 @@ class ValueHead(nn.Module):
         super().__init__()
         self.conv = _conv(channels, width, 1)
         self.norm = RunningNorm(width)
-        self.hidden = nn.Linear(POOLS * width, hidden, bias=False)
+        self.hidden = nn.Linear(POOLS * width + ESTIMATES, hidden, bias=False)
         self.hidden_norm = RunningNorm(hidden)
-        self.out = nn.Linear(hidden, 3)
-        self.score = nn.Linear(hidden, len(SCORE_COLUMNS))
+        self.out = nn.Linear(hidden + ESTIMATES, 3)
+        self.score = nn.Linear(hidden + ESTIMATES, len(SCORE_COLUMNS))
         self.ownership = _conv(width, 1, 1)
         with torch.no_grad():
             self.out.bias[2] = UNTRAINED_NO_RESULT_LOGIT
 
-    def forward(self, trunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, trunk: Tensor, features: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return value logits [B, 3], score in points [B, 3], ownership logits [B, H, W]."""
-        features = functional.relu(self.norm(self.conv(trunk)))
-        hidden = functional.relu(self.hidden_norm(self.hidden(value_pool(features))))
+        local = functional.relu(self.norm(self.conv(trunk)))
+        owner = self.ownership(local).squeeze(1)
+        known = estimates(owner, features)
+        hidden = self.hidden(torch.cat([value_pool(local), known], 1))
+        hidden = torch.cat([functional.relu(self.hidden_norm(hidden)), known], 1)
         mean, spread, lead = self.score(hidden).float().split(1, 1)
         score = SCORE_UNIT * torch.cat([mean, functional.softplus(spread), lead], 1)
-        return self.out(hidden), score, self.ownership(features).squeeze(1)
+        return self.out(hidden), score, owner
 
 
 class Tower(nn.Module):
@@ -143,11 +158,14 @@ class Tower(nn.Module):
         self.policy = PolicyHead(shape.channels, shape.head_channels)
         self.value = ValueHead(shape.channels, shape.head_channels, shape.value_hidden)
         draw_residual_weights(self)
+        with torch.no_grad():
+            for name in ESTIMATE_READERS:
+                self.get_parameter(f"{name}.weight")[:, -ESTIMATES:] = 0.0
 
     def forward(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate [B, P, H, W] planes (any number type) and [B, G] globals."""
         trunk = self.stem(spatial.float(), features)
         for block in self.blocks:
             trunk = block(trunk)
-        value, score, owner = self.value(trunk)
+        value, score, owner = self.value(trunk, features)
         return NetOutputs(self.policy(trunk).float(), value.float(), score, owner.float())

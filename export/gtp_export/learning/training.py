@@ -451,7 +451,9 @@ class Trainer:
         if not path.exists():
             return False
         state = read_checkpoint(path, self._plan.device)
-        if state["shape"] != numbers_of(self._plan.task.shape):
+        shape = self._plan.task.shape
+        sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
+        if state["shape"] != numbers_of(shape) or sizes != shape.arrays():
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
