@@ -27,6 +27,11 @@ COMMON_SIZES = {(9, 9): 0.22, (13, 13): 0.12, (19, 19): 0.56}
 """Share of the batches, and so of the time, by board size; the rest is for all other sizes.
 
 A batch of 19x19 holds a quarter of the positions of one of 9x9, and there is most to learn."""
+SETTLED = 0.8
+"""Mean of the ownership's size from which a board counts as settled."""
+SETTLED_WEIGHT = 3.0
+"""How much likelier a settled board is drawn than another: no search mends it if a net does not
+know who has won in the end."""
 
 
 def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
@@ -102,6 +107,8 @@ class SampleSource:
         self._batch_points = batch_points
         self._known: set[Path] = set()
         self._pools: dict[tuple[int, int], Samples] = {}
+        self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
+        """[N] each, by board size, each sample's added to those before it."""
         self._scan()
         if not self._pools:
             raise FileNotFoundError(f"{folder}: there are no shards of samples")
@@ -115,9 +122,10 @@ class SampleSource:
         """Draw a batch of one board size, in several symmetries."""
         if time.monotonic() - self._scanned > RESCAN_SECONDS:
             self._scan()
-        samples = self._pools[self._draw_size(generator)]
+        size = self._draw_size(generator)
+        samples, weights = self._pools[size], self._weights[size]
         count = max(2, self._batch_points // max(FEWEST_POINTS, samples.area))
-        index = generator.integers(len(samples.features), size=count)
+        index = np.searchsorted(weights, generator.random(count) * weights[-1], "right")
         # Transposing changes the shape of a rectangle; with all flips a batch keeps one shape.
         transposed = 4 * int(generator.integers(2))
         flips = generator.permutation(4)[:SYMMETRIES_PER_BATCH]
@@ -147,7 +155,9 @@ class SampleSource:
         while found:  # one size at a time, so that not everything is there twice
             size, shards = found.popitem()
             old = [self._pools[size]] if size in self._pools else []
-            self._pools[size] = join_samples(old + shards)
+            self._pools[size] = samples = join_samples(old + shards)
+            settled = np.abs(samples.ownership).mean(1) > SETTLED * 127.0
+            self._weights[size] = np.where(settled, SETTLED_WEIGHT, 1.0).cumsum()
         self._scanned = time.monotonic()
 
 

@@ -120,7 +120,7 @@ class TrainPlan:
     frozen: tuple[str, ...] = ()
     """Beginnings of the names of arrays that stay as they are."""
     loss_weights: Mapping[str, float] = field(
-        default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 0.5, "ownership": 1.0}
+        default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
     )
 
 
