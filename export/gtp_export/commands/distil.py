@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--learning-rate", type=float, metavar="RATE", help="peak (0.25; 0.08 with --from)"
     )
     parser.add_argument(
+        "--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between"
+    )
+    parser.add_argument(
         "--games", type=Path, nargs="*", default=[], metavar="FILE", help="games to label too"
     )
     parser.add_argument(
@@ -118,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         batch_points=arguments.batch_points or TrainPlan.batch_points,
         device=device,
         start=arguments.start,
+        frozen=tuple(part.strip() for part in arguments.freeze.split(",") if part.strip()),
         seed=arguments.seed,
     )
     labelling = Labelling(
@@ -171,6 +175,7 @@ def _command_line(arguments: argparse.Namespace) -> str:
             "--label-minutes": arguments.label_minutes,
             "--rounds": arguments.rounds if arguments.rounds > 1 else None,
             "--from": arguments.start,
+            "--freeze": arguments.freeze,
             "--learning-rate": arguments.learning_rate,
             "--played-weight": arguments.played_weight,
             "--playouts": arguments.playouts,
