@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx.numpy_helper import from_array
+from onnx.numpy_helper import from_array, to_array
 
 torch = pytest.importorskip("torch")
 
@@ -19,6 +19,7 @@ from gtp_export.architectures.graphs import tower_model  # noqa: E402
 from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
 from gtp_export.learning import tower_net  # noqa: E402
@@ -508,11 +509,19 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     games = tmp_path / "games.sgf"
     games.write_text("(;SZ[9];B[aa];W[bb])")
     more = ["--out", str(second), "--from", str(start), "--games", str(games)]
+    more += ["--freeze", "stem,policy"]
     assert run_command(["distil", *arguments, *more]) == 0
     made = OnnxNet(second / "student-final.onnx", "cpu").info
     assert made.source.endswith("begun with student-final.onnx")
-    assert json.loads((second / "facts.json").read_text())["learning_rate"] == 0.08
+    assert json.loads((second / "facts.json").read_text())["learning_rate"] == 0.01
     assert "game records (games.sgf), labelled by" in made.trained_on
+    before, after = (
+        {array.name: to_array(array) for array in load_model(path).graph.initializer}
+        for path in (start, second / "student-final.onnx")
+    )
+    for name in ("stem.conv.weight", "policy.conv.weight"):
+        np.testing.assert_allclose(after[name], before[name], atol=1e-5)
+    assert np.abs(after["value.conv.weight"] - before["value.conv.weight"]).max() > 1e-3
 
 
 @pytest.mark.parametrize(
