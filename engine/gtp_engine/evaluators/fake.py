@@ -1,8 +1,8 @@
-"""An evaluator without a net, the same on every machine: for tests and benchmarks.
+"""Evaluators without a net: one that knows nothing, and one for tests and benchmarks.
 
-Priors and values are dyadic fractions drawn from a hash of the position, and no exponential,
-logarithm or division that is not exact touches them, so that a search over them visits the same
-nodes everywhere.
+The latter's priors and values are dyadic fractions drawn from a hash of the position, and no
+exponential, logarithm or division that is not exact touches them, so that a search over them visits
+the same nodes everywhere.
 """
 
 import numpy as np
@@ -51,6 +51,42 @@ def _evaluate(batch: EvalBatch, n: int) -> None:
         batch.slots[slot]["no_result"] = 0
         for point in range(batch.ownership.shape[1]):
             batch.ownership[slot, point] = batch.slots[slot]["value"]
+
+
+@hot_kernel
+def _know_nothing(
+    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags
+) -> None:
+    list_moves(batch, slot, history, ply, rules)
+    numbers = batch.slots[slot]
+    n_moves = int64(numbers["n_moves"])
+    batch.priors[slot, :n_moves] = np.float32(1.0) / np.float32(n_moves)
+    numbers["value"] = 0.0
+    numbers["lead"] = 0.0
+    numbers["stdev"] = 0.0
+    numbers["no_result"] = 0.0
+
+
+class UniformEvaluator(NetlessEvaluator):
+    """Knows nothing: all moves are alike, and so are both players' chances."""
+
+    name = "uniform"
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Write a slot's moves and results."""
+        _know_nothing(batch, slot, history, ply, rules)
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Leave the results as they are."""
 
 
 class FakeEvaluator(NetlessEvaluator):

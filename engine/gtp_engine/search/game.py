@@ -44,9 +44,8 @@ class Branch(Protocol):
     def rules(self) -> Any:
         """The rules, for the evaluator."""
 
-    @property
-    def root_ply(self) -> int:
-        """The ply from which paths begin."""
+    root_ply: int
+    """The ply from which paths begin; whoever holds the branch may move it along a path played."""
 
     @property
     def symmetries(self) -> int:

@@ -282,10 +282,7 @@ def select_leaves(
         if kind in (COLLISION, FULL):
             return leaves, repeats, kind
         if kind == AGAIN:
-            record = tree.nodes[path["nodes"][path["length"] - 1]]
-            value = np.float64(record["raw_value"])
-            lead = np.float64(record["raw_lead"])
-            back_up(tree, path, value, lead, np.float64(record["raw_stdev"]))
+            back_up_again(tree, path)
             repeats += 1
         else:
             leaves += 1
@@ -294,7 +291,12 @@ def select_leaves(
 
 @kernel
 def select(
-    tree: Tree, path: PathRecord, root_at: int, numbers: PuctNumbers, score: ScoreUtility
+    tree: Tree,
+    path: PathRecord,
+    root_at: int,
+    numbers: PuctNumbers,
+    score: ScoreUtility,
+    at_root: int = -1,
 ) -> int:
     """Follow PUCT from the root to a leaf, adding it if it is new, and mark the path as in flight.
 
@@ -304,6 +306,7 @@ def select(
         root_at: Where in the path the root stands.
         numbers: PUCT's constants.
         score: How points count.
+        at_root: Index of the root's child to follow, as `select_child` returns it; -1 for PUCT's.
 
     Returns:
         LEAF, AGAIN, COLLISION or FULL. After the last two nothing is marked.
@@ -317,7 +320,10 @@ def select(
             return COLLISION
         if state == TERMINAL or at == MAX_DEPTH:
             break
-        k = select_child(tree, node, at == root_at, numbers, score)
+        if at == root_at and at_root >= 0:
+            k = at_root
+        else:
+            k = select_child(tree, node, at == root_at, numbers, score)
         is_new = k == tree.nodes[node]["n_children"]
         if is_new:
             if not has_room(tree):
@@ -372,18 +378,31 @@ def expand_and_back_up(tree: Tree, batch: EvalBatch, first: int, paths: Paths, n
         n: How many of them.
     """
     for i in range(n):
-        path = paths[i]
-        slot = first + i
-        node = int64(path["nodes"][path["length"] - 1])
-        numbers = batch.slots[slot]
-        expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))
-        record = tree.nodes[node]
-        record["raw_value"] = numbers["value"]
-        record["raw_lead"] = numbers["lead"]
-        record["raw_stdev"] = numbers["stdev"]
-        _keep_ownership(tree, node, batch.ownership[slot])
-        value, lead = np.float64(numbers["value"]), np.float64(numbers["lead"])
-        back_up(tree, path, value, lead, np.float64(numbers["stdev"]))
+        expand_leaf(tree, batch, first + i, paths[i])
+
+
+@kernel
+def expand_leaf(tree: Tree, batch: EvalBatch, slot: int, path: PathRecord) -> None:
+    """Expand the last node of a path, and back up the evaluation of a slot."""
+    node = int64(path["nodes"][path["length"] - 1])
+    numbers = batch.slots[slot]
+    expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))
+    record = tree.nodes[node]
+    record["raw_value"] = numbers["value"]
+    record["raw_lead"] = numbers["lead"]
+    record["raw_stdev"] = numbers["stdev"]
+    _keep_ownership(tree, node, batch.ownership[slot])
+    value, lead = np.float64(numbers["value"]), np.float64(numbers["lead"])
+    back_up(tree, path, value, lead, np.float64(numbers["stdev"]))
+
+
+@kernel
+def back_up_again(tree: Tree, path: PathRecord) -> None:
+    """Back up what is known of the last node of a path."""
+    record = tree.nodes[path["nodes"][path["length"] - 1]]
+    value = np.float64(record["raw_value"])
+    lead = np.float64(record["raw_lead"])
+    back_up(tree, path, value, lead, np.float64(record["raw_stdev"]))
 
 
 @kernel

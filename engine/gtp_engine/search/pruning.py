@@ -125,6 +125,41 @@ def _put_back(tree: Tree, kept: npt.NDArray[np.int32], blocks: npt.NDArray[Any])
 
 
 @kernel
+def release(tree: Tree, top: int, kept: int) -> None:
+    """Free a node and all below it, but for the part below one of its descendants.
+
+    Args:
+        tree: The tree; nothing is in flight below the node.
+        top: No child of a node that stays.
+        kept: The descendant, which stays with all below it; -1 for none.
+    """
+    if top == kept:
+        return
+    stack = np.empty(tree.counts[N_NODES], np.int32)
+    stack[0] = top
+    height = 1
+    while height > 0:
+        height -= 1
+        node = int64(stack[height])
+        record = tree.nodes[node]
+        first = int64(record["first_child"])
+        for k in range(record["n_children"]):
+            child = tree.children[first + k]["node"]
+            if child != kept:
+                stack[height] = child
+                height += 1
+        if record["block_class"] >= 0:
+            free_class = FREE_BLOCKS + int64(record["block_class"])
+            tree.children[first]["node"] = tree.counts[free_class]
+            tree.counts[free_class] = first
+        record["state"] = FREE
+        record["pending"] = 0
+        record["first_child"] = tree.counts[FREE_NODE]
+        tree.counts[FREE_NODE] = node
+        tree.counts[N_NODES] -= 1
+
+
+@kernel
 def visits_to_stay(tree: Tree, share: float) -> int:
     """Return the visits below which at least this share of the nodes lies."""
     visits = np.empty(tree.counts[N_NODES], np.int32)

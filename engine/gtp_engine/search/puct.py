@@ -48,7 +48,7 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
 
 
 @inline_kernel
-def _center_of(record: NodeRecord, score: ScoreUtility) -> float:
+def center_of(record: NodeRecord, score: ScoreUtility) -> float:
     """Return the lead around which the dynamic part is measured, for a node's player to move."""
     return score.center_white if record["to_play"] == WHITE else -score.center_white
 
@@ -57,7 +57,7 @@ def _center_of(record: NodeRecord, score: ScoreUtility) -> float:
 def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
     n = np.float64(record["visits"])
-    center = _center_of(record, score)
+    center = center_of(record, score)
     return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
@@ -94,7 +94,7 @@ def select_child(
     record = tree.nodes[node]
     n_children = int64(record["n_children"])
     first = int64(record["first_child"])
-    center = _center_of(record, score)
+    center = center_of(record, score)
     total = np.float64(record["visits"] + record["pending"])
     scale = exploration(total, numbers) * np.sqrt(total)
     best = int64(-1)

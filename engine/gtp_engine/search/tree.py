@@ -338,6 +338,21 @@ def renew_priors(
     find_untried(tree, node)
 
 
+@kernel
+def priors_of(tree: Tree, node: int) -> npt.NDArray[np.float64]:
+    """Return [A + 1] the priors of an expanded node's moves by action; 0 where there is no move."""
+    row = tree.priors[node]
+    record = tree.nodes[node]
+    priors = np.zeros(row.shape[0])
+    for action in range(row.shape[0]):
+        if row[action] > 0:
+            priors[action] = coded_prior(int64(row[action]))
+    for k in range(record["n_children"]):
+        edge = tree.children[int64(record["first_child"]) + k]
+        priors[action_of(tree, int64(edge["move"]))] = edge["prior"]
+    return priors
+
+
 def children_of(tree: Tree, node: int) -> npt.NDArray[Any]:
     """Return [n] of CHILD, a node's children in the order in which they were tried."""
     first = int(tree.nodes[node]["first_child"])

@@ -67,6 +67,18 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
 
             _prepare(run, arguments)
             return coordinate_run(run)
+        case "work":
+            from gtp_export.zero.work import work_run
+
+            return work_run(run)
+        case "games":
+            from gtp_export.zero.games import write_games
+
+            folder = arguments.out or run.path / "games"
+            print(
+                f"gtp-export: wrote {write_games(run, folder)} games to {folder}", file=sys.stderr
+            )
+            return 0
         case "train":
             from gtp_export.learning.zero_training import train_run
 

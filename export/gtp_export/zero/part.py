@@ -18,6 +18,8 @@ COORDINATE = "coordinate"
 NOTE_SECONDS = 5.0
 """Between two notes of what was spent; a killed process has counted all but so much."""
 
+GRACE_SECONDS = 1.5
+
 
 class Part:
     """A process of a run, such as "work" or "train"."""
@@ -39,12 +41,19 @@ class Part:
         self._noted = time.monotonic()
         self._lock = threading.Lock()
 
-    def end_with_parent(self) -> None:
-        """End this process as soon as its stdin closes, as it does when its parent is killed."""
+    def end_with_parent(self, ending: threading.Event | None = None) -> None:
+        """End this process when its stdin closes, as it does when its parent is killed.
+
+        Args:
+            ending: Is set first; the process has GRACE_SECONDS then to end by itself.
+        """
 
         def watch() -> None:
             while os.read(0, 4096):
                 pass
+            if ending is not None:
+                ending.set()
+                time.sleep(GRACE_SECONDS)
             self.note(0.0)
             os._exit(0)
 
@@ -73,6 +82,10 @@ class Part:
                 write_whole(self._file, json.dumps(self._spent._asdict()))
             except OSError:
                 return
+
+    def is_halted(self) -> bool:
+        """Whether the run is halted."""
+        return self._meter.is_halted()
 
     def wait_while_halted(self) -> None:
         """Return when the run is not halted; call it often."""

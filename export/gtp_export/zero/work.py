@@ -1,0 +1,183 @@
+"""A worker: plays games against itself with the newest net and writes them as shards."""
+
+import contextlib
+import logging
+import secrets
+import threading
+import time
+from itertools import islice
+from pathlib import Path
+
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.fake import UniformEvaluator
+from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.policy_play import policy_by_action
+from gtp_engine.go.atari_go import new_game
+from gtp_export.zero.part import Part
+from gtp_export.zero.play import SelfPlay
+from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.shards import PlayedGame, Searched, ShardError, read_shard, write_shard
+
+logger = logging.getLogger(__name__)
+
+STOP = "STOP"
+"""A file of this name in a run's folder ends its workers."""
+LOOK_SECONDS = 1.0
+"""Between two looks for another net, another komi, and what halts or ends the run."""
+RETRY_SECONDS = 10.0
+"""Between two attempts to write a shard on a disk that is full."""
+EARLIER_SHARDS = 3
+"""Read when a worker begins, for positions that games may begin from."""
+
+
+class Worker:
+    """Plays until the run is stopped; nothing it holds in memory is older than a minute."""
+
+    def __init__(self, run: RunFolder, seed: int | None = None) -> None:
+        """Begin to play.
+
+        Args:
+            run: The run; its settings are read once.
+            seed: Makes the games; another one each time when None.
+
+        Raises:
+            RunError: There is no such run, or it is another version's.
+        """
+        self._run = run
+        self.settings = run.settings()
+        self._part = Part(run, "work")
+        self._net: Path | None = None
+        self._refused: Path | None = None
+        """A net that cannot be used."""
+        seed = secrets.randbits(60) if seed is None else seed
+        komi = run.fair_komi(self.settings)
+        self._play = SelfPlay(self.settings, UniformEvaluator(), "", komi, seed)
+        self._play.remember(earlier_games(run.shards))
+        self.waiting: list[PlayedGame] = []
+        """Games that no shard holds yet."""
+        self._since = time.monotonic()
+        self._core_seconds = time.process_time()
+        self._evaluations = 0
+        self._retry_at = 0.0
+        self.ending = threading.Event()
+        """Set from any thread to end the work."""
+        self._part.end_with_parent(self.ending)
+        self._look()
+
+    def work(self) -> None:
+        """Play until the run is stopped or the process is ended.
+
+        Raises:
+            NetFileError: The net fails, and so does playing without one.
+        """
+        while not (self.ending.is_set() or (self._run.path / STOP).exists()):
+            next_look = time.monotonic() + LOOK_SECONDS
+            while time.monotonic() < next_look and not self.ending.is_set():
+                self._step()
+            self._part.note()
+            if self._part.is_halted():
+                self.write()
+                self._part.wait_while_halted()
+            self._look()
+        self.write()
+        self._part.note(0.0)
+
+    def _step(self) -> None:
+        """Make a step; a net that fails is never asked again."""
+        try:
+            self._add(self._play.step())
+        except NetFileError as error:
+            if self._net is None:
+                raise
+            self._refuse(self._net, error)
+            self._net = None
+            self._play.use(UniformEvaluator(), "")
+            self._play.forest.reset()
+
+    def _add(self, games: list[PlayedGame]) -> None:
+        if games and not self.waiting:
+            self._since = time.monotonic()
+        self.waiting += games
+        settings = self.settings
+        is_old = time.monotonic() - self._since >= settings.shard_seconds
+        if len(self.waiting) >= settings.shard_games or (self.waiting and is_old):
+            self.write()
+
+    def write(self) -> None:
+        """Write the games that wait as a shard; where that fails they wait on."""
+        if not self.waiting or time.monotonic() < self._retry_at:
+            return
+        spent, asked = time.process_time(), self._play.forest.evaluations
+        try:
+            path = write_shard(
+                self._run.shards,
+                self.settings.game,
+                self.waiting,
+                core_seconds=spent - self._core_seconds,
+                evaluations=asked - self._evaluations,
+            )
+        except OSError as error:
+            logger.warning(
+                "%s: %s; %d games wait in memory",
+                self._run.shards,
+                error.strerror,
+                len(self.waiting),
+            )
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            return
+        self._core_seconds, self._evaluations = spent, asked
+        logger.info("%s: %d games", path.name, len(self.waiting))
+        self.waiting = []
+
+    def _look(self) -> None:
+        """Take over another komi and another net, if there is one."""
+        with contextlib.suppress(OSError, ValueError):
+            self._play.komi = self._run.fair_komi(self.settings)
+        with contextlib.suppress(OSError):
+            path = self._run.playing_net()
+            if path is not None and path not in (self._net, self._refused):
+                try:
+                    self._play.use(open_checked(path, self.settings), path.stem)
+                    self._net = path
+                except NetFileError as error:
+                    self._refuse(path, error)
+
+    def _refuse(self, path: Path, error: NetFileError) -> None:
+        self._refused = path
+        told = str(error)
+        if path.name not in told:
+            told = f"{path}: {told}"
+        logger.warning("%s; play goes on without it", told)
+
+
+def open_checked(path: Path, settings: Settings) -> Evaluator:
+    """Open a net, and make sure that it can judge this run's empty board.
+
+    Raises:
+        NetFileError: It cannot be opened, is of another size, or says what are no numbers.
+    """
+    cache_mb = 64 if settings.size <= 5 else 0
+    evaluator = open_net(str(path), "cpu", threads=1, cache_mb=cache_mb)
+    policy_by_action(evaluator, new_game(settings.game, settings.size, settings.size))
+    return evaluator
+
+
+def earlier_games(folder: Path) -> list[PlayedGame]:
+    """Return the games of the newest shards, without what was searched; damaged ones are left."""
+    games: list[PlayedGame] = []
+    nothing: tuple[Searched | None, ...] = ()
+    with contextlib.suppress(OSError):
+        newest = sorted(folder.glob("*.shard"), key=lambda path: -path.stat().st_mtime)
+        for path in islice(newest, EARLIER_SHARDS):
+            with contextlib.suppress(ShardError):
+                table = read_shard(path).games
+                records = [table.record(number) for number in range(len(table))]
+                games += [PlayedGame(one, nothing, "", "") for one in records if one.moves]
+    return games
+
+
+def work_run(run: RunFolder) -> int:
+    """Play until the run is stopped, or the process that started this one has ended."""
+    Worker(run).work()
+    return 0
