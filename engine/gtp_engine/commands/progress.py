@@ -17,10 +17,11 @@ SECONDS_BETWEEN_LINES = 15.0
 @contextmanager
 def shown_progress(
     what: str, total: int, *, done: int = 0, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[[], None]]:
+) -> Iterator[Callable[..., None]]:
     """Return a context with a function to call for each thing that is done; stderr shows it.
 
-    The function may be called from any thread. What is printed meanwhile stands above the bar.
+    The function takes how many were done, 1 by default, and may be called from any thread. What is
+    printed meanwhile stands above the bar.
 
     Args:
         what: What is counted, such as "games".
@@ -31,16 +32,16 @@ def shown_progress(
     if sys.stderr.isatty():
         with counting_bar() as bar:
             task = bar.add_task(what, total=total, completed=done)
-            yield lambda: bar.advance(task)
+            yield lambda count=1: bar.advance(task, count)
         return
     began = told = clock()
     done_before = done
     guard = threading.Lock()
 
-    def count() -> None:
+    def count(count: int = 1) -> None:
         nonlocal done, told
         with guard:
-            done += 1
+            done += count
             now = clock()
             if now - told < SECONDS_BETWEEN_LINES and done < total:
                 return

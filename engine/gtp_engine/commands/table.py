@@ -25,6 +25,9 @@ COMMANDS = {
     "analysis": CommandEntry(
         "gtp_engine.commands.analysis", "analyse positions for programs in JSON, or game records"
     ),
+    "review": CommandEntry(
+        "gtp_engine.commands.review", "explain games to their players, as pages to read"
+    ),
     "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
     "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
     "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),

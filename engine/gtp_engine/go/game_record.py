@@ -50,6 +50,8 @@ class GameRecord:
     black_territory: tuple[int, ...] = ()
     """Points marked as Black's in the last node that marks any."""
     white_territory: tuple[int, ...] = ()
+    comments: dict[int, str] = field(default_factory=dict)
+    """By the number of moves made before; 0 is the set-up."""
 
     @property
     def winner(self) -> int | None:

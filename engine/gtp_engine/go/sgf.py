@@ -187,6 +187,9 @@ def read_nodes(nodes: list[Node]) -> GameRecord:
             if name in _MOVES:
                 _read_move(record, _MOVES[name], _first(node, name))
         _read_territory(record, node)
+        if "C" in node:
+            comment = sgf_grammar.text_value(_first(node, "C").encode("utf-8", "replace"))
+            record.comments[len(record.moves)] = str(comment.decode("utf-8", "replace"))
         if index and not record.handicap and not record.moves:
             record.handicap = _read_handicap(node)
     _add_handicap_stones(record)
@@ -494,11 +497,45 @@ def format_sgf(
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
         move = PASS if turn["pass_for_ko"] else int(turn["move"])
         name = "B" if turn["mover"] == BLACK else "W"
-        tree.sequence.append({name: [_point_name(move, position.width)]})
+        tree.sequence.append({name: [point_name(move, position.width)]})
     for ply, comment in (comments or {}).items():
         if 0 <= ply <= position.ply:
-            tree.sequence[ply]["C"] = [_escaped(re.sub(r"\n\s*\n", "\n", comment))]
+            tree.sequence[ply]["C"] = [escape_text(re.sub(r"\n\s*\n", "\n", comment))]
     return str(sgf_grammar.serialise_game_tree(tree, wrap=79).decode("utf-8"))
+
+
+def game_tree(record: GameRecord) -> tuple[sgf_grammar.Coarse_game_tree, list[int]]:
+    """Return a record's main line as nodes to add to, and the node of each turn, set-up first.
+
+    Raises:
+        SgfError: The record cannot be played over.
+    """
+    start = record.position(before_move=1)
+    root = _root_node(start, record.black_name, record.white_name, record.result, record.date)
+    for name, text in (("BR", record.black_rank), ("WR", record.white_rank)):
+        if text:
+            root[name] = [escape_text(text)]
+    tree = sgf_grammar.Coarse_game_tree()
+    tree.sequence = [root]
+    places = [0]
+    for number, move in enumerate(record.moves, 1):
+        name = "B" if move.color == BLACK else "W"
+        places.append(len(tree.sequence))
+        tree.sequence.append({name: [point_name(move.point, record.width)]})
+        if number in record.setups:
+            tree.sequence.append(_setup_node(record.setups[number], record.width))
+    return tree, places
+
+
+def _setup_node(setup: Setup, width: int) -> dict[str, list[bytes]]:
+    node: dict[str, list[bytes]] = {}
+    for name, color in _SETUPS.items():
+        points = [point for point, stone in setup.stones.items() if stone == color]
+        if points:
+            node[name] = [point_name(point, width) for point in points]
+    if setup.to_play is not None:
+        node["PL"] = [b"B" if setup.to_play == BLACK else b"W"]
+    return node
 
 
 def _root_node(
@@ -510,10 +547,10 @@ def _root_node(
         "FF": [b"4"],
         "GM": [b"1"],
         "CA": [b"UTF-8"],
-        "AP": [_escaped(f"gtp-engine:{__version__}")],
+        "AP": [escape_text(f"gtp-engine:{__version__}")],
         "SZ": [size.encode()],
         "KM": [f"{position.komi:.10g}".encode()],
-        "RU": [_escaped(describe_rules(position.rules))],
+        "RU": [escape_text(describe_rules(position.rules))],
     }
     for name, text in (
         ("PB", black_name),
@@ -522,12 +559,12 @@ def _root_node(
         ("DT", date),
     ):
         if text:
-            root[name] = [_escaped(" ".join(text.split()))]
+            root[name] = [escape_text(" ".join(text.split()))]
     start = position.grid(0)
     for name, color in (("AB", BLACK), ("AW", WHITE)):
         stones = [p for p in position.points() if start[row_col(p, width)] == color]
         if stones:
-            root[name] = [_point_name(point, width) for point in stones]
+            root[name] = [point_name(point, width) for point in stones]
     to_play = int(position.history.turns[0]["to_play"])
     if "AB" in root or "AW" in root or to_play != BLACK:
         root["PL"] = [b"B" if to_play == BLACK else b"W"]
@@ -536,11 +573,13 @@ def _root_node(
     return root
 
 
-def _escaped(text: str) -> bytes:
+def escape_text(text: str) -> bytes:
+    """Return a property's value for a text of any letters."""
     return bytes(sgf_grammar.escape_text(text.encode("utf-8", "replace")))
 
 
-def _point_name(move: int, width: int) -> bytes:
+def point_name(move: int, width: int) -> bytes:
+    """Return a property's value for a move."""
     if move == PASS:
         return b""
     row, col = row_col(move, width)

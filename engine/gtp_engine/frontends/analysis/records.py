@@ -50,13 +50,13 @@ def survey_records(paths: Sequence[Path], done: Done) -> Survey:
         survey.problems += 1
         logger.warning(sentence)
 
-    for identity, record in _games(survey.files, count):
+    for identity, record in playable_games(survey.files, count):
         survey.positions += len(record.moves) + 1
         survey.done += sum((identity, turn) in done for turn in range(len(record.moves) + 1))
     return survey
 
 
-def _games(
+def playable_games(
     files: Sequence[Path], complain: Callable[[str], None]
 ) -> Iterator[tuple[str, GameRecord]]:
     """Yield the games that can be played over, each with its id."""
@@ -157,7 +157,7 @@ class RecordAnalysis:
             OSError: An answer cannot be written.
         """
         try:
-            for identity, record in _games(files, lambda sentence: None):
+            for identity, record in playable_games(files, lambda sentence: None):
                 for turn in range(len(record.moves) + 1):
                     if (identity, turn) not in self._output.done:
                         self._room.acquire()

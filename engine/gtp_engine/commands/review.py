@@ -1,0 +1,235 @@
+"""`gtp-engine review`: games explained to their players, as pages, SGF and JSON."""
+
+import argparse
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_count
+from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.progress import shown_progress
+from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.files import read_file, write_whole
+from gtp_engine.frontends.analysis.records import playable_games
+from gtp_engine.frontends.review.findings import FORMAT, make_report
+from gtp_engine.frontends.review.overview import color_of_player, overview_page
+from gtp_engine.frontends.review.page import game_page
+from gtp_engine.frontends.review.sgf_notes import annotated_sgf
+from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
+from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.sgf import list_game_files
+from gtp_engine.play.analysis_scheduler import AnalysisScheduler
+from gtp_engine.play.settings import Settings
+from gtp_engine.version import __version__
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_VISITS = 200
+
+_OPTIONS = ("net", "device", "threads", "batch", "memory", "seed", "log")
+
+_EXAMPLES = """examples:
+  gtp-engine review game.sgf                      review/game.html, .sgf and .json
+  gtp-engine review games/ --player Ada           every game, and what Ada's have in common
+"""
+
+
+@dataclass
+class Game:
+    """A game to review, and where its review goes."""
+
+    record: GameRecord
+    folder: Path
+    name: str
+    digest: str
+
+    def path(self, ending: str) -> Path:
+        """Return the file of this ending."""
+        return self.folder / f"{self.name}{ending}"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Define the command's options."""
+    parser.description = (
+        "Review games: search every position, and deeper where the game turned, and write for\n"
+        "each game a page that loads nothing (NAME.html), a record with comments and variations\n"
+        "(NAME.sgf) and all figures (NAME.json); for several games index.html besides. The same\n"
+        "command goes on where it was broken off."
+    )
+    parser.epilog = _EXAMPLES
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("games", nargs="+", type=Path, metavar="GAME.sgf", help="files or folders")
+    parser.add_argument(
+        "--out", type=Path, default=Path("review"), metavar="DIR", help="where reviews go (review)"
+    )
+    parser.add_argument(
+        "--visits",
+        type=parse_count,
+        default=DEFAULT_VISITS,
+        metavar="N",
+        help=f"visits of each position; ten times as many where it matters ({DEFAULT_VISITS})",
+    )
+    parser.add_argument(
+        "--player", metavar="NAME", help="whose mistakes to show first and to sum up"
+    )
+    parser.add_argument(
+        "--positions", type=parse_count, metavar="N", help="positions searched at once"
+    )
+    add_options(parser, _OPTIONS)
+    parser.set_defaults(human_profile=None, size=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Review the games; return 0, 1 if one could not be, 130 if interrupted.
+
+    Raises:
+        UsageError: The folder cannot be written, or there is no usable net.
+    """
+    settings = read_settings(args)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        return _review(args, settings)
+    except OSError as error:
+        raise UsageError(f"{error.filename or args.out}: {error.strerror or error}") from None
+
+
+def _review(args: argparse.Namespace, settings: Settings) -> int:
+    problems = 0
+
+    def complain(sentence: str) -> None:
+        nonlocal problems
+        problems += 1
+        logger.warning(sentence)
+
+    games = list(_games(args.games, args.out, complain))
+    scheduler, net = _open_scheduler(settings, args.positions)
+    heading = {"format": FORMAT, "version": __version__, "net": net, "visits": args.visits}
+    waiting = [game for game in games if not _is_done(game, heading)]
+    if len(waiting) < len(games):
+        logger.info(f"{len(games) - len(waiting)} of {len(games)} games are reviewed already")
+    by_task: dict[ReviewTask, Game] = {}
+
+    def tasks() -> Iterator[ReviewTask]:
+        for game in waiting:
+            journal = Journal(game.path(".part"), {**heading, "game": game.digest})
+            task = ReviewTask(game.record, args.visits, journal)
+            by_task[task] = game
+            yield task
+
+    left = {id(game.record): reckoned_visits(game.record, args.visits) for game in waiting}
+    with shown_progress("visits", sum(left.values())) as advance:
+
+        def count(task: ReviewTask, wish: Wish) -> None:
+            done = min(wish.visits, left[id(task.record)])
+            left[id(task.record)] -= done
+            advance(done)
+
+        def end(task: ReviewTask, material: Material | None) -> None:
+            game = by_task.pop(task)
+            if material is None:
+                complain(f"{game.name}: {task.failure}")
+            else:
+                _write(game, material, heading, args.player)
+            task.journal.close(remove=material is not None)
+            advance(left.pop(id(task.record)))
+
+        try:
+            run_reviews(scheduler, tasks(), count, end)
+        except KeyboardInterrupt:
+            logger.info("interrupted; the same command goes on from here")
+            return INTERRUPTED_STATUS
+    _write_overview(args.out, games, args.player)
+    return 1 if problems else 0
+
+
+def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
+    """Yield what is to be reviewed, each with a name of its own."""
+    files = []
+    for path in paths:
+        if not path.exists():
+            complain(f"{path}: there is no such file")
+            continue
+        files += list_game_files(path)
+    taken: set[str] = set()
+    for identity, record in playable_games(files, complain):
+        if not record.moves:
+            complain(f"{identity}: there are no moves to review")
+            continue
+        digest = hashlib.sha256(repr(record).encode("utf-8", "replace")).hexdigest()
+        stem = Path(identity.rpartition("#")[0] or identity).name
+        for ending in (".bz2", ".gz", ".xz", ".sgf"):
+            stem = stem.removesuffix(ending)
+        name = _free_name(stem or "game", folder, digest, taken)
+        taken.add(name)
+        yield Game(record, folder, name, digest)
+
+
+def _free_name(stem: str, folder: Path, digest: str, taken: set[str]) -> str:
+    """Return the stem, with a number where another game has that name here or from before."""
+    number = 1
+    while True:
+        name = stem if number == 1 else f"{stem}-{number}"
+        report = _read_report(folder / f"{name}.json")
+        is_other = report is not None and report["game"]["digest"] != digest
+        if name not in taken and name != "index" and not is_other:
+            return name
+        number += 1
+
+
+def _read_report(path: Path) -> dict[str, Any] | None:
+    """Return a review that is there and whole."""
+    try:
+        found = json.loads(read_file(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+    is_ours = isinstance(found, dict) and found.get("format") == FORMAT
+    return found if is_ours and isinstance(found.get("game"), dict) else None
+
+
+def _is_done(game: Game, heading: dict[str, Any]) -> bool:
+    report = _read_report(game.path(".json"))
+    return (
+        report is not None
+        and all(report.get(key) == value for key, value in heading.items())
+        and report["game"].get("digest") == game.digest
+        and game.path(".html").exists()
+        and game.path(".sgf").exists()
+    )
+
+
+def _write(game: Game, material: Material, heading: dict[str, Any], player: str | None) -> None:
+    """Write the files of a review, the one that says that all are there last."""
+    report = {
+        **heading,
+        **make_report(game.record, material, name=game.name, digest=game.digest),
+    }
+    shown = None if player is None else color_of_player(report["game"], player)
+    write_whole(game.path(".html"), game_page(game.record, report, shown))
+    write_whole(game.path(".sgf"), annotated_sgf(game.record, report))
+    write_whole(game.path(".json"), json.dumps(report, separators=(",", ":")))
+
+
+def _write_overview(folder: Path, games: list[Game], player: str | None) -> None:
+    reports = [report for game in games if (report := _read_report(game.path(".json"))) is not None]
+    if len(games) > 1 and reports:
+        write_whole(folder / "index.html", overview_page(reports, player))
+        logger.info(f"{folder / 'index.html'} has {len(reports)} games")
+    elif reports:
+        logger.info(f"{games[0].path('.html')} is the review")
+
+
+def _open_scheduler(settings: Settings, at_once: int | None) -> tuple[AnalysisScheduler, str]:
+    """Return what searches, and what it uses in one line."""
+    try:
+        net = open_net(
+            settings.net, settings.device, threads=settings.threads, max_batch=settings.batch
+        )
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
+    return AnalysisScheduler.for_settings(net, settings, at_once), net.describe()

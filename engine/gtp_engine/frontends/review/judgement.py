@@ -1,0 +1,128 @@
+"""What a search said of one position of a game, in a form that can be written down.
+
+Everything speaks for Black: `black_lead` in points, `black_winrate` 0 to 1.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.coords import BLACK
+from gtp_engine.search.analysis import Analysis, MoveReport
+
+CANDIDATES = 5
+"""Moves of a position that are kept, the best first."""
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
+"""How ownership is written, a letter a point: A is White's for sure, "." is Black's."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A position to search: one of the game, or the one after another move than the game's."""
+
+    turn: int
+    """Moves of the game made before."""
+    instead: int | None = None
+    """The move made in place of the game's next; None: none."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A move that was searched."""
+
+    move: int
+    visits: int
+    black_winrate: float
+    black_lead: float
+    pv: tuple[int, ...]
+    """Moves expected, this one first."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a search said of a position."""
+
+    visits: int
+    to_play: int
+    black_winrate: float
+    black_lead: float
+    """Points; the mean over the search."""
+    ownership: str
+    """A letter of LETTERS a point, row by row from the top."""
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def best(self) -> Candidate | None:
+        """The move the search would play; None where the game is over."""
+        return self.candidates[0] if self.candidates else None
+
+    def owners(self) -> npt.NDArray[np.float64]:
+        """Return the ownership, [points] from -1 (White's) to 1 (Black's), row by row."""
+        half = (len(LETTERS) - 1) / 2.0
+        return np.array([LETTERS.index(letter) / half - 1.0 for letter in self.ownership])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the judgement as plain data."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> "Judgement":
+        """Return the judgement that `to_json` wrote."""
+        candidates = tuple(
+            Candidate(**{**each, "pv": tuple(each["pv"])}) for each in found["candidates"]
+        )
+        return cls(**{**found, "candidates": candidates})
+
+
+def judgement_of(analysis: Analysis, extra: int | None = None) -> Judgement:
+    """Return what is kept of a search.
+
+    Args:
+        analysis: The search's last report, with ownership.
+        extra: A move that is kept however few visits it has, if it has any.
+    """
+    sign = 1.0 if analysis.to_play == BLACK else -1.0
+    kept = [
+        move
+        for number, move in enumerate(analysis.moves)
+        if move.visits > 0 and (number < CANDIDATES or move.point == extra)
+    ]
+    return Judgement(
+        visits=analysis.visits,
+        to_play=analysis.to_play,
+        black_winrate=_for_black(analysis.winrate, analysis.to_play),
+        black_lead=round(sign * analysis.score_lead, 2),
+        ownership=_written(analysis.ownership, sign),
+        candidates=tuple(_candidate(move, analysis.to_play) for move in kept),
+    )
+
+
+def _candidate(move: MoveReport, to_play: int) -> Candidate:
+    sign = 1.0 if to_play == BLACK else -1.0
+    return Candidate(
+        move=move.point,
+        visits=move.visits,
+        black_winrate=_for_black(move.winrate, to_play),
+        black_lead=round(sign * move.score_lead, 2),
+        pv=move.pv,
+    )
+
+
+def _for_black(winrate: float, to_play: int) -> float:
+    return round(winrate if to_play == BLACK else 1.0 - winrate, 4)
+
+
+def _written(ownership: npt.NDArray[Any] | None, sign: float) -> str:
+    if ownership is None:
+        return ""
+    steps = np.rint((np.clip(sign * ownership.ravel(), -1.0, 1.0) + 1.0) * 32.0).astype(int)
+    return "".join(LETTERS[step] for step in steps)
+
+
+def gain_for(color: int, black_points: float) -> float:
+    """Return points for Black as points for a player."""
+    return black_points if color == BLACK else 0.0 - black_points

@@ -1,0 +1,286 @@
+"""Which positions of a game are searched, and how deep, each stage resting on the last one.
+
+1. Every position of the game, quickly.
+2. Deeper, the positions before and after the moves that seem to have cost most, and before those
+   that seem to have been the only good ones.
+3. As deep, the position after the better move, so that loss and reasons compare two searches of
+   the same depth, one move after the same position.
+4. For the drill, every other move at each mistake: shallowly, and those that look nearly as good
+   as the best one more closely.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.frontends.review.judgement import Judgement, Spot, gain_for
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.position import Position
+
+DEEPER = 10
+"""Visits of a deep search for each of a quick one."""
+MISTAKES = 5
+"""Of each player that are explained."""
+SUSPECTS = 8
+"""Moves of each player that are searched deeper to find them."""
+GOOD_MOVES = 2
+"""Of each player that are praised."""
+LEAST_LOSS = 1.5
+"""Points from which on a move is a mistake worth a sentence."""
+LEAST_CHANCE = 0.1
+"""Winrate from which on it is one whatever its points."""
+GOOD_GAP = 3.0
+"""Points that a move must be better than any other to be praised."""
+GLANCE = 8
+"""Visits of an answer in the drill that nobody would give."""
+NEARLY = 4.0
+"""Points; answers that lose less at a glance are looked at more closely."""
+CLOSER_LOOKS = 12
+"""Answers at most that are."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A position to search, and to how many visits."""
+
+    spot: Spot
+    visits: int
+
+
+@dataclass
+class Mistake:
+    """A move of the game that a deep search finds worse than another."""
+
+    turn: int
+    """Moves made before it."""
+    color: int
+    played: int
+    best: int
+    before: Judgement
+    """Deep, as all three."""
+    after_played: Judgement
+    after_best: Judgement
+    answers: dict[int, float] = field(default_factory=dict)
+    """Points that each legal move loses against the best one."""
+
+    @property
+    def loss(self) -> float:
+        """Points lost, never less than 0."""
+        gain = gain_for(self.color, self.after_best.black_lead - self.after_played.black_lead)
+        return max(0.0, gain)
+
+    @property
+    def chance_lost(self) -> float:
+        """Winrate lost, 0..1."""
+        change = self.after_best.black_winrate - self.after_played.black_winrate
+        return max(0.0, gain_for(self.color, change))
+
+
+@dataclass
+class GoodMove:
+    """A move that a deep search finds better than all others."""
+
+    turn: int
+    color: int
+    played: int
+    gap: float
+    """Points that the next best move would have lost."""
+    second: int
+
+
+@dataclass
+class Material:
+    """All that was found out about a game."""
+
+    quick: list[Judgement]
+    """By turn, the set-up first."""
+    costs: list[tuple[float, float]]
+    """Points and winrate that each move lost, as the deepest searches of it say."""
+    mistakes: list[Mistake]
+    """By turn."""
+    good_moves: list[GoodMove]
+
+
+Stages = Generator[list[Wish], Mapping[Wish, Judgement], Material]
+"""Yields what to search next, is sent what was found, and returns all of it."""
+
+
+def quick_loss(before: Judgement, after: Judgement) -> tuple[float, float]:
+    """Return the points and the winrate that a move lost, as two searches of a kind see it.
+
+    The position before is worth what its best move is.
+    """
+    lead = before.best.black_lead if before.best else before.black_lead
+    winrate = before.best.black_winrate if before.best else before.black_winrate
+    color = before.to_play
+    return (
+        max(0.0, gain_for(color, lead - after.black_lead)),
+        max(0.0, gain_for(color, winrate - after.black_winrate)),
+    )
+
+
+def position_at(record: GameRecord) -> Callable[[Spot], Position]:
+    """Return a function that makes the position of a spot."""
+
+    @lru_cache(maxsize=8)
+    def at(turn: int) -> Position:
+        return record.position(before_move=turn + 1)
+
+    def make(spot: Spot) -> Position:
+        position = at(spot.turn).copy()
+        if spot.instead is not None:
+            position.play(position.to_play, spot.instead, strict=False)
+        return position
+
+    return make
+
+
+def review_stages(record: GameRecord, visits: int) -> Stages:
+    """Ask for what a review of a game needs, stage by stage.
+
+    Args:
+        record: The game; it can be played over.
+        visits: Of each position at first.
+    """
+    n_moves = len(record.moves)
+    found = yield [Wish(Spot(turn), visits) for turn in range(n_moves + 1)]
+    quick = [found[Wish(Spot(turn), visits)] for turn in range(n_moves + 1)]
+    deep_visits = visits * DEEPER
+
+    suspects = _suspects(record, quick)
+    promising = _promising(record, quick)
+    turns = sorted({*suspects, *(turn + 1 for turn in suspects), *promising})
+    found = yield [Wish(Spot(turn), deep_visits) for turn in turns]
+    deep = {wish.spot.turn: judgement for wish, judgement in found.items()}
+
+    better = {
+        turn: best.move
+        for turn in suspects
+        if (best := deep[turn].best) is not None and best.move != record.moves[turn].point
+    }
+    found = yield [Wish(Spot(turn, move), deep_visits) for turn, move in better.items()]
+    doubtful = [
+        Mistake(
+            turn=turn,
+            color=record.moves[turn].color,
+            played=record.moves[turn].point,
+            best=move,
+            before=deep[turn],
+            after_played=deep[turn + 1],
+            after_best=found[Wish(Spot(turn, move), deep_visits)],
+        )
+        for turn, move in better.items()
+    ]
+    costs = [quick_loss(quick[turn], quick[turn + 1]) for turn in range(n_moves)]
+    for turn in suspects:
+        costs[turn] = (0.0, 0.0)  # unless there is a better move
+    for mistake in doubtful:
+        costs[mistake.turn] = (mistake.loss, mistake.chance_lost)
+    mistakes = _greatest(doubtful)
+    for mistake in mistakes:
+        yield from _drill(mistake, position_at(record), visits)
+    return Material(quick, costs, mistakes, _good_moves(record, deep, promising))
+
+
+def reckoned_visits(record: GameRecord, visits: int) -> int:
+    """Return about how many visits a review takes, rather more than fewer."""
+    deep = 2 * (3 * SUSPECTS + GOOD_MOVES) * DEEPER
+    drill = 2 * MISTAKES * (CLOSER_LOOKS * visits + record.width * record.height * GLANCE)
+    return (len(record.moves) + 1 + deep) * visits + drill
+
+
+def is_mistake(loss: float, chance_lost: float) -> bool:
+    """Whether so many points or so much winrate are worth a sentence."""
+    return loss >= LEAST_LOSS or chance_lost >= LEAST_CHANCE
+
+
+def _suspects(record: GameRecord, quick: list[Judgement]) -> list[int]:
+    """Return the turns at which each player seems to have lost most."""
+    costs = [quick_loss(quick[turn], quick[turn + 1]) for turn in range(len(record.moves))]
+    return _of_each_player(
+        record,
+        [turn for turn, cost in enumerate(costs) if is_mistake(*cost)],
+        lambda turn: _weight(*costs[turn]),
+        SUSPECTS,
+    )
+
+
+def _weight(loss: float, chance_lost: float) -> float:
+    """Return how bad a mistake is: by points, and by winrate where the game is close."""
+    return loss + 10.0 * chance_lost
+
+
+def _promising(record: GameRecord, quick: list[Judgement]) -> list[int]:
+    """Return the turns at which each player seems to have found the only good move."""
+    gaps = {}
+    for turn, move in enumerate(record.moves):
+        candidates = quick[turn].candidates
+        if len(candidates) > 1 and candidates[0].move == move.point:
+            gaps[turn] = gain_for(move.color, candidates[0].black_lead - candidates[1].black_lead)
+    wanted = [turn for turn, gap in gaps.items() if gap >= GOOD_GAP]
+    return _of_each_player(record, wanted, gaps.__getitem__, GOOD_MOVES)
+
+
+def _of_each_player(
+    record: GameRecord, turns: list[int], weight: Callable[[int], float], most: int
+) -> list[int]:
+    kept = []
+    for color in (BLACK, WHITE):
+        own = [turn for turn in turns if record.moves[turn].color == color]
+        kept += sorted(own, key=weight, reverse=True)[:most]
+    return sorted(kept)
+
+
+def _greatest(mistakes: list[Mistake]) -> list[Mistake]:
+    kept: list[Mistake] = []
+    for color in (BLACK, WHITE):
+        own = [
+            mistake
+            for mistake in mistakes
+            if mistake.color == color and is_mistake(mistake.loss, mistake.chance_lost)
+        ]
+        own.sort(key=lambda mistake: _weight(mistake.loss, mistake.chance_lost), reverse=True)
+        # A great move that is left open for long is one mistake, not as many as there are turns.
+        by_best = {mistake.best: mistake for mistake in reversed(own)}
+        kept += [mistake for mistake in own if by_best[mistake.best] is mistake][:MISTAKES]
+    return sorted(kept, key=lambda mistake: mistake.turn)
+
+
+def _good_moves(
+    record: GameRecord, deep: Mapping[int, Judgement], promising: list[int]
+) -> list[GoodMove]:
+    found = []
+    for turn in promising:
+        move, candidates = record.moves[turn], deep[turn].candidates
+        if len(candidates) < 2 or candidates[0].move != move.point:
+            continue
+        gap = gain_for(move.color, candidates[0].black_lead - candidates[1].black_lead)
+        if gap >= GOOD_GAP:
+            found.append(GoodMove(turn, move.color, move.point, gap, candidates[1].move))
+    return found
+
+
+def _drill(
+    mistake: Mistake, make: Callable[[Spot], Position], visits: int
+) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
+    """Fill in what each answer at a mistake loses."""
+    known = {mistake.best: mistake.after_best, mistake.played: mistake.after_played}
+    position = make(Spot(mistake.turn))
+    others = [move for move in position.legal_moves(mistake.color) if move not in known]
+    glances = [Wish(Spot(mistake.turn, move), GLANCE) for move in others]
+    found = yield glances
+    leads = {wish.spot.instead: judgement.black_lead for wish, judgement in found.items()}
+    best = mistake.after_best.black_lead
+    losses = {
+        move: gain_for(mistake.color, best - lead)
+        for move, lead in leads.items()
+        if move is not None
+    }
+    near = sorted((move for move in losses if losses[move] < NEARLY), key=losses.__getitem__)
+    found = yield [Wish(Spot(mistake.turn, move), visits) for move in near[:CLOSER_LOOKS]]
+    for wish, judgement in found.items():
+        if wish.spot.instead is not None:
+            losses[wish.spot.instead] = gain_for(mistake.color, best - judgement.black_lead)
+    losses |= {mistake.best: 0.0, mistake.played: mistake.loss}
+    mistake.answers = {move: max(0.0, loss) for move, loss in losses.items()}

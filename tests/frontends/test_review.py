@@ -1,0 +1,443 @@
+"""Reviews of games: what is searched, what is made of it, and what strange records do to pages."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gtp_engine.commands.table import run
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.frontends.review.findings import class_of, is_decided, phase_of
+from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement, Spot
+from gtp_engine.frontends.review.overview import color_of_player, overview_page
+from gtp_engine.frontends.review.page import game_page
+from gtp_engine.frontends.review.reasons import explain
+from gtp_engine.frontends.review.stages import Material, Mistake, Wish, position_at, review_stages
+from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.position import Position
+from gtp_engine.go.sgf import load_sgf, parse_sgf
+from gtp_engine.play.analysis_scheduler import AnalysisScheduler
+
+TINY = str(Path(__file__).parents[1] / "data" / "tiny.onnx")
+GAME = (
+    "(;GM[1]FF[4]SZ[9]KM[7]PB[Ada]PW[Bo]RE[B+2.5]DT[2026-01-02];B[ee];W[cc];B[gc];W[cg];B[gg]"
+    ";W[ec];B[dc];W[db];B[fc];W[dd];B[eb];W[];B[ce])"
+)
+EVIL = '</script><script>alert(1)</script><img src=x onerror="alert(2)">\u2028&amp;'
+
+
+def judgement(
+    lead: float, best: int = PASS, owners: str = "", *, to_play: int = BLACK, share: float = 1.0
+) -> Judgement:
+    """Return what a search of 100 visits might say."""
+    candidate = Candidate(best, round(100 * share), 0.5 + lead / 100.0, lead, (best,))
+    return Judgement(100, to_play, 0.5 + lead / 100.0, lead, owners, (candidate,))
+
+
+def carry_out(record: GameRecord, leads: dict[Spot, float], best: dict[int, int]) -> Material:
+    """Answer every wish of a review: with a lead by spot, 0 elsewhere, and best moves by turn."""
+    stages = review_stages(record, 10)
+    wishes = next(stages)
+    while True:
+        found = {}
+        for wish in wishes:
+            turn = wish.spot.turn
+            played = record.moves[turn].point if turn < len(record.moves) else PASS
+            to_play = BLACK if turn % 2 == 0 else WHITE
+            move = best.get(turn, played)
+            found[wish] = judgement(leads.get(wish.spot, 0.0), move, to_play=to_play)
+        try:
+            wishes = stages.send(found)
+        except StopIteration as end:
+            material: Material = end.value
+            return material
+
+
+# What is searched --------------------------------------------------------------------------------
+
+
+def test_a_mistake_is_what_two_deep_searches_of_the_same_depth_say() -> None:
+    record = parse_sgf(GAME)
+    better = parse_vertex("C3", 9, 9)
+    # White's first move: Black leads by 8 after it, and by 1 after the better one.
+    leads = {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
+    material = carry_out(record, leads, {1: better})
+    (mistake,) = material.mistakes
+    assert (mistake.turn, mistake.color, mistake.best) == (1, WHITE, better)
+    assert mistake.loss == 7.0
+    assert mistake.chance_lost == pytest.approx(0.07)
+    assert material.costs[1] == (7.0, pytest.approx(0.07))
+
+
+def test_what_seemed_a_mistake_and_is_the_best_move_costs_nothing() -> None:
+    record = parse_sgf(GAME)
+    material = carry_out(record, {Spot(1): 1.0, Spot(2): 8.0}, {})
+    assert not material.mistakes
+    assert material.costs[1] == (0.0, 0.0)
+
+
+def test_a_great_move_left_open_for_long_is_one_mistake_of_each_player() -> None:
+    record = parse_sgf(GAME)
+    better = parse_vertex("A5", 9, 9)
+    turns = (0, 2, 4)
+    leads = {Spot(turn, better): 6.0 + turn for turn in turns}
+    leads |= {Spot(turn): 3.0 for turn in turns}
+    material = carry_out(record, leads, dict.fromkeys(turns, better))
+    assert [mistake.turn for mistake in material.mistakes] == [4]  # the greatest
+
+
+def test_the_drill_knows_what_every_legal_answer_loses() -> None:
+    record = parse_sgf(GAME)
+    better, other = parse_vertex("C3", 9, 9), parse_vertex("A1", 9, 9)
+    leads = {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0, Spot(1, other): 3.5}
+    (mistake,) = carry_out(record, leads, {1: better}).mistakes
+    legal = position_at(record)(Spot(1)).legal_moves(WHITE)
+    assert set(mistake.answers) == set(legal)
+    assert mistake.answers[better] == 0.0
+    assert mistake.answers[other] == 2.5
+    assert mistake.answers[record.moves[1].point] == 7.0
+    assert mistake.answers[parse_vertex("J9", 9, 9)] == 0.0  # better than the best is not a loss
+
+
+def run_all(record: GameRecord, journal: Journal) -> tuple[Material | None, list[Wish]]:
+    """Review a game with the fake evaluator; return what came of it and what was searched."""
+    ends: list[Material | None] = []
+    searched: list[Wish] = []
+    known = set(journal.found)
+    run_reviews(
+        AnalysisScheduler(FakeEvaluator(), at_once=4),
+        [ReviewTask(record, 4, journal)],
+        lambda task, wish: searched.append(wish),
+        lambda task, material: ends.append(material),
+    )
+    (material,) = ends
+    return material, [wish for wish in searched if wish not in known]
+
+
+def test_a_review_that_was_broken_off_goes_on(tmp_path: Path) -> None:
+    record = parse_sgf(GAME)
+    path = tmp_path / "game.part"
+    journal = Journal(path, {"game": "one"})
+    whole, searched = run_all(record, journal)
+    assert whole is not None
+    assert len(searched) == len(set(searched)) == len(journal.found)
+    journal.close(remove=False)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:20]) + lines[20][:30])  # cut off in the middle of a line
+    resumed = Journal(path, {"game": "one"})
+    assert len(resumed.found) == 19
+    again, missing = run_all(record, resumed)
+    assert len(missing) == len(searched) - 19
+    assert again is not None
+    assert [each.turn for each in again.mistakes] == [each.turn for each in whole.mistakes]
+    resumed.close(remove=True)
+    assert not path.exists()
+
+
+def test_a_journal_of_another_game_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "game.part"
+    journal = Journal(path, {"game": "one"})
+    journal.add(Wish(Spot(0), 4), judgement(0.0))
+    journal.close(remove=False)
+    other = Journal(path, {"game": "two"})
+    other.close(remove=False)
+    path.write_bytes(b'{"game":"one"}\n\xff\xfe[[[\n')
+    damaged = Journal(path, {"game": "one"})
+    damaged.close(remove=False)
+    assert not other.found
+    assert not damaged.found
+
+
+def test_a_game_that_fails_does_not_stop_the_next(tmp_path: Path) -> None:
+    class Failing(FakeEvaluator):
+        def evaluate(self, *args: object, **kwargs: object) -> None:
+            raise RuntimeError("the net broke")
+
+    record = parse_sgf(GAME)
+    tasks = [ReviewTask(record, 4, Journal(tmp_path / f"{n}.part", {})) for n in range(3)]
+    ended: list[str] = []
+    run_reviews(
+        AnalysisScheduler(Failing(), at_once=4),
+        tasks,
+        lambda task, wish: None,
+        lambda task, material: ended.append(f"{task.failure}"),
+    )
+    for task in tasks:
+        task.journal.close(remove=True)
+    assert ended == ["the net broke"] * 3
+
+
+# Figures -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"),
+    [(12.0, 0), (11.9, 1), (6.0, 1), (3.0, 2), (1.5, 3), (0.5, 4), (0.49, None)],
+)
+def test_classes_are_katrains(loss: float, expected: int | None) -> None:
+    assert class_of(loss) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "size", "expected"),
+    [(50, 19, 0), (51, 19, 1), (151, 19, 2), (30, 13, 0), (81, 13, 2), (15, 9, 0), (16, 9, 1)],
+)
+def test_phases(number: int, size: int, expected: int) -> None:
+    assert phase_of(number, size, size) == expected
+
+
+def test_chance_counts_in_handicap_and_decided_games() -> None:
+    assert is_decided(4, 0.5)
+    assert is_decided(0, 0.96)
+    assert is_decided(0, 0.04)
+    assert not is_decided(1, 0.9)
+
+
+def test_players_are_found_by_name() -> None:
+    game = {"black": "Ada L.", "white": "Bo"}
+    assert color_of_player(game, "bo") == "white"
+    assert color_of_player(game, "ada") == "black"
+    assert color_of_player(game, "Cy") is None
+    assert color_of_player({"black": "", "white": ""}, " ") is None
+
+
+# Reasons -----------------------------------------------------------------------------------------
+
+
+def owners_text(grid: np.ndarray) -> str:
+    """Return ownership as reviews write it."""
+    return "".join(LETTERS[round(32 * (each + 1))] for each in grid.ravel())
+
+
+def mistake_of(
+    position: Position, played: str, best: str, after: np.ndarray, better: np.ndarray, **more: float
+) -> Mistake:
+    """Return a mistake of Black's, from the ownership after it and after the better move."""
+    points = [parse_vertex(each, 9, 9) for each in (played, best)]
+    return Mistake(
+        turn=0,
+        color=BLACK,
+        played=points[0],
+        best=points[1],
+        before=judgement(0.0, points[1]),
+        after_played=judgement(
+            float(after.sum()), points[1], owners_text(after), to_play=WHITE, **more
+        ),
+        after_best=judgement(float(better.sum()), PASS, owners_text(better), to_play=WHITE),
+    )
+
+
+def board(*stones: tuple[str, str]) -> Position:
+    """Return a 9x9 position from pairs of vertices of Black's and White's stones."""
+    position = Position(9, 9)
+    black, white = ([parse_vertex(v, 9, 9) for v in text.split()] for text in stones[0])
+    position.set_up(black, white, BLACK)
+    return position
+
+
+def test_a_chain_that_can_be_taken_is_named_with_the_way() -> None:
+    # White takes two stones at E4; if Black plays there they are connected to three others.
+    position = board(("D5 E5 E3 F3 G4", "C5 D6 E6 F5 D4"))
+    after, better = np.zeros((9, 9)), np.zeros((9, 9))
+    after[4, 3:5], better[4, 3:5] = -0.9, 0.9
+    (reason, *_) = explain(position, mistake_of(position, "J9", "E4", after, better, share=0.2))
+    assert reason.kind == "own_captured"
+    assert reason.evidence["stones"] == ["D5", "E5"]
+    assert reason.evidence["line"] == ["E4"]
+    assert reason.text == ("After J9, White can capture the 2 stones at D5 (E4); E4 prevents it.")
+    # Both searches say that the stones live: what the reading says does not matter.
+    after[after < 0] = 0.5
+    safe = explain(position, mistake_of(position, "J9", "E4", after, better, share=0.2))
+    assert "own_captured" not in [each.kind for each in safe]
+
+
+def test_a_capture_that_was_missed_is_named() -> None:
+    position = board(("B3 B4 B5", "A4 A5"))
+    after, better = np.zeros((9, 9)), np.zeros((9, 9))
+    for row in (4, 5):
+        after[row, 0], better[row, 0] = -0.9, 0.9
+    (reason, *_) = explain(position, mistake_of(position, "J9", "A6", after, better, share=0.2))
+    assert reason.kind == "capture_missed"
+    assert reason.text.startswith("A6 captures the 2 stones at A5")
+
+
+def test_a_group_that_dies_is_named_only_where_both_searches_are_sure() -> None:
+    position = board(("C3 C4 D4 E4", "G7"))
+    after, better = np.zeros((9, 9)), np.zeros((9, 9))
+    for row, col in ((6, 2), (5, 2), (5, 3), (5, 4)):
+        after[row, col], better[row, col] = -0.8, 0.8
+    (reason, *_) = explain(position, mistake_of(position, "J9", "J1", after, better, share=0.2))
+    assert reason.kind == "own_group_dies"
+    assert reason.text.startswith("Black's 4 stones at ")
+    assert "die after J9" in reason.text
+    assert "after J1 they live" in reason.text
+    assert reason.evidence["chains"][0]["ownership_played"] == pytest.approx(-0.81, abs=0.02)
+    after[after < 0] = -0.3
+    unsure = explain(position, mistake_of(position, "J9", "J1", after, better, share=0.2))
+    assert "own_group_dies" not in [each.kind for each in unsure]
+
+
+def test_a_connection_is_named_where_the_opponent_takes_the_point() -> None:
+    position = board(("C3 C4 E3 E4", "D5 G7"))
+    flat = np.zeros((9, 9))
+    better = np.full((9, 9), 0.05)
+    sure = explain(position, mistake_of(position, "J9", "D3", flat, better))
+    assert "connection_lost" in [each.kind for each in sure]
+    unsure = explain(position, mistake_of(position, "J9", "D3", flat, better, share=0.3))
+    assert "connection_lost" not in [each.kind for each in unsure]
+
+
+def test_the_part_of_the_board_that_lost_the_points_is_named() -> None:
+    position = board(("C3", "G7"))
+    after, better = np.zeros((9, 9)), np.zeros((9, 9))
+    after[:3, 6:] = -0.5
+    found = explain(position, mistake_of(position, "C7", "D7", after, better, share=0.2))
+    (zone,) = [each for each in found if each.kind == "zone_lost"]
+    assert zone.evidence["zone"] == "upper right"
+    assert zone.evidence["points"] == pytest.approx(4.5, abs=0.1)
+
+
+def test_without_evidence_nothing_is_said() -> None:
+    position = board(("C3", "G7"))
+    flat = np.zeros((9, 9))
+    better = np.full((9, 9), 0.03)
+    assert explain(position, mistake_of(position, "C7", "D7", flat, better, share=0.2)) == []
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def review(*arguments: object) -> int:
+    """Run the command with a net that is quick."""
+    net = ("--net", TINY, "--visits", "4", "--threads", "1", "--seed", "1")
+    return run(["review", *map(str, arguments), *net])
+
+
+def embedded(page: str) -> dict[str, object]:
+    """Return the data that a page holds."""
+    text = re.search(r'<script type="application/json" id="review">(.*?)</script>', page, re.S)
+    assert text is not None
+    found: dict[str, object] = json.loads(text[1])
+    return found
+
+
+def test_a_game_becomes_a_page_a_record_and_figures(tmp_path: Path) -> None:
+    game = tmp_path / "game.sgf"
+    game.write_text(GAME.replace(";B[gc]", ";B[gc]C[a comment]"))
+    assert review(game, "--out", tmp_path / "out") == 0
+    report = json.loads((tmp_path / "out" / "game.json").read_text())
+    assert len(report["positions"]) == 14
+    assert [move["number"] for move in report["moves"]] == list(range(1, 14))
+    assert all(move["loss"] >= 0.0 for move in report["moves"])
+    noted = load_sgf(tmp_path / "out" / "game.sgf")
+    record = load_sgf(game)
+    assert (noted.moves, noted.komi, noted.black_name) == (record.moves, 7.0, "Ada")
+    assert noted.comments[3].startswith("a comment\n")
+    page = (tmp_path / "out" / "game.html").read_text("utf-8")
+    assert embedded(page)["size"] == [9, 9]
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
+        "game.html",
+        "game.json",
+        "game.sgf",
+    ]
+
+
+def test_what_is_reviewed_already_is_left_alone(tmp_path: Path, said: list[str]) -> None:
+    game = tmp_path / "game.sgf"
+    game.write_text(GAME)
+    out = tmp_path / "out"
+    assert review(game, "--out", out) == 0
+    before = (out / "game.json").stat().st_mtime_ns
+    assert review(game, "--out", out) == 0
+    assert (out / "game.json").stat().st_mtime_ns == before
+    assert "1 of 1 games are reviewed already" in "".join(said)
+
+
+def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for number, text in enumerate((GAME, GAME.replace("ee", "ed"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "game.sgf").write_text(text)
+        assert review(folder / "game.sgf", "--out", out) == 0
+    assert (out / "game.json").exists()
+    assert (out / "game-2.json").exists()
+
+
+def test_bad_files_get_a_sentence_and_the_rest_goes_on(tmp_path: Path, said: list[str]) -> None:
+    games = tmp_path / "games"
+    games.mkdir()
+    (games / "a.sgf").write_text(GAME)
+    (games / "broken.sgf").write_text("(;GM[1]SZ[99])")
+    (games / "chess.sgf").write_text("(;GM[3];B[aa])")
+    (games / "empty.sgf").write_text("(;GM[1]SZ[9])")
+    (games / "long.sgf").write_text(
+        "(;SZ[5:7]AB[aa][bb]PL[W]" + ";W[cc];B[]" + ";W[];B[]" * 10 + ")"
+    )
+    (games / "z.sgf").write_text(GAME.replace("Ada", "Cy"))
+    assert review(games, tmp_path / "missing.sgf", "--out", tmp_path / "out", "--player", "bo") == 1
+    names = {file.name for file in (tmp_path / "out").glob("*.html")}
+    assert names == {"a.html", "z.html", "long.html", "index.html"}
+    for name in ("broken", "chess", "empty", "missing"):
+        assert sum(name in sentence for sentence in said) == 1
+    index = (tmp_path / "out" / "index.html").read_text("utf-8")
+    assert "Games of bo" in index
+    assert "Typical mistakes" in index
+
+
+def test_text_of_a_record_cannot_leave_its_place(tmp_path: Path) -> None:
+    game = tmp_path / "game.sgf"
+    escaped = EVIL.replace("]", "\\]")
+    game.write_text(
+        GAME.replace("Ada", escaped).replace(";W[cc]", f";W[cc]C[{escaped}]"), encoding="utf-8"
+    )
+    assert review(game, "--out", tmp_path / "out", "--player", "<b>x") == 0
+    page = (tmp_path / "out" / "game.html").read_text("utf-8")
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "<img" not in page
+    assert embedded(page)["comments"] == {"2": EVIL}
+    report = json.loads((tmp_path / "out" / "game.json").read_text())
+    index = overview_page([report], "</title><b>")
+    assert "<b>" not in index
+    assert "<img" not in index
+    for text in (page, index):
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+        assert policy is not None
+        assert "default-src 'none'" in policy[1]
+        assert "unsafe" not in policy[1]
+        assert not re.findall(r'(?:src|href)="(?!\./)[^"]*"', text)
+
+
+def test_a_page_of_300_moves_is_no_larger_than_500_kb() -> None:
+    rng = np.random.default_rng(1)
+    position = Position(19, 19)
+    for _ in range(300):
+        moves = position.legal_moves(position.to_play)
+        position.play(position.to_play, int(rng.choice(moves)), strict=False)
+    record = GameRecord(moves=position.moves)
+    points = [point for point in position.points()]
+    pv = tuple(int(each) for each in rng.choice(points, 12))
+    candidates = tuple(Candidate(pv[n], 50, 0.5123, -12.34, pv) for n in range(5))
+    owners = "".join(rng.choice(list(LETTERS), 361))
+    each = Judgement(200, BLACK, 0.5123, -12.34, owners, candidates)
+    mistakes = [
+        Mistake(turn, BLACK, pv[0], pv[1], each, each, each, dict.fromkeys(points, 12.3))
+        for turn in range(0, 20, 2)
+    ]
+    from gtp_engine.frontends.review.findings import make_report
+
+    material = Material([each] * 301, [(1.25, 0.01)] * 300, mistakes, [])
+    report = make_report(record, material, name="game", digest="")
+    page = game_page(record, {**report, "net": "net", "visits": 200})
+    assert len(page.encode()) <= 500_000
+
+
+def test_the_letters_of_ownership() -> None:
+    assert len(LETTERS) == len(set(LETTERS)) == 65
+    owners = judgement(0.0, owners="Ag.").owners()
+    assert owners.tolist() == [-1.0, 0.0, 1.0]
+    assert EMPTY == 0

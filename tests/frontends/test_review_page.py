@@ -1,0 +1,217 @@
+"""A review's page in a real browser, used as a person would."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gtp_engine.coords import BLACK, WHITE, parse_vertex
+from gtp_engine.frontends.review.findings import make_report
+from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement
+from gtp_engine.frontends.review.overview import overview_page
+from gtp_engine.frontends.review.page import game_page
+from gtp_engine.frontends.review.stages import GoodMove, Material, Mistake
+from gtp_engine.go.sgf import parse_sgf
+
+sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+GAME = (
+    "(;GM[1]SZ[9]KM[7]PB[Ada]PW[</script><b>Bo]RE[W+2];B[ee];W[cc]C[a <b>comment</b>];B[gc];W[cg]"
+    ";B[gg];W[ec])"
+)
+
+
+def vertex(name: str) -> int:
+    """Return a point of 9x9."""
+    return parse_vertex(name, 9, 9)
+
+
+def review_files(folder: Path) -> tuple[Path, Path]:
+    """Write the page of a game with a mistake of each player, and the page of all games."""
+    record = parse_sgf(GAME)
+    rng = np.random.default_rng(5)
+    owners = "".join(rng.choice(list(LETTERS), 81))
+
+    def judge(turn: int, lead: float) -> Judgement:
+        names = (("C3", "D3"), ("E3", "F3"))
+        candidates = tuple(
+            Candidate(vertex(pv[0]), 50, 0.5, lead - number, tuple(map(vertex, pv)))
+            for number, pv in enumerate(names)
+        )
+        return Judgement(200, BLACK if turn % 2 == 0 else WHITE, 0.5, lead, owners, candidates)
+
+    leads = [0.0, 1.0, 6.0, 5.0, 5.0, 1.0, 2.0]
+    positions = [judge(turn, lead) for turn, lead in enumerate(leads)]
+    mistakes = []
+    for turn, better in ((1, "G3"), (4, "C7")):
+        move = record.moves[turn]
+        legal = record.position(before_move=turn + 1).legal_moves(move.color)
+        best = vertex("C3") if better == "G3" else vertex("C4")
+        mistakes.append(
+            Mistake(
+                turn,
+                move.color,
+                move.point,
+                best,
+                positions[turn],
+                positions[turn + 1],
+                judge(turn + 1, leads[turn]),
+                {each: 0.0 if each == best else 5.0 for each in legal},
+            )
+        )
+    good = [GoodMove(2, BLACK, record.moves[2].point, 4.0, vertex("E3"))]
+    costs = [(0.0, 0.0), (5.0, 0.1), (0.0, 0.0), (0.0, 0.0), (4.0, 0.2), (0.6, 0.0)]
+    report = {
+        "net": "net",
+        "visits": 200,
+        **make_report(record, Material(positions, costs, mistakes, good), name="game", digest=""),
+    }
+    page, index = folder / "game.html", folder / "index.html"
+    page.write_text(game_page(record, report), "utf-8")
+    other = json.loads(json.dumps(report))
+    index.write_text(overview_page([report, other], "Ada"), "utf-8")
+    return page, index
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The page of a game and that of several."""
+    return review_files(tmp_path_factory.mktemp("review"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """An empty tab at whose end nothing was complained of and nothing fetched but files opened."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, has_touch=True)
+    tab = context.new_page()
+    troubles: list[str] = []
+    tab.on("console", lambda message: troubles.append(message.text))
+    tab.on("pageerror", lambda error: troubles.append(str(error)))
+    tab.on(
+        "request",
+        lambda request: request.is_navigation_request() or troubles.append(request.url),
+    )
+    yield tab
+    context.close()
+    assert troubles == []
+
+
+def stones(tab: Any) -> int:
+    """Return how many stones are on the board."""
+    found: int = tab.locator(".stones circle").count()
+    return found
+
+
+def tap(tab: Any, name: str) -> None:
+    """Touch a point of the board."""
+    row, col = 9 - int(name[1]), "ABCDEFGHJ".index(name[0])
+    box = tab.locator("#board").bounding_box()
+    unit = min(box["width"], box["height"]) / 10
+    left, top = (box[side] / 2 - unit * 5 for side in ("width", "height"))
+    place = {"x": left + unit * (col + 1), "y": top + unit * (row + 1)}
+    tab.locator("#board").tap(position=place)
+
+
+def test_a_review_is_stepped_through_with_keys(tab: Any, files: tuple[Path, Path]) -> None:
+    tab.goto(files[0].as_uri())
+    assert tab.title() == "Ada and </script><b>Bo"
+    assert tab.locator("h1").inner_text() == "Ada and </script><b>Bo"
+    assert stones(tab) == 0
+    for _ in range(3):
+        tab.keyboard.press("ArrowRight")
+    assert stones(tab) == 3
+    tab.keyboard.press("End")
+    assert stones(tab) == 6
+    tab.keyboard.press("Home")
+    tab.keyboard.press("n")
+    assert stones(tab) == 2
+    assert "White C7 loses 5 points (mistake), better is C3." in tab.locator("#note").inner_text()
+    assert tab.locator("#comment").inner_text() == "a <b>comment</b>"
+
+
+def test_variations_are_played_out_and_left(tab: Any, files: tuple[Path, Path]) -> None:
+    tab.goto(files[0].as_uri() + "#2")
+    tab.get_by_role("button", name="Show the better line").tap()
+    assert stones(tab) == 2  # one of the game, one of the line
+    tab.keyboard.press("ArrowRight")
+    assert "move 2 of 3" in tab.locator("#note").inner_text()
+    tab.keyboard.press("Escape")
+    tab.keyboard.press("Home")
+    tap(tab, "C3")  # a candidate
+    assert stones(tab) == 1
+    tap(tab, "J9")  # anywhere: the next move of the line
+    assert stones(tab) == 2
+
+
+def test_territory_and_the_list_of_mistakes(tab: Any, files: tuple[Path, Path]) -> None:
+    tab.goto(files[0].as_uri())
+    tab.keyboard.press("t")
+    assert tab.locator(".owners rect").count() > 40
+    assert tab.locator("#mistakes button").count() == 2
+    tab.locator("#whose").select_option("white")
+    (only,) = tab.locator("#mistakes button").all()
+    assert only.inner_text().startswith("2. White C7")
+    tab.locator("#measure").select_option("chance")
+    assert "10 % of chance" in tab.locator("#mistakes").inner_text()
+
+
+def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
+    tab.goto(files[0].as_uri())
+    tab.keyboard.press("d")
+    assert "White to play. Your move?" in tab.locator("#standing").inner_text()
+    tap(tab, "J9")
+    assert "J9 loses 5 points." in tab.locator("#note").inner_text()
+    tab.get_by_role("button", name="Again").tap()
+    tap(tab, "C3")
+    assert "C3: right, the best move." in tab.locator("#note").inner_text()
+    tab.get_by_role("button", name="Next", exact=True).tap()
+    # By keyboard: from the middle of the board to C4, two to the left and one down.
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Enter"):
+        tab.locator("body").press(key)
+    assert "C4: right, the best move." in tab.locator("#note").inner_text()
+    tab.keyboard.press("Escape")
+    assert stones(tab) == 5
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_anybody_can_use_it(
+    browser: Any, files: tuple[Path, Path], which: int, scheme: str, width: int
+) -> None:
+    size = {"width": width, "height": 800}
+    # The checker puts a script of its own into the page, which the policy would keep out.
+    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
+    tab = context.new_page()
+    tab.goto(files[which].as_uri() + ("#2" if which == 0 else ""))
+    found = axe.Axe().run(tab).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
