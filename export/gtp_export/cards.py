@@ -175,6 +175,55 @@ def _smaller(found: Mapping[str, str]) -> str:
     return "\n".join(f"- {kind}: {text}" for kind, text in found.items())
 
 
+# Patterns ----------------------------------------------------------------------------------------
+
+
+def format_pattern_card(header: Mapping[str, Any], size: int, figures: Mapping[str, Any]) -> str:
+    """Return a card of a file of patterns.
+
+    Args:
+        header: What the file says of itself.
+        size: Its bytes.
+        figures: `evaluation.Figure` by name, as in "rollout top1 all".
+    """
+    counts = header["features"]
+    rows = []
+    for kind, text in (*SHARES.items(), *NUMBERS.items()):
+        found = [one for policy in ("rollout", "tree") if (one := figures.get(f"{policy} {kind}"))]
+        scale, unit = (100.0, " %") if kind in SHARES else (1.0, "")
+        cells = [
+            f"{scale * f.mean:.4g}{unit} ({scale * f.low:.4g} to {scale * f.high:.4g})"
+            for f in found
+        ]
+        if found:
+            rows.append((text, *cells))
+    parts = [
+        f"# {header['name']}",
+        _table(
+            ("", ""),
+            [
+                ("What", "weights of two pattern policies: for rollouts, and for a tree's priors"),
+                (
+                    "Patterns",
+                    f"{counts['near']:,} of 3x3, {counts['responses']:,} diamonds around "
+                    f"the last move, {counts['diamonds']:,} around any move",
+                ),
+                ("Size", f"{size:,} bytes"),
+                ("Boards", "2 to 25, rectangles too"),
+                ("Learnt from", header["trained_on"]),
+                ("Made by", f"`{header['created_by']}`"),
+            ],
+        ),
+        "## Predicting games",
+        "On games it did not learn from; 95 % intervals over games. Passes and moves that a "
+        "rollout never plays are left out.",
+        _table(("what", "rollout policy", "tree policy"), rows),
+        "## Licence",
+        f"{header['licence']}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
 # Both --------------------------------------------------------------------------------------------
 
 

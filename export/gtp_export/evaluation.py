@@ -144,7 +144,7 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
     for width, height in taken:
         fits = (table.width[chosen] == width) & (table.height[chosen] == height)
         of_size = np.sort(chosen[fits])
-        plies = _draw_plies(games, of_size, plan.per_game, generator)
+        plies = draw_plies(games, of_size, plan.per_game, generator)
         for samples in _read(reader, plies, width * height):
             answers = _ask(net, samples)
             for row in range(len(samples.game)):
@@ -154,10 +154,10 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
     return tally.figures(generator)
 
 
-def _draw_plies(
+def draw_plies(
     games: Games, chosen: NDArray[np.int64], per_game: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return [n, 2] games and plies: some of each game, and its end where it is settled."""
+    """Return [n, 2] games and plies, rising: some of each game, and its end where it is settled."""
     pairs = []
     for game in chosen:
         length = int(games.table.starts[game + 1] - games.table.starts[game])

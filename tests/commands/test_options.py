@@ -1,5 +1,6 @@
 """The engine's options from the command line and from a file."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from gtp_engine.commands.table import run
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
 from gtp_engine.play.settings import Settings, customary_komi
-from gtp_engine.search.params import SearchParams
+from gtp_engine.search.params import RECIPES
 
 
 def read(*arguments: str) -> Settings:
@@ -57,13 +58,25 @@ def test_the_home_folder_is_found_without_a_shell(
     assert (settings.log, settings.keep_games) == (tmp_path / "a.log", tmp_path / "games")
 
 
+def test_a_recipe_sets_what_was_published_and_gives_way_to_what_is_said() -> None:
+    published = read("--recipe", "alphago")
+    assert (published.rollout_weight, published.resign_turns) == (0.5, 1)
+    params = published.parameters
+    assert (params.cpuct, params.expansion_visits, params.virtual_loss) == (5.0, 40, 3.0)
+    mine = read("--recipe", "alphago", "--parameters", "cpuct=2", "--rollout-weight", "0")
+    assert mine.parameters == replace(params, cpuct=2.0) and mine.rollout_weight == 0.0
+    for wrong in (("--recipe", "x"), ("--rollout-weight", "2"), ("--rollout-weight", "nan")):
+        with pytest.raises(UsageError, match=wrong[0]):
+            read(*wrong)
+
+
 VALUES = {
     "game": '"go"', "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
     "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"', "name": '"Tester"', "runtime": '"openvino"',
-    "parameters": '"cpuct=1.5, lcb-stdevs=3"',
+    "parameters": '"cpuct=1.5, lcb-stdevs=3"', "recipe": '"alphago"', "rollout-weight": "0.25",
 }  # fmt: skip
 
 
@@ -95,7 +108,8 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         log=Path("a.log"),
         name="Tester",
         human_profile=HumanProfile.parse("preaz_5k"),
-        parameters=SearchParams(cpuct=1.5, lcb_stdevs=3.0),
+        parameters=replace(RECIPES["alphago"].parameters, cpuct=1.5, lcb_stdevs=3.0),
+        rollout_weight=0.25,
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9
 

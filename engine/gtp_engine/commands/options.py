@@ -8,7 +8,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,14 @@ from gtp_engine.files import read_file
 from gtp_engine.go.rules import ATARI_GO, GAMES, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, DEVICES, RUNTIMES, Settings
-from gtp_engine.search.params import SearchParams
+from gtp_engine.play.settings import (
+    DEFAULT_ROLLOUT_WEIGHT,
+    DEFAULT_SECONDS_PER_MOVE,
+    DEVICES,
+    RUNTIMES,
+    Settings,
+)
+from gtp_engine.search.params import RECIPES, SearchParams
 
 
 def _lag(text: str) -> float:
@@ -65,6 +71,19 @@ def _name(text: str) -> str:
     if not (name and name.isprintable()):
         raise ValueError(f"{text[:20]!r} is no name")
     return name
+
+
+def _share(text: str) -> float:
+    share = parse_number(text)
+    if not 0 <= share <= 1:
+        raise ValueError(f"{text[:20]!r} is not a number from 0 to 1")
+    return share
+
+
+def _recipe(text: str) -> str:
+    if text not in RECIPES:
+        raise ValueError(f"{text[:20]!r} is not one of {', '.join(RECIPES)}")
+    return text
 
 
 def _path(text: str) -> Path:
@@ -128,6 +147,7 @@ OPTIONS = (
         _THINKING,
     ),
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
+    Option("recipe", "NAME", f"search as published: {', '.join(RECIPES)}", _recipe, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
     Option(
         "parameters",
@@ -151,7 +171,20 @@ OPTIONS = (
     ),
     Option("resign-turns", "N", "after so many own turns below it (3)", parse_count, _RESIGNING),
     Option("no-resign", "", "never resign", bool, _RESIGNING),
-    Option("net", "FILE|NAME", "the net: a file, or one that came along", str, _MACHINE),
+    Option(
+        "net",
+        "FILE|NAME",
+        "the net: a file, one that came along, or none: patterns and rollouts",
+        str,
+        _MACHINE,
+    ),
+    Option(
+        "rollout-weight",
+        "SHARE",
+        f"share of rollouts in a net's value, 0 to 1 (0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g})",
+        _share,
+        _MACHINE,
+    ),
     Option(
         "human-profile",
         "NAME",
@@ -225,6 +258,11 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
             values[option.key] = _parse(option, text, f"--{option.name}")
     if values.pop("no_resign", False):
         values["resign"] = False
+    if "recipe" in values:
+        recipe = RECIPES[values.pop("recipe")]
+        told = values.pop("parameters", SearchParams())
+        values = {field.name: getattr(recipe, field.name) for field in fields(recipe)} | values
+        values["parameters"] = recipe.parameters.changed_by(told)
     settings = Settings(**values)
     if settings.game == ATARI_GO:
         for name in {"net", "level", "human_profile"} & set(values):

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -153,6 +154,7 @@ class NetEvaluator:
         """Whether the net plays like whomever `human_profile` names."""
         self.cache_hits = 0
         self._layout = output_layout(net.info)
+        self._owns = "ownership" in net.info.heads
         self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
         self._cache_bytes = cache_mb << 20
         self._caches: dict[tuple[int, int], EvaluationCache] = {}
@@ -167,7 +169,7 @@ class NetEvaluator:
     @property
     def has_ownership(self) -> bool:
         """Whether the net has an ownership head."""
-        return "ownership" in self.net.info.heads
+        return self._owns
 
     @property
     def has_optimism(self) -> bool:
@@ -220,9 +222,7 @@ class NetEvaluator:
         if not info.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
         features = info.global_features + info.meta_features
-        return new_eval_batch(
-            slots, width, height, info.spatial_planes, features, self.has_ownership
-        )
+        return new_eval_batch(slots, width, height, info.spatial_planes, features, self._owns)
 
     def encode(
         self,
@@ -339,7 +339,7 @@ class NetEvaluator:
             shortterm_score_error=self._score_column(raw, "shortterm_score_error"),
             policy=policy[:-1].reshape(height, width),
             policy_pass=float(policy[-1]),
-            ownership=(batch.ownership[0].reshape(height, width) if self.has_ownership else None),
+            ownership=(batch.ownership[0].reshape(height, width) if self._owns else None),
         )
 
     def _score_column(self, raw: RawOutputs, name: str) -> float | None:
@@ -360,7 +360,7 @@ class NetEvaluator:
             if (width, height) not in self._caches:
                 self._caches.clear()
                 self._caches[width, height] = new_cache(
-                    width * height, self.has_ownership, self._cache_bytes
+                    width * height, self._owns, self._cache_bytes
                 )
             return self._caches[width, height]
 
@@ -406,16 +406,19 @@ def serve(
     threads: int | None = None,
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
+    make: Callable[[Net, int, int, int], NetEvaluator] = NetEvaluator,
 ) -> NetEvaluator:
     """Return an evaluator for an open net, with as many runs at once as suit its device.
+
+    It is made of the net, the runs, the largest batch and the megabytes to remember evaluations.
 
     Raises:
         NetFileError: The net wants to be told things that are not known.
     """
     if net.device == "cuda":
         streams = STREAMS_PER_GPU * max(1, len(gpu_names()))
-        evaluator = NetEvaluator(net, streams, max_batch=max_batch or 256, cache_mb=cache_mb)
+        evaluator = make(net, streams, max_batch or 256, cache_mb)
         evaluator.gpu_batch = recall_batch(net) or GPU_BATCH
         return evaluator
     streams = threads or os.cpu_count() or 1
-    return NetEvaluator(net, streams, max_batch=max_batch or 16, cache_mb=cache_mb)
+    return make(net, streams, max_batch or 16, cache_mb)

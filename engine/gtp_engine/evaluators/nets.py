@@ -12,6 +12,12 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.platforms import user_data_base
 
 DEFAULT_NET = "default"
+PATTERN_SUFFIX = ".patterns"
+"""Of files with the weights of pattern policies; see `pattern_file`."""
+NO_NET = "none"
+"""What `--net` takes for no net at all, but patterns and rollouts."""
+ROLLOUTS_PART = "rollouts"
+"""A part of a composed net that plays positions out."""
 PART_HEADS = ("policy", "value", "score", "ownership")
 """Heads that a part of a composed net may be asked for by name."""
 
@@ -94,6 +100,19 @@ def find_net(wanted: str | None) -> Path:
     raise NetFileError(f"{name[:200]}: no such net file, and no net of that name (known: {names})")
 
 
+def find_patterns(wanted: str) -> Path | None:
+    """Return a file of pattern weights given by file or by name; None if it is no such file."""
+    given = _given_file(wanted)
+    if given is not None:
+        return given if given.suffix == PATTERN_SUFFIX else None
+    for choose_folder in (user_folder, shipped_folder):
+        with contextlib.suppress(OSError, RuntimeError):
+            path = choose_folder() / f"{wanted}{PATTERN_SUFFIX}"
+            if path.is_file():
+                return path
+    return None
+
+
 def find_files(wanted: str | None) -> NetFiles:
     """Return the files of a net given by file or by name; a file given is the only one.
 
@@ -113,6 +132,15 @@ def find_files(wanted: str | None) -> NetFiles:
     versions = {kind: path.with_name(f"{name}-{kind}.onnx") for kind in ("int8", "fp16")}
     found = {kind: file for kind, file in versions.items() if file.is_file()}
     return NetFiles(path, found.get("int8"), found.get("fp16"))
+
+
+def without_rollouts(wanted: str | None) -> tuple[str | None, bool]:
+    """Return what `--net` names without the part `rollouts`, and whether it had one."""
+    if wanted is None or _given_file(wanted) is not None:
+        return wanted, False
+    parts = wanted.split("+")
+    nets = [part for part in parts if part != ROLLOUTS_PART]
+    return "+".join(nets) or NO_NET, len(nets) < len(parts)
 
 
 def find_parts(wanted: str | None) -> list[Part]:

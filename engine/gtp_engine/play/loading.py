@@ -7,12 +7,15 @@ that a game needs, see `warmup.py`. Only the standard library is imported here.
 import logging
 import random
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets import NO_NET, without_rollouts
 from gtp_engine.go.rules import GO
-from gtp_engine.play.settings import Settings, default_memory
-from gtp_engine.search.params import SearchParams
+from gtp_engine.play.settings import DEFAULT_ROLLOUT_WEIGHT, Settings, default_memory
+from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
@@ -60,6 +63,11 @@ class Loader:
         self.params = settings.parameters
         """Parameters that the search begins with."""
         self._settings = settings
+        self._net, self._has_rollouts = without_rollouts(settings.net)
+        self._has_net = evaluator is None and settings.game == GO and self._net != NO_NET
+        """Whether the settings name a net to be opened."""
+        if self._net == NO_NET:
+            self.params = ROLLOUT_PARAMS.changed_by(self.params)
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
@@ -155,12 +163,12 @@ class Loader:
 
             settings = self._settings
             try:
-                if not has_to_measure(settings.net, settings.device):
+                if not has_to_measure(self._net, settings.device):
                     self._open_files()
             except Exception as error:
                 self._opening_error = error
 
-        if self.evaluator is None and self._settings.game == GO:
+        if self._has_net:
             self._opener = threading.Thread(target=begin, daemon=True)
             self._opener.start()
 
@@ -174,9 +182,7 @@ class Loader:
 
         if self._files is None:
             settings = self._settings
-            self._files = open_files(
-                settings.net, settings.device, settings.runtime, settings.threads
-            )
+            self._files = open_files(self._net, settings.device, settings.runtime, settings.threads)
         return self._files
 
     def _opened_files(self) -> "Files":
@@ -212,12 +218,11 @@ class Loader:
         """
         from gtp_engine.kernels import CACHE
 
-        is_own_net = self.evaluator is None and self._settings.game == GO
         if self.evaluator is None:
             self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
         try:
-            if self._is_first and is_own_net:
+            if self._is_first and self._has_net:
                 from gtp_engine.play.warmup import compile_search
 
                 compile_search(self.evaluator, *self._settings.size)
@@ -254,20 +259,31 @@ class Loader:
         return trial.step_seconds
 
     def _open_evaluator(self) -> "Evaluator":
-        """Return the net, or rollouts for a game that no net knows."""
-        if self._settings.game == GO:
+        """Return the net, or rollouts for a game that no net knows and where none is wanted."""
+        if self._has_net:
             return self._open_net()
+        if self._settings.game == GO:
+            from gtp_engine.evaluators.rollouts import RolloutEvaluator
+
+            logger.info("no net: patterns and rollouts")
+            return RolloutEvaluator(self._seed())
         from gtp_engine.evaluators.atari_rollouts import AtariRollouts
 
         return AtariRollouts()
 
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.composition import join
-        from gtp_engine.evaluators.net_evaluator import serve
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
 
         settings = self._settings
+        make: Callable[..., NetEvaluator] = NetEvaluator
+        if self._rollout_weight > 0.0:
+            from gtp_engine.evaluators.rollouts import MixedEvaluator
+
+            make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
         net = serve(
             join(self._opened_files()),
+            make=make,
             threads=settings.threads,
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
@@ -279,6 +295,16 @@ class Loader:
         elif profile is not None:
             logger.warning(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
         return net
+
+    @property
+    def _rollout_weight(self) -> float:
+        if self._settings.rollout_weight is not None:
+            return self._settings.rollout_weight
+        return DEFAULT_ROLLOUT_WEIGHT if self._has_rollouts else 0.0
+
+    def _seed(self) -> int:
+        seed = self._settings.seed
+        return random.randrange(2**31) if seed is None else seed
 
     @property
     def _memory_mb(self) -> int:
@@ -299,5 +325,5 @@ class Loader:
             threads=threads,
             batch=batch,
             memory_mb=self._memory_mb - self._cache_mb,
-            seed=random.randrange(2**31) if settings.seed is None else settings.seed,
+            seed=self._seed(),
         )

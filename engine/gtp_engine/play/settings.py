@@ -16,6 +16,10 @@ DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""
 
 
+DEFAULT_ROLLOUT_WEIGHT = 0.5
+"""Share of rollouts in the value of a net that they were added to: lambda of Silver et al. 2016."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to play and on what; the fields are the long options of `gtp-engine` by name."""
@@ -31,6 +35,8 @@ class Settings:
     DEFAULT_LAG at first, then what the client's clock shows."""
     net: str | None = None
     """A file, or the name of a net that came along; None: the default one."""
+    rollout_weight: float | None = None
+    """Share of rollouts in a net's value, 0 to 1; None: none, or half where `net` names them."""
     level: int | None = None
     """How strong to play, 1 to `levels.highest_level`, which is the net's best; None: that."""
     human_profile: HumanProfile | None = None

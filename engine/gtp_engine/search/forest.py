@@ -423,4 +423,4 @@ def _child_at_root(
 def expand_all(tree: Tree, batch: EvalBatch, paths: Paths, seats: npt.NDArray[np.int64]) -> None:
     """Expand and back up the leaves of some seats, whose evaluations are the first of a batch."""
     for slot in range(seats.shape[0]):
-        expand_leaf(tree, batch, int64(slot), paths[seats[slot]])
+        expand_leaf(tree, batch, int64(slot), paths[seats[slot]], int64(1))

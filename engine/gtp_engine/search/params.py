@@ -4,7 +4,7 @@ Utilities are for the side to move at a node: the win-loss value in [-1, 1] plus
 for points. Ranges in brackets are what `kata-set-param` accepts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 
@@ -22,6 +22,10 @@ class SearchParams:
     """The same at the root [0, 2]."""
     virtual_loss: float = 1.0
     """Losses that a descent in flight counts as on every edge of its path [0, 10]."""
+    expansion_visits: int = 1
+    """Visits after which a node gets its children; until then each asks the evaluator [1, 1000]."""
+    policy_temperature: float = 1.0
+    """The priors of all nodes are raised to 1 / this and renormalised [0.01, 10]."""
     score_utility: float = 0.1
     """Weight of the expected score around zero [0, 1]."""
     dynamic_score_utility: float = 0.3
@@ -76,6 +80,13 @@ class SearchParams:
             value = int(value)
         return replace(self, **{name: value})
 
+    def changed_by(self, told: "SearchParams") -> "SearchParams":
+        """Return a copy with every field that is not the default in others."""
+        usual = SearchParams()
+        names = (field.name for field in fields(self))
+        changed = {n: getattr(told, n) for n in names if getattr(told, n) != getattr(usual, n)}
+        return replace(self, **changed)
+
     @property
     def numbers(self) -> "PuctNumbers":
         """What the selection kernel needs."""
@@ -115,6 +126,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "fpu_reduction": (0, 2),
     "root_fpu_reduction": (0, 2),
     "virtual_loss": (0, 10),
+    "expansion_visits": (1, 1000),
+    "policy_temperature": (0.01, 10),
     "score_utility": (0, 1),
     "dynamic_score_utility": (0, 1),
     "score_scale": (0.01, 100),
@@ -130,3 +143,43 @@ RANGES: dict[str, tuple[float, float]] = {
     "use_cache": (0, 1),
 }
 """Lowest and highest value of every parameter that may be set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Parameters under which somebody's search was published."""
+
+    parameters: SearchParams
+    rollout_weight: float
+    resign_threshold: float
+    resign_turns: int
+
+
+ROLLOUT_PARAMS = SearchParams(
+    cpuct=2.5,
+    score_utility=0.0,
+    dynamic_score_utility=0.0,
+    lcb_min_visit_share=1.0,
+)
+"""For a search without a net: single rollouts say little of a score and of a move hardly tried."""
+
+RECIPES = {
+    # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
+    # priors are p to the power of 0.67.
+    "alphago": Recipe(
+        SearchParams(
+            cpuct=5.0,
+            cpuct_growth=0.0,
+            virtual_loss=3.0,
+            expansion_visits=40,
+            policy_temperature=1.0 / 0.67,
+            score_utility=0.0,
+            dynamic_score_utility=0.0,
+            lcb_min_visit_share=1.0,
+        ),
+        rollout_weight=0.5,
+        resign_threshold=-0.8,
+        resign_turns=1,
+    ),
+}
+"""Published searches by name."""

@@ -28,10 +28,12 @@ from gtp_engine.search.game import Branch, Game
 from gtp_engine.search.params import PuctNumbers, ScoreUtility, SearchParams
 from gtp_engine.search.pruning import ForbiddenMoves, drop_moves
 from gtp_engine.search.puct import select_child
-from gtp_engine.search.root import judge_root
+from gtp_engine.search.root import heat, judge_root
 from gtp_engine.search.shared_tree import SharedTree
 from gtp_engine.search.stopping import StopCondition
 from gtp_engine.search.tree import (
+    EXPANDED,
+    HELD,
     NEW,
     TERMINAL,
     ChildRecord,
@@ -201,8 +203,13 @@ class Worker:
                 mask = forbidden.at(int(self._paths[i]["length"]) - 1 - self._root_at)
                 if mask is not None:
                     drop_moves(batch, first + i, mask)
+        params = self._terms.params
+        if params.policy_temperature != 1.0:
+            for i in range(first, first + n):
+                heat(batch.priors[i, : int(batch.n_moves[i])], params.policy_temperature)
+        visits = int(params.expansion_visits)
         with self._shared.lock:
-            expand_and_back_up(self._shared.tree, batch, first, self._paths, n)
+            expand_and_back_up(self._shared.tree, batch, first, self._paths, n, visits)
             self._shared.wake()
 
     def _back_up_end(self, i: int, white_lead: float) -> None:
@@ -217,7 +224,7 @@ class Worker:
         mark(self._shared.tree, self._paths[0])
         batch = self._judge_root()
         with self._shared.lock:
-            expand_and_back_up(self._shared.tree, batch, 0, self._paths, 1)
+            expand_and_back_up(self._shared.tree, batch, 0, self._paths, 1, 1)
 
     def renew_root(self) -> None:
         """Give the root of a kept tree, so far a node like others, the priors of a root."""
@@ -318,7 +325,7 @@ def select(
         state = tree.nodes[node]["state"]
         if state == NEW:
             return COLLISION
-        if state == TERMINAL or at == MAX_DEPTH:
+        if state in (TERMINAL, HELD) or at == MAX_DEPTH:
             break
         if at == root_at and at_root >= 0:
             k = at_root
@@ -337,7 +344,7 @@ def select(
         path["moves"][at] = edge["move"]
     path["length"] = at + 1
     mark(tree, path)
-    return LEAF if is_new else AGAIN
+    return LEAF if is_new or tree.nodes[node]["state"] == HELD else AGAIN
 
 
 @inline_kernel
@@ -367,7 +374,9 @@ def _edge_at(tree: Tree, path: PathRecord, i: int) -> ChildRecord:
 
 
 @hot_kernel
-def expand_and_back_up(tree: Tree, batch: EvalBatch, first: int, paths: Paths, n: int) -> None:
+def expand_and_back_up(
+    tree: Tree, batch: EvalBatch, first: int, paths: Paths, n: int, expansion_visits: int
+) -> None:
     """Expand the last nodes of the first n paths, and back up their evaluations.
 
     Args:
@@ -376,18 +385,25 @@ def expand_and_back_up(tree: Tree, batch: EvalBatch, first: int, paths: Paths, n
         first: The slot of the first path; those of the others follow.
         paths: [slots] ways from the root to leaves.
         n: How many of them.
+        expansion_visits: Visits, this one counted, from which nodes are expanded.
     """
     for i in range(n):
-        expand_leaf(tree, batch, first + i, paths[i])
+        expand_leaf(tree, batch, first + i, paths[i], expansion_visits)
 
 
 @kernel
-def expand_leaf(tree: Tree, batch: EvalBatch, slot: int, path: PathRecord) -> None:
-    """Expand the last node of a path, and back up the evaluation of a slot."""
+def expand_leaf(
+    tree: Tree, batch: EvalBatch, slot: int, path: PathRecord, expansion_visits: int
+) -> None:
+    """Expand the last node of a path if it is due, and back up the evaluation of a slot."""
     node = int64(path["nodes"][path["length"] - 1])
     numbers = batch.slots[slot]
-    expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))
     record = tree.nodes[node]
+    if record["state"] != EXPANDED:  # or another worker was quicker
+        if record["visits"] + 1 >= expansion_visits:
+            expand(tree, node, batch.moves[slot], batch.priors[slot], int64(numbers["n_moves"]))
+        else:
+            record["state"] = HELD
     record["raw_value"] = numbers["value"]
     record["raw_lead"] = numbers["lead"]
     record["raw_stdev"] = numbers["stdev"]

@@ -17,7 +17,7 @@ from gtp_engine.search.choice import (
 from gtp_engine.search.game import Game
 from gtp_engine.search.params import ScoreUtility, SearchParams
 from gtp_engine.search.request import ReportRequest
-from gtp_engine.search.tree import EXPANDED, N_NODES, Tree, moves_by_prior
+from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, Tree, moves_by_prior
 
 OWNERSHIP_NODES = 16384
 """Nodes with fewer visits than a subtree's divided by this do not count towards ownership."""
@@ -193,7 +193,7 @@ def mean_ownership(
         height -= 1
         node = stack[height]
         record = tree.nodes[node]
-        if record["state"] == EXPANDED:
+        if record["state"] in (EXPANDED, HELD):
             sign = 1.0 if record["to_play"] == tree.nodes[root]["to_play"] else -1.0
             total += 1.0
             for point in range(sums.shape[0]):

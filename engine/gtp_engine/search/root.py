@@ -59,6 +59,13 @@ def judge_root(
     return batch
 
 
+def heat(priors: npt.NDArray[np.float32], temperature: float) -> None:
+    """Raise priors [moves] to 1 / temperature, in place, and let them sum to 1 again."""
+    # Over the highest, which then stays 1: high powers of small numbers are all zero.
+    priors[:] = (priors / priors.max()) ** (1.0 / temperature)
+    priors /= priors.sum()
+
+
 def adjust_priors(
     priors: npt.NDArray[np.float32], params: SearchParams, noise: np.random.Generator
 ) -> None:
@@ -69,9 +76,9 @@ def adjust_priors(
         params: Temperature and noise.
         noise: Draws the noise.
     """
-    if params.root_policy_temperature != 1.0:
-        # Over the highest, which then stays 1: high powers of small numbers are all zero.
-        priors[:] = (priors / priors.max()) ** (1.0 / params.root_policy_temperature)
+    temperature = params.policy_temperature * params.root_policy_temperature
+    if temperature != 1.0:
+        heat(priors, temperature)
     if params.root_noise_weight > 0.0:
         drawn = noise.dirichlet(np.full(len(priors), params.root_noise_total / len(priors)))
         weight = params.root_noise_weight

@@ -30,8 +30,9 @@ from gtp_engine.coords import PASS, action_to_point, point_to_action
 from gtp_engine.evaluators.eval_batch import coded_prior, prior_code
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
-NEW, EXPANDED, TERMINAL, FREE = 0, 1, 2, 3
-"""States of a node: in flight, with moves, the end of a game, and room for another."""
+NEW, EXPANDED, TERMINAL, FREE, HELD = 0, 1, 2, 3, 4
+"""States of a node: in flight, with moves, the end of a game, room for another, and evaluated but
+not yet visited often enough to get moves."""
 
 NODE = np.dtype(
     [

@@ -29,18 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every figure with its 95 % interval on stdout."""
-    from gtp_engine.evaluators.nets import find_net
+    from gtp_engine.evaluators.nets import find_net, find_patterns
     from gtp_export.evaluation import evaluate_net
 
     if arguments.positions < 1 or arguments.per_game < 1:
         raise NetFileError("--positions and --per-game must be positive")
-    figures = evaluate_net(
-        find_net(arguments.net),
-        arguments.games,
-        arguments.positions,
-        arguments.per_game,
-        arguments.seed,
-    )
+    choice = arguments.games, arguments.positions, arguments.per_game, arguments.seed
+    patterns = find_patterns(arguments.net)
+    if patterns is None:
+        figures = evaluate_net(find_net(arguments.net), *choice)
+    else:
+        from gtp_export.pattern_fit import evaluate_patterns
+
+        figures = evaluate_patterns(patterns, *choice)
     if not figures:
         raise NetFileError(f"{arguments.net}: the games tell nothing of what this net says")
     if arguments.json:

@@ -13,6 +13,9 @@ from pathlib import Path
 from gtp_engine.arguments import parse_count
 from gtp_export.span import HOUR, add_span_arguments, read_span
 
+ROLLOUT = "rollout"
+"""The preset that makes a file of patterns."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export train` takes."""
@@ -51,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.preset == "list":
         print("\n".join(f"{name:<16}{preset.summary}" for name, preset in PRESETS.items()))
+        print(f"{ROLLOUT:<16}patterns, not a net: policies for rollouts and a tree; no torch")
         return 0
+    if arguments.preset == ROLLOUT:
+        return _fit_patterns(arguments)
     find_preset(arguments.preset)
     span = read_span(arguments, "", "samples") or HOUR
     for name in ("processes", "threads", "batch_points", "positions"):
@@ -84,6 +90,32 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
     )
     run_records(plan, _say)
+    return 0
+
+
+def _fit_patterns(arguments: argparse.Namespace) -> int:
+    from gtp_engine.evaluators.net_info import NetFileError
+
+    span = read_span(arguments, "", "samples")
+    if span is not None and span.unit != "samples":
+        raise NetFileError(f"--preset {ROLLOUT}: plays games over once; --samples bounds that")
+    if not arguments.games or arguments.out is None:
+        raise NetFileError("--games and --out are needed")
+    if arguments.start is not None:
+        raise NetFileError(f"--preset {ROLLOUT}: begins from nothing; --from is for nets")
+    from gtp_export.pattern_fit import POSITIONS, run_fit
+
+    run_fit(
+        arguments.games,
+        arguments.valid,
+        arguments.out,
+        name=arguments.name or ROLLOUT,
+        licence=arguments.licence,
+        positions=POSITIONS if span is None else int(span.amount),
+        measured=arguments.positions,
+        seed=arguments.seed,
+        say=_say,
+    )
     return 0
 
 

@@ -81,7 +81,7 @@ def _point(action: int, width: int, height: int) -> int:
 
 
 @kernel
-def _place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
+def place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
     """Put the stones down that are there before the first move; say whether all can stand."""
     width = int64(table.width[game])
     height = int64(table.height[game])
@@ -96,7 +96,7 @@ def _place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
 
 
 @kernel
-def _move_at(table: GameTable, game: int, at: int, expected: int) -> tuple[int, int]:
+def move_at(table: GameTable, game: int, at: int, expected: int) -> tuple[int, int]:
     """Return the point of a move and who made it, from its place in the table and whose turn it is.
 
     The place after the last move of a game holds a pass.
@@ -122,13 +122,13 @@ def _play_over(table: GameTable, game: int, board: BoardRecord, is_checked: bool
         How many moves it holds.
     """
     clear_board(board, int64(table.width[game]), int64(table.height[game]))
-    if not _place_setups(table, game, board):
+    if not place_setups(table, game, board):
         return 0
     start = int64(table.starts[game])
     stop = int64(table.starts[game + 1])
     to_play = int64(table.first[game])
     for at in range(start, stop):
-        point, color = _move_at(table, game, at, to_play)
+        point, color = move_at(table, game, at, to_play)
         if point != PASS:
             if not (is_checked or is_playable(board, point, color, int64(1))):
                 return at - start
@@ -167,7 +167,7 @@ def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> Ru
     komi = np.float64(table.komi[game])
     rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], komi, row[MUST_MOVE])
     start_board(history, int64(table.width[game]), int64(table.height[game]))
-    _place_setups(table, game, history.boards[0])
+    place_setups(table, game, history.boards[0])
     begin(history, int64(table.first[game]), rules, row[BUTTON])
     return rules
 
@@ -249,11 +249,11 @@ def find_filler(encoder: str) -> Fill:
             start = table.starts[game]
             while ply < plies[slot]:
                 to_play = int64(history.turns[ply]["to_play"])
-                point, color = _move_at(table, game, start + ply, to_play)
+                point, color = move_at(table, game, start + ply, to_play)
                 play(history, ply, point, color, rules, int64(0))
                 ply += 1
             to_play = int64(history.turns[ply]["to_play"])
-            point, color = _move_at(table, game, start + ply, to_play)
+            point, color = move_at(table, game, start + ply, to_play)
             history.turns[ply]["to_play"] = color  # who did play is shown as the player to move
             symmetry_map = tables[symmetries[slot]]
             features = filled.features[slot]

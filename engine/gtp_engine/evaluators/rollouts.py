@@ -1,0 +1,303 @@
+"""Judge positions by playing them out: alone, without any net, or beside one.
+
+The tree policy of `go/rollout_policy.py` gives the priors, rollouts the value, the lead and the
+ownership. A net may keep its own policy and ownership and have its value mixed with theirs, as
+AlphaGo did: (1 - weight) * value + weight * rollouts.
+"""
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.coords import BLACK, NULL_MOVE, PASS, WALL
+from gtp_engine.evaluators.composition import Net
+from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SCORE_SPREAD
+from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
+from gtp_engine.evaluators.evaluator import NetlessEvaluator
+from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator
+from gtp_engine.evaluators.pattern_file import shipped_policy
+from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.history import History, white_komi
+from gtp_engine.go.pattern_board import PATTERN_BOARD, PatternRecord, set_up
+from gtp_engine.go.rollout_policy import (
+    Policy,
+    count_area,
+    remember_captures,
+    roll_out,
+    score_moves,
+)
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, int64, kernel
+
+ROLLOUTS = 1
+"""Games played out for one evaluation."""
+BARE_ROLLOUTS = 32
+"""The same for a position without a past, as somebody shows it who asks whose the points are."""
+
+
+@kernel
+def _take_over(board: PatternRecord, history: History, ply: int, policy: Policy) -> tuple[int, int]:
+    """Set a board up from a ply; return the last move and the one before, PASS for none."""
+    turn = history.turns[ply]
+    to_play = int64(turn["to_play"])
+    is_banned = turn["mover"] != to_play and turn["phase"] == 0
+    ko_point = int64(history.boards[ply]["ko_point"]) if is_banned else int64(0)
+    set_up(board, history.boards[ply], ko_point, policy.weights)
+    last, previous = int64(turn["move"]), int64(PASS)
+    if ply == 0 or last == NULL_MOVE or turn["mover"] == to_play:
+        return int64(PASS), int64(PASS)
+    before = history.turns[ply - 1]
+    if ply > 1 and before["move"] != NULL_MOVE and before["mover"] == to_play:
+        previous = int64(before["move"])
+    if last != PASS:
+        taken = history.boards[ply]["captured"][to_play]
+        if taken != history.boards[ply - 1]["captured"][to_play]:
+            remember_captures(board, history.boards[ply - 1], history.boards[ply])
+    return last, previous
+
+
+@kernel
+def _write_priors(
+    batch: EvalBatch,
+    slot: int,
+    board: PatternRecord,
+    policy: Policy,
+    last: int,
+    previous: int,
+    color: int,
+) -> None:
+    """Write the tree policy over the moves of a slot."""
+    scores = np.zeros(MAX_POINTS, np.float32)
+    score_moves(board, policy, last, previous, color, scores)
+    n = int64(batch.slots[slot]["n_moves"])
+    highest = np.float32(-1e9)
+    for i in range(n):
+        if batch.moves[slot, i] != PASS:
+            highest = max(highest, scores[batch.moves[slot, i]])
+    total = np.float32(0.0)
+    for i in range(n):
+        move = int64(batch.moves[slot, i])
+        chance = np.float32(NO_PASS_PRIOR) if move == PASS else np.exp(scores[move] - highest)
+        batch.priors[slot, i] = chance
+        total += chance
+    for i in range(n):
+        batch.priors[slot, i] /= total
+
+
+@hot_kernel
+def _play_out(
+    batch: EvalBatch,
+    slot: int,
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    policy: Policy,
+    boards: npt.NDArray[Any],
+    rollouts: int,
+    states: npt.NDArray[np.uint64],
+    is_alone: int,
+) -> None:
+    """Play a position out and write what comes of it into a slot.
+
+    Args:
+        batch: The batch. What a net has no part in is written where the results belong.
+        slot: Which of its slots.
+        history: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        policy: The weights.
+        boards: [2] of PATTERN_BOARD.
+        rollouts: How many.
+        states: [1] the random generator's.
+        is_alone: Whether there is no net: priors, value and lead are written too.
+    """
+    last, previous = _take_over(boards[0], history, ply, policy)
+    turn = history.turns[ply]
+    color = int64(turn["to_play"])
+    numbers = batch.slots[slot]
+    if is_alone:
+        list_moves(batch, slot, history, ply, rules)
+        _write_priors(batch, slot, boards[0], policy, last, previous, color)
+    sign = 1.0 if color == BLACK else -1.0
+    komi = white_komi(turn, rules)
+    owned = np.zeros(MAX_POINTS, np.float32)
+    state = states[0]
+    value, lead = 0.0, 0.0
+    for _ in range(rollouts):
+        boards[1] = boards[0]
+        state, _moves = roll_out(boards[1], policy, last, previous, color, state)
+        margin = sign * (count_area(boards[1], owned) - komi)
+        lead += margin
+        value += 1.0 if margin > 0.0 else (-1.0 if margin < 0.0 else 0.0)
+    states[0] = state
+    numbers["rollout_value"] = value / rollouts
+    if is_alone:
+        numbers["value"] = value / rollouts
+        numbers["lead"] = lead / rollouts
+        area = np.float64(boards[0]["width"]) * boards[0]["height"]
+        numbers["stdev"] = SCORE_SPREAD * np.sqrt(area)
+        numbers["no_result"] = 0.0
+    action = 0
+    for point in range(int64(boards[0]["n_points"])):
+        if boards[0]["color"][point] != WALL and action < batch.ownership.shape[1]:
+            batch.ownership[slot, action] = np.float32(sign / rollouts) * owned[point]
+            action += 1
+
+
+class RolloutPlayer:
+    """Plays positions out, for any number of threads, each with random numbers of its own."""
+
+    def __init__(self, policy: Policy, seed: int, rollouts: int = ROLLOUTS) -> None:
+        """Prepare.
+
+        Args:
+            policy: The weights.
+            seed: Fixes the rollouts of the first thread, those of the second, and so on.
+            rollouts: How many for one evaluation.
+        """
+        self._policy = policy
+        self._rollouts = rollouts
+        self._seeds = np.random.SeedSequence(seed)
+        self._guard = threading.Lock()
+        self._own = threading.local()
+
+    def play_out(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        *,
+        is_alone: bool,
+    ) -> None:
+        """Write what rollouts say of a position into a slot; see `_play_out`."""
+        own = self._own
+        if not hasattr(own, "boards"):
+            with self._guard:
+                seeds = self._seeds.spawn(1)[0]
+            own.boards = np.zeros(2, PATTERN_BOARD)
+            own.states = seeds.generate_state(1, np.uint64) | np.uint64(1)
+        games = max(self._rollouts, BARE_ROLLOUTS) if ply == 0 else self._rollouts
+        position = batch, slot, history, ply, rules
+        _play_out(*position, self._policy, own.boards, games, own.states, int(is_alone))
+
+
+class RolloutEvaluator(NetlessEvaluator):
+    """Patterns for the policy, rollouts for everything else."""
+
+    name = "rollouts"
+    has_ownership = True
+
+    def __init__(self, seed: int = 0, rollouts: int = ROLLOUTS) -> None:
+        """Load the weights that came along.
+
+        Raises:
+            NetFileError: They cannot be used.
+        """
+        self._player = RolloutPlayer(shipped_policy(), seed, rollouts)
+
+    def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
+        """Return as many workers as there are cores, each with one leaf, unless told otherwise."""
+        return threads or os.cpu_count() or 1, batch or 1
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Play a position out; symmetry and optimism change nothing."""
+        self._player.play_out(batch, slot, history, ply, rules, is_alone=True)
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Leave the slots as they are: `encode` has said it all."""
+
+
+class MixedEvaluator(NetEvaluator):
+    """A net whose value is mixed with that of rollouts; they say what it has no head for."""
+
+    def __init__(
+        self,
+        net: Net,
+        streams: int,
+        max_batch: int,
+        cache_mb: int = CACHE_MB,
+        *,
+        weight: float,
+        seed: int = 0,
+        rollouts: int = ROLLOUTS,
+    ) -> None:
+        """Serve a net.
+
+        Args:
+            net: See `NetEvaluator`, as for the next three.
+            streams: Runs under way at once.
+            max_batch: Largest batch.
+            cache_mb: Room for remembered evaluations of the net.
+            weight: Share of the rollouts in the value, 0 to 1; all of it where the net has none.
+            seed: See `RolloutPlayer`.
+            rollouts: Likewise.
+
+        Raises:
+            NetFileError: The net or the weights of the rollouts cannot be used.
+        """
+        super().__init__(net, streams, max_batch, cache_mb)
+        self._weight = np.float32(weight if "value" in net.info.heads else 1.0)
+        self._player = RolloutPlayer(shipped_policy(), seed, rollouts)
+
+    @property
+    def has_ownership(self) -> bool:
+        """Always: rollouts have one."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The net's name and device, and the rollouts."""
+        return f"{super().name} with rollouts"
+
+    def describe(self) -> str:
+        """Return what is used, in one line."""
+        return f"{super().describe()}, {self._weight:.0%} of the value from rollouts"
+
+    def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
+        """Return a batch for boards of this size.
+
+        Raises:
+            NetFileError: The net does not take this size.
+        """
+        batch = super().new_batch(slots, width, height)
+        return batch._replace(ownership=np.zeros((slots, width * height), np.float32))
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+        options: Any = None,
+    ) -> None:
+        """Fill a slot's inputs and play the position out; see `NetEvaluator`."""
+        super().encode(batch, slot, history, ply, rules, symmetry, optimism, options)
+        self._player.play_out(batch, slot, history, ply, rules, is_alone=False)
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Fill in the results of the first n slots.
+
+        Raises:
+            NetFileError: The net failed.
+        """
+        nets = batch if self._owns else batch._replace(ownership=batch.ownership[:, :0])
+        super().evaluate(nets, n, use_cache=use_cache)
+        value = batch.value[:n]
+        value += self._weight * (batch.slots["rollout_value"][:n] - value)
