@@ -38,7 +38,7 @@ def step_until(worker: Worker, is_done: Any) -> None:
     for _ in range(5000):
         if is_done():
             return
-        worker._step()
+        worker.step()
     raise AssertionError("it never came")
 
 
@@ -105,40 +105,47 @@ def test_a_net_is_taken_over_and_a_bad_one_refused(
     add_first_net(run, worker.settings)
     good = next(run.nets.glob("*.onnx")).stem
     write_whole(run.playing, good)
-    worker._look()
+    worker.look()
     step_until(worker, lambda: len(shards_of(run)) == 2)
     assert {net for path in shards_of(run) for net in read_shard(path).header.nets} == {"", good}
     run.net("broken").write_bytes(b"nothing")
     for bad in ("broken", "missing"):
         write_whole(run.playing, bad)
-        worker._look()
-        worker._look()
+        worker.look()
+        worker.look()
     assert worker._net == run.net(good)
     assert "broken.onnx" in caplog.messages[0]
     assert "missing.onnx" in caplog.messages[1]
     assert len(caplog.messages) == 2
-    worker._step()
+    worker.step()
 
 
-def test_a_net_that_fails_in_play_is_given_up(
+def test_where_a_net_fails_the_one_before_it_plays_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = new_run(tmp_path)
     add_first_net(run, run.settings())
-    name = next(run.nets.glob("*.onnx")).stem
-    write_whole(run.playing, name)
+    good = next(run.nets.glob("*.onnx"))
+    run.net("second").write_bytes(good.read_bytes())
     worker = Worker(run, seed=1)
+    for name in (good.stem, "second"):
+        write_whole(run.playing, name)
+        worker.look()
 
     def fail(*args: object, **more: object) -> None:
         raise NetFileError("the net's outputs are not numbers")
 
     evaluator = worker._play.forest.evaluator
     monkeypatch.setattr(evaluator, "evaluate", fail)
-    worker._step()
+    worker.step()
     assert "not numbers" in caplog.text
-    worker._look()  # the same net is not tried again
+    worker.look()  # the same net is not tried again
     step_until(worker, lambda: shards_of(run))
+    assert worker._net == good
+    monkeypatch.setattr(worker._play.forest.evaluator, "evaluate", fail)
+    worker.step()
     assert worker._net is None
+    worker.step()
     check_shards(run)
 
 

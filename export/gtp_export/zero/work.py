@@ -47,9 +47,14 @@ class Worker:
         self._run = run
         self.settings = run.settings()
         self._part = Part(run, "work")
+        self.ending = threading.Event()
+        """Set from any thread to end the work."""
+        self._part.end_with_parent(self.ending)  # before kernels are compiled, which takes long
         self._net: Path | None = None
         self._refused: Path | None = None
         """A net that cannot be used."""
+        self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(), None
+        """What plays if the net fails."""
         seed = secrets.randbits(60) if seed is None else seed
         komi = run.fair_komi(self.settings)
         self._play = SelfPlay(self.settings, UniformEvaluator(), "", komi, seed)
@@ -60,10 +65,7 @@ class Worker:
         self._core_seconds = time.process_time()
         self._evaluations = 0
         self._retry_at = 0.0
-        self.ending = threading.Event()
-        """Set from any thread to end the work."""
-        self._part.end_with_parent(self.ending)
-        self._look()
+        self.look()
 
     def work(self) -> None:
         """Play until the run is stopped or the process is ended.
@@ -74,25 +76,26 @@ class Worker:
         while not (self.ending.is_set() or (self._run.path / STOP).exists()):
             next_look = time.monotonic() + LOOK_SECONDS
             while time.monotonic() < next_look and not self.ending.is_set():
-                self._step()
+                self.step()
             self._part.note()
             if self._part.is_halted():
                 self.write()
                 self._part.wait_while_halted()
-            self._look()
+            self.look()
         self.write()
         self._part.note(0.0)
 
-    def _step(self) -> None:
-        """Make a step; a net that fails is never asked again."""
+    def step(self) -> None:
+        """Make a step; where the net fails, the one before it plays on."""
         try:
             self._add(self._play.step())
         except NetFileError as error:
             if self._net is None:
                 raise
             self._refuse(self._net, error)
-            self._net = None
-            self._play.use(UniformEvaluator(), "")
+            evaluator, self._net = self._earlier
+            self._earlier = UniformEvaluator(), None
+            self._play.use(evaluator, "" if self._net is None else self._net.stem)
             self._play.forest.reset()
 
     def _add(self, games: list[PlayedGame]) -> None:
@@ -127,10 +130,10 @@ class Worker:
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return
         self._core_seconds, self._evaluations = spent, asked
-        logger.info("%s: %d games", path.name, len(self.waiting))
+        logger.debug("%s: %d games", path.name, len(self.waiting))
         self.waiting = []
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Take over another komi and another net, if there is one."""
         with contextlib.suppress(OSError, ValueError):
             self._play.komi = self._run.fair_komi(self.settings)
@@ -138,8 +141,9 @@ class Worker:
             path = self._run.playing_net()
             if path is not None and path not in (self._net, self._refused):
                 try:
+                    earlier = self._play.forest.evaluator, self._net
                     self._play.use(open_checked(path, self.settings), path.stem)
-                    self._net = path
+                    self._earlier, self._net = earlier, path
                 except NetFileError as error:
                     self._refuse(path, error)
 
