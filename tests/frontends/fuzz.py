@@ -46,6 +46,7 @@ LOOKING = [
     *("name", "version", "protocol_version", "list_commands", "known_command genmove", "get_komi"),
     *("final_score", "final_status_list dead", "cputime", "kata-get-rules", "kata-get-params"),
     *("show_regions", "list_chains", "show_safe", "gogui-analyze_commands", "printsgf"),
+    *("attack C3", "defend C3", "attack A9", "list_tactics", "show_tactics"),
     *("kata-list-params", "gomill-explain_last_move", "gogui-interrupt", "rule_parameters"),
     *("time_settings 0 5 1", "time_left b 5 1", "time_settings 0 1 0", "clear_cache"),
     *("kata-set-param maxPlayouts 4", "kata-set-param cpuct 1.1", "stop", "kata-benchmark 6"),

@@ -354,3 +354,9 @@ def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None
     lines = ["c5", "d5", "b4", "e4", "c3", "d3", "d4", "c4", "d4"]
     sitting = Sitting(monkeypatch, *lines, colors=(BLACK, WHITE))
     assert "Illegal move: black D4 repeats an earlier position." in sitting.text
+
+
+def test_a_hint_says_what_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = ("d4", "d3", "c3", "a5", "c2", "a1")
+    sitting = Sitting(monkeypatch, *moves, "hint", colors=(BLACK, WHITE))
+    assert "captures one stone in a ladder." in sitting.text

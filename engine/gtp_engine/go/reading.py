@@ -23,6 +23,7 @@ from gtp_engine.go.board import (
     BoardRecord,
     collect_liberties,
     count_liberties,
+    has_empty_neighbor,
     hash_after,
     is_suicide,
     neighbors,
@@ -33,6 +34,18 @@ from gtp_engine.kernels import int64, kernel, uint64
 
 OUT = 5
 """So many liberties, and a chain counts as out."""
+
+FOUR_DEPTH, THREE_DEPTH = 9, 19
+"""From so many moves on, a chain is out with a liberty less, and with two less."""
+
+TIER_DEPTHS = (0, 300, 12, 4)
+"""By tier, up to how many moves on its moves are looked at."""
+
+LOOSE = 5
+"""In the tree an attacker looks at moves of a tier only if it and the liberties are no more."""
+
+KO_THREATS = 2
+"""So many bans the master of kos may break on the way."""
 
 NEVER = 1 << 20
 """A proof number: no proof is possible."""
@@ -46,6 +59,7 @@ NODES = np.dtype(
         ("move", np.int16),  # once decided, the move that decides or resists longest
         ("plies", np.int16),  # once decided, how many moves that takes
         ("is_open", np.int16),  # whether the search is at work below this node
+        ("tier", np.int16),  # which moves are looked at
     ],
     align=True,
 )
@@ -56,7 +70,7 @@ _MAX_MOVES = 48
 _BEGIN, _COUNT, _PROOF, _DISPROOF, _CHOSEN, _SECOND, _SLOT, _KO = 0, 1, 2, 3, 4, 5, 6, 7
 _FRAME = 8
 
-_SEARCH, _USED, _MET_KO, _CUT = 0, 1, 2, 3
+_SEARCH, _USED, _MET_KO, _CUT, _BROKEN = 0, 1, 2, 3, 4
 
 
 class Memory(NamedTuple):
@@ -90,7 +104,7 @@ def new_memory(slots: int = 1 << 16) -> Memory:
         np.zeros(MAX_DEPTH * _MAX_MOVES, np.int32),
         np.zeros((MAX_DEPTH, _FRAME), np.int64),
         np.zeros(MAX_DEPTH, np.uint64),
-        np.zeros(4, np.int64),
+        np.zeros(5, np.int64),
     )
 
 
@@ -99,46 +113,111 @@ def new_memory(slots: int = 1 << 16) -> Memory:
 
 @kernel
 def _may_play(memory: Memory, board: BoardRecord, point: int, color: int, ko_master: int) -> bool:
-    """Whether a move is allowed: no suicide, and no ko that this side may not take."""
-    if is_suicide(board, point, color):
+    """Whether a move is allowed: no suicide, and a banned ko for its master alone."""
+    if point == board["ko_point"]:
+        memory.counts[_MET_KO] = 1
+        return bool(color == ko_master and memory.counts[_BROKEN] < KO_THREATS)
+    return not is_suicide(board, point, color)
+
+
+@kernel
+def _may_capture(memory: Memory, board: BoardRecord, chain: int, ko_master: int) -> bool:
+    """Whether a chain is in atari and may be taken so that nothing can take its place."""
+    found = np.empty(8, np.int16)
+    if collect_liberties(board, chain, int64(2), found) > 1:
         return False
-    if not is_ko_capture(board, point, color):
+    attacker = 3 - int64(board["color"][chain])
+    last = int64(found[0])
+    if not _may_play(memory, board, last, attacker, ko_master):
+        return False
+    if board["size"][board["head"][chain]] > 1 or has_empty_neighbor(board, last):
         return True
-    memory.counts[_MET_KO] = 1
-    if ko_master == 0:
-        return bool(point != board["ko_point"])
-    return bool(color == ko_master)
+    try_move(board, last, attacker, memory.work, UNDO_ROW * MAX_DEPTH)
+    is_final = not _may_retake(memory, board, chain, 3 - attacker, ko_master)
+    take_back(board, memory.work, UNDO_ROW * MAX_DEPTH)
+    return is_final
+
+
+@kernel
+def _may_retake(memory: Memory, board: BoardRecord, point: int, color: int, ko_master: int) -> bool:
+    """Whether a stone just taken can be put back so that it takes what took it."""
+    return not has_empty_neighbor(board, point) and _may_play(
+        memory, board, point, color, ko_master
+    )
 
 
 @kernel
 def _add_liberties(
-    board: BoardRecord, chain: int, most: int, moves: Work, begin: int, n: int
+    board: BoardRecord, chain: int, most: int, behind: bool, moves: Work, begin: int, n: int
 ) -> int:
-    """Add the liberties of a chain that has no more than so many; return how many moves now."""
+    """Add the liberties of a chain that has no more than so many; return how many moves now.
+
+    With `behind` the empty points beside them are added too.
+    """
     found = np.empty(8, np.int16)
     count = collect_liberties(board, chain, most + 1, found)
     if count <= most:
         for i in range(count):
-            n += add_move(moves, begin, n, int64(found[i]))
+            n = _add(board, int64(found[i]), moves, begin, n)
+        if behind:
+            for i in range(count):
+                for near in neighbors(board, int64(found[i])):
+                    if board["color"][near] == EMPTY:
+                        n = _add(board, near, moves, begin, n)
+                    elif board["color"][near] != WALL:
+                        n = _add_weak(board, near, moves, begin, n)
+    return n
+
+
+@kernel
+def _add_weak(board: BoardRecord, chain: int, moves: Work, begin: int, n: int) -> int:
+    """Add the liberties of a chain that has no more than two."""
+    found = np.empty(8, np.int16)
+    count = collect_liberties(board, chain, int64(3), found)
+    for i in range(count if count < 3 else 0):
+        n = _add(board, int64(found[i]), moves, begin, n)
+    return n
+
+
+@kernel
+def _add(board: BoardRecord, point: int, moves: Work, begin: int, n: int) -> int:
+    """Add a point if it is empty, new and there is room; return how many there are now."""
+    if board["color"][point] == EMPTY and n < _MAX_MOVES - 1:
+        return n + add_move(moves, begin, n, point)
     return n
 
 
 @kernel
 def _add_captures(board: BoardRecord, chain: int, moves: Work, begin: int, n: int) -> int:
-    """Add the captures of chains in atari around a chain; return how many moves there are now."""
+    """Add the captures of chains in atari around a chain; return how many there are now."""
     found = np.empty(64, np.int16)
     for i in range(find_captures(board, chain, found, int64(0))):
-        n += add_move(moves, begin, n, int64(found[i]))
+        n = _add(board, int64(found[i]), moves, begin, n)
     return n
 
 
 @kernel
 def _add_around(
-    board: BoardRecord, chain: int, most: int, moves: Work, begin: int, n: int, captures: bool
+    board: BoardRecord,
+    chain: int,
+    most: int,
+    behind: int,
+    saving: bool,
+    moves: Work,
+    begin: int,
+    n: int,
 ) -> int:
     """Add the liberties of enemy chains around a chain that have no more than so many.
 
-    With `captures` what captures a chain in atari around those is added too.
+    Args:
+        board: The board.
+        chain: A stone of the chain.
+        most: Liberties of those enemy chains.
+        behind: Up to so many liberties, what lies behind them is added too.
+        saving: Add what captures around those chains too.
+        moves: The list.
+        begin: Where it begins.
+        n: How many there are.
     """
     enemy = 3 - int64(board["color"][chain])
     seen = np.empty(32, np.int16)
@@ -148,58 +227,88 @@ def _add_around(
         for near in neighbors(board, stone):
             if board["color"][near] == enemy and n_seen < 32:
                 head = int64(board["head"][near])
-                known = n_seen
-                n_seen += add_move(seen, int64(0), n_seen, head)
-                if n_seen > known and n < _MAX_MOVES - 16:
-                    n = _add_liberties(board, head, most, moves, begin, n)
-                    if captures and count_liberties(board, head, most + 1) <= most:
-                        n = _add_captures(board, head, moves, begin, n)
+                if add_move(seen, int64(0), n_seen, head):
+                    n_seen += 1
+                    liberties = count_liberties(board, head, most + 1)
+                    if liberties <= most:
+                        n = _add_liberties(board, head, most, liberties <= behind, moves, begin, n)
+                        if saving:
+                            n = _add_captures(board, head, moves, begin, n)
         stone = int64(board["next"][stone])
         if stone == chain:
             return n
 
 
 @kernel
-def _add_near_liberties(
-    board: BoardRecord, chain: int, attacking: bool, moves: Work, begin: int, n: int
+def _add_beside_liberties(
+    board: BoardRecord,
+    chain: int,
+    friends: int,
+    enemies: int,
+    attacking: bool,
+    moves: Work,
+    begin: int,
+    n: int,
 ) -> int:
-    """Add what lies behind the liberties of a chain: empty points, and friends in danger."""
+    """Add the liberties of chains beside the liberties of a chain: how it could connect.
+
+    Args:
+        board: The board.
+        chain: A stone of the chain.
+        friends: Liberties of the chains of its color at most.
+        enemies: Liberties of the others at most.
+        attacking: For whom.
+        moves: The list.
+        begin: Where it begins.
+        n: How many there are.
+    """
     color = int64(board["color"][chain])
     found = np.empty(8, np.int16)
     count = collect_liberties(board, chain, int64(OUT), found)
     for i in range(count):
         for near in neighbors(board, int64(found[i])):
-            if board["color"][near] == EMPTY and n < _MAX_MOVES - 16:
-                n += add_move(moves, begin, n, near)
-    for i in range(count):
-        for near in neighbors(board, int64(found[i])):
-            if board["color"][near] == WALL or n >= _MAX_MOVES - 16:
-                continue
-            head = int64(board["head"][near])
-            if board["color"][near] == color and head != board["head"][chain]:
-                n = _add_liberties(board, head, int64(2), moves, begin, n)
+            if board["color"][near] == color and board["head"][near] != board["head"][chain]:
+                n = _add_liberties(board, near, friends, False, moves, begin, n)
                 if not attacking:
-                    n = _add_captures(board, head, moves, begin, n)
+                    n = _add_around(board, near, enemies, int64(0), False, moves, begin, n)
             elif board["color"][near] == 3 - color:
-                n = _add_liberties(board, head, int64(2), moves, begin, n)
+                n = _add_liberties(board, near, enemies, False, moves, begin, n)
     return n
 
 
 @kernel
-def _list_moves(board: BoardRecord, chain: int, attacking: bool, moves: Work, begin: int) -> int:
-    """List the moves of a side that may be worth reading, the likely ones first."""
+def _list_moves(
+    board: BoardRecord, chain: int, attacking: bool, tier: int, moves: Work, begin: int
+) -> int:
+    """List the moves of a side that may be worth reading, the likely ones first.
+
+    Each tier up to 3 has the moves of those before it and more.
+    """
     n = 0
-    if not attacking and count_liberties(board, chain, int64(2)) == 1:
-        n = _add_captures(board, chain, moves, begin, n)
-        return _add_liberties(board, chain, int64(1), moves, begin, n)
     if attacking:
-        n = _add_liberties(board, chain, int64(OUT), moves, begin, n)
-        n = _add_around(board, chain, int64(2), moves, begin, n, True)
+        n = _add_liberties(board, chain, int64(OUT), False, moves, begin, n)
+        n = _add_around(board, chain, int64(1), int64(0), True, moves, begin, n)
     else:
         n = _add_captures(board, chain, moves, begin, n)
-        n = _add_liberties(board, chain, int64(OUT), moves, begin, n)
-        n = _add_around(board, chain, int64(3), moves, begin, n, False)
-    return _add_near_liberties(board, chain, attacking, moves, begin, n)
+        n = _add_liberties(board, chain, int64(OUT), False, moves, begin, n)
+        n = _add_around(board, chain, int64(2), int64(0), False, moves, begin, n)
+    if tier > 1:
+        n = _add_liberties(board, chain, int64(OUT), True, moves, begin, n)
+        if attacking:
+            n = _add_around(board, chain, int64(2), int64(0), True, moves, begin, n)
+        else:
+            n = _add_around(board, chain, int64(3), int64(0), False, moves, begin, n)
+        n = _add_beside_liberties(board, chain, int64(2), int64(1), attacking, moves, begin, n)
+    if tier > 2:
+        n = _add_around(board, chain, int64(4), int64(2), attacking, moves, begin, n)
+        n = _add_beside_liberties(board, chain, int64(4), int64(3), attacking, moves, begin, n)
+    return n
+
+
+@kernel
+def _out_at(depth: int) -> int:
+    """Return how many liberties count as out so many moves on."""
+    return OUT if depth < FOUR_DEPTH else OUT - 1 if depth < THREE_DEPTH else OUT - 2
 
 
 # The tree ---------------------------------------------------------------------------------------
@@ -218,13 +327,15 @@ def _slot_of(memory: Memory, key: int) -> int:
 
 
 @kernel
-def _key(board: BoardRecord, move: int, color: int, ko_master: int) -> int:
+def _key(memory: Memory, board: BoardRecord, move: int, color: int) -> int:
     """Return the key of the position after a move."""
     key = uint64(board["hash"])
     if move != PASS:
         key = uint64(hash_after(board, move, color))
-        if ko_master == 0 and is_ko_capture(board, move, color):
+        if is_ko_capture(board, move, color):
             key ^= uint64(move) * uint64(0x9E3779B97F4A7C15)
+    broken = memory.counts[_BROKEN] + (move != PASS and move == board["ko_point"])
+    key ^= uint64(broken) * uint64(0x165667B19E3779F9)
     if color == 1:
         key ^= uint64(0xC2B2AE3D27D4EB4F)
     return key
@@ -246,21 +357,20 @@ def _judge(
     node["move"] = PASS
     node["plies"] = 0
     node["is_open"] = 0
+    node["tier"] = 1
     if board["color"][chain] != color:
         node["proof"], node["disproof"] = 0, NEVER
+        if _may_retake(memory, board, chain, color, ko_master):
+            node["proof"], node["disproof"] = 2, 2
         return
-    found = np.empty(8, np.int16)
-    n = collect_liberties(board, chain, k, found)
+    n = count_liberties(board, chain, k)
     if n >= k:
         node["proof"], node["disproof"] = NEVER, 0
-    elif attacking:
-        if n == 1 and _may_play(memory, board, int64(found[0]), 3 - color, ko_master):
-            node["proof"], node["disproof"] = 0, NEVER
-            node["move"], node["plies"] = found[0], 1
-        else:
-            node["proof"], node["disproof"] = 2 * n * n, max(1, 8 - 2 * n)
+    elif attacking and _may_capture(memory, board, chain, ko_master):
+        node["proof"], node["disproof"] = 0, NEVER
+        node["plies"] = 1
     else:
-        node["proof"], node["disproof"] = 2 * n * n, max(1, 6 - 2 * n)
+        node["proof"], node["disproof"] = 2 * n * n, max(1, (8 if attacking else 6) - 2 * n)
 
 
 @kernel
@@ -270,6 +380,7 @@ def _play(memory: Memory, board: BoardRecord, move: int, color: int, depth: int)
     if move == PASS:
         board["ko_point"] = 0
     else:
+        memory.counts[_BROKEN] += move == board["ko_point"]
         after = hash_after(board, move, color)
         try_move(board, move, color, memory.work, UNDO_ROW * depth)
         board["hash"] = after
@@ -281,6 +392,7 @@ def _unplay(memory: Memory, board: BoardRecord, move: int, depth: int) -> None:
         board["ko_point"] = memory.frames[depth, _KO]
     else:
         take_back(board, memory.work, UNDO_ROW * depth)
+        memory.counts[_BROKEN] -= move == board["ko_point"]
     board["hash"] = memory.hashes[depth]
 
 
@@ -292,29 +404,37 @@ def _expand(
     chain: int,
     color: int,
     mover: int,
-    k: int,
     ko_master: int,
 ) -> None:
     """List the moves of a position and find or make the nodes behind them."""
     attacking = mover != color
     begin = depth * _MAX_MOVES
     moves = memory.moves
-    listed = _list_moves(board, chain, attacking, moves, begin)
     n = 0
+    may_pass = False
+    if board["color"][chain] != color:
+        moves[begin] = chain
+        listed = 1
+    elif not attacking and _may_capture(memory, board, chain, ko_master):
+        listed = _add_captures(board, chain, moves, begin, n)
+        listed = _add_liberties(board, chain, int64(1), False, moves, begin, listed)
+    else:
+        tier = int64(memory.nodes[memory.frames[depth, _SLOT]]["tier"])
+        listed = _list_moves(board, chain, attacking, tier, moves, begin)
+        may_pass = depth > 0 and (not attacking or board["ko_point"] != 0)
     for i in range(listed):
         move = int64(moves[begin + i])
         if _may_play(memory, board, move, mover, ko_master):
             moves[begin + n] = move
             n += 1
     # Who is not threatened may look on, and whom a ko bans must.
-    in_atari = count_liberties(board, chain, int64(2)) == 1
-    may_pass = board["ko_point"] != 0 if attacking else not in_atari
-    if may_pass or (in_atari and not attacking and ko_master != 3 - color):
+    if may_pass:
         moves[begin + n] = PASS
         n += 1
+    k = _out_at(depth + 1)
     for i in range(n):
         move = int64(moves[begin + i])
-        key = _key(board, move, mover, ko_master)
+        key = _key(memory, board, move, mover)
         slot = _slot_of(memory, key)
         memory.slots[begin + i] = slot
         node = memory.nodes[slot]
@@ -350,7 +470,8 @@ def _weigh(memory: Memory, depth: int, attacking: bool) -> tuple[int, int]:
             best, second, chosen = wanted, best, i
         elif wanted < second:
             second = wanted
-        total = min(total + other, NEVER)
+        undecided = other > 0 and total > 0
+        total = min(NEVER, max(total, other) + undecided)
         if wanted == 0 and node["plies"] < shortest:
             shortest, quick = int64(node["plies"]), i
         if other == 0 and node["plies"] > longest:
@@ -376,15 +497,15 @@ def _note(memory: Memory, depth: int, index: int, plies: int) -> None:
 
 
 @kernel
-def search(memory: Memory, chain: int, first: int, k: int, ko_master: int, budget: int) -> int:
+def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, budget: int) -> int:
     """Read out the chain at a stone of `memory.board`, which is left as it was.
 
     Args:
         memory: Working memory.
         chain: A stone of the chain.
         first: Who moves first.
-        k: So many liberties are out.
         ko_master: The color that may take kos, or 0: both when not banned.
+        tiers: Which moves of the attacker to look at, 1 to 3.
         budget: Positions to look at.
 
     Returns:
@@ -398,20 +519,24 @@ def search(memory: Memory, chain: int, first: int, k: int, ko_master: int, budge
     key = uint64(board["hash"])
     if first == 2:
         key ^= uint64(0xC2B2AE3D27D4EB4F)
-    if ko_master == 0 and board["ko_point"] != 0:
+    if board["ko_point"] != 0:
         key ^= uint64(1)
     slot = _slot_of(memory, key)
     root = memory.nodes[slot]
     root["key"] = key
     root["search"] = memory.counts[_SEARCH]
-    _judge(memory, board, slot, chain, color, first != color, k, ko_master)
+    _judge(memory, board, slot, chain, color, first != color, int64(OUT), ko_master)
     if root["proof"] == 0 or root["disproof"] == 0:
         return int64(root["proof"] == 0)
+    if first != color:
+        root["tier"] = tiers
     frames = memory.frames
     frames[0, _SLOT] = slot
+    memory.counts[_BROKEN] = 0
     frames[0, _PROOF] = NEVER
     frames[0, _DISPROOF] = NEVER
     depth = 0
+    steps = 0
     entering = True
     while True:
         mover = first if depth % 2 == 0 else 3 - first
@@ -420,11 +545,22 @@ def search(memory: Memory, chain: int, first: int, k: int, ko_master: int, budge
         # 1. A position come to from above: find its children.
         if entering:
             node["is_open"] = 1
-            _expand(memory, board, depth, chain, color, mover, k, ko_master)
-        # 2. What they say of it.
+            _expand(memory, board, depth, chain, color, mover, ko_master)
+        # 2. What they say of it. A side that has failed looks at more moves.
         proof, disproof = _weigh(memory, depth, attacking)
+        while (disproof if attacking else proof) == 0 and node["tier"] < 3:
+            if depth > TIER_DEPTHS[node["tier"] + 1]:
+                break
+            if attacking and node["tier"] >= tiers:
+                break
+            if attacking and depth and count_liberties(board, chain, OUT) + node["tier"] > LOOSE:
+                break
+            node["tier"] += 1
+            _expand(memory, board, depth, chain, color, mover, ko_master)
+            proof, disproof = _weigh(memory, depth, attacking)
         node["proof"], node["disproof"] = proof, disproof
-        stops = memory.counts[_USED] >= budget
+        steps += 1
+        stops = memory.counts[_USED] >= budget or steps >= 8 * budget
         # 3. Back up when it is settled or another line has become more promising.
         if stops or proof >= frames[depth, _PROOF] or disproof >= frames[depth, _DISPROOF]:
             node["is_open"] = 0
@@ -459,30 +595,33 @@ def search(memory: Memory, chain: int, first: int, k: int, ko_master: int, budge
 
 
 @kernel
-def follow(memory: Memory, chain: int, first: int, ko_master: int, line: Work) -> int:
+def follow(memory: Memory, chain: int, first: int, line: Work) -> int:
     """Write the moves of the line that the last search found, from its position; return how many.
 
     `memory.board` is played on.
     """
     board = memory.board[0]
-    color = int64(board["color"][chain])
+    memory.counts[_BROKEN] = 0
     mover = first
     key = uint64(board["hash"])
     if first == 2:
         key ^= uint64(0xC2B2AE3D27D4EB4F)
-    if ko_master == 0 and board["ko_point"] != 0:
+    if board["ko_point"] != 0:
         key ^= uint64(1)
     n = 0
-    while n < min(len(line), MAX_DEPTH) and board["color"][chain] == color:
+    while n < len(line):
         slot = _slot_of(memory, key)
         node = memory.nodes[slot]
         is_known = node["search"] == memory.counts[_SEARCH]
         if not is_known or node["plies"] == 0 or (node["proof"] and node["disproof"]):
             break
         move = int64(node["move"])
+        if move == PASS and node["plies"] == 1 and node["proof"] == 0:
+            collect_liberties(board, chain, int64(2), line[n:])  # in atari, not read on
+            return n + 1
         line[n] = move
         n += 1
-        key = _key(board, move, mover, ko_master)
+        key = _key(memory, board, move, mover)
         _play(memory, board, move, mover, int64(0))
         mover = 3 - mover
     return n

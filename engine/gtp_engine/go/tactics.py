@@ -106,11 +106,14 @@ def _read(position: Position, chain: int, first: int, budget: int) -> Reading:
         (Verdict.KO, EMPTY),
         (Verdict.KO_THREAT, first),
     ):
-        memory.board[0] = position.board
         memory.counts[2] = 0
-        result = search(memory, chain, first, OUT, ko_master, budget)
+        for tiers, share in ((1, 4), (2, 2), (3, 1)):
+            memory.board[0] = position.board
+            result = search(memory, chain, first, ko_master, tiers, budget // share)
+            if result == 1:
+                break
         if result == wanted:
-            n = follow(memory, chain, first, ko_master, line)
+            n = follow(memory, chain, first, line)
             colors = (first, opponent(first))
             moves = tuple(Move(colors[i % 2], int(line[i])) for i in range(n))
             return Reading(verdict, moves)
@@ -145,6 +148,9 @@ class Kind(StrEnum):
     NAKADE = "nakade"
     """Takes the point that makes two eyes of one."""
 
+
+NO_ATTACK = (Kind.SAVE, Kind.DOUBLE_ATARI, Kind.NAKADE)
+"""What captures nothing by itself."""
 
 _WAYS = {
     Kind.LADDER: " in a ladder",
@@ -293,11 +299,14 @@ def threats(
         found += _rescues(position, shown, player, budget)
         found += double_ataris(position, player)
         found += _vital_points(position, shown, player)
-    order = list(Kind)
     return sorted(
         (tactic for tactic in found if position.is_legal(tactic.color, tactic.move)),
-        key=lambda tactic: (max(0, order.index(tactic.kind) - 5), -len(tactic.chain)),
+        key=lambda tactic: (_rank(tactic.kind), -len(tactic.chain)),
     )
+
+
+def _rank(kind: Kind) -> int:
+    return 1 + NO_ATTACK.index(kind) if kind in NO_ATTACK else 0
 
 
 def _attacks(position: Position, shown: RegionMap, player: int, budget: int) -> Iterator[Tactic]:

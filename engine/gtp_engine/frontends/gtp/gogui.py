@@ -83,6 +83,8 @@ ANALYZE_COMMANDS = (
     "string/Score/show_score",
     "gfx/Chains, liberties, eyes/show_regions",
     "hpstring/List of chains/list_chains",
+    "gfx/Reflexes and tactics/show_tactics",
+    "hstring/List of tactics/list_tactics",
     "bwboard/Safe for ever/show_safe",
     "plist/Dead stones/final_status_list dead",
     "string/Final score/final_score",

@@ -36,6 +36,7 @@ _MOST_MOVES = 12
 _OWN_BEST, _OTHER_BEST, _WANTED_BY_BOTH = "#60c060", "#e07070", "#c080e0"
 _ATARI, _TWO_LIBERTIES = "#e07070", "#e0c060"
 _LETTERS = {1: "b", 2: "w"}
+_REFLEX, _CAPTURE, _RESCUE = "#e0a030", "#e07070", "#60c060"
 
 
 @contextmanager
@@ -168,6 +169,29 @@ def list_chains(position: "Position") -> str:
         f" {len(chain.stones)} stones, {len(chain.liberties)} liberties, {chain.eyes} eyes"
         for chain in map_regions(position).chains
     )
+
+
+def draw_tactics(position: "Position") -> str:
+    """Return a star on each move of the player to move that captures, saves or threatens stones.
+
+    Reflexes are orange, what else captures is red, what else saves or threatens is green. The best
+    one is told in words.
+    """
+    from gtp_engine.go.tactics import NO_ATTACK, reflexes, threats
+
+    color = position.to_play
+    ready = reflexes(position, color)
+    found = ready + threats(position, color)
+    shades: dict[int, str] = {}
+    for tactic in found:
+        shade = _RESCUE if tactic.kind in NO_ATTACK else _CAPTURE
+        shades.setdefault(tactic.move, _REFLEX if tactic in ready else shade)
+    lines = _line("LABEL", [f"{_name(position, move)} *" for move in shades])
+    for shade in (_REFLEX, _CAPTURE, _RESCUE):
+        moves = [_name(position, move) for move in shades if shades[move] == shade]
+        lines += _line(f"COLOR {shade}", moves)
+    best = f"{_name(position, found[0].move)} {found[0].text}" if found else "nothing at hand"
+    return "\n".join([*lines, f"TEXT {COLOR_NAMES[color]}: {best}"])
 
 
 def describe(analysis: "Analysis") -> str:

@@ -13,6 +13,7 @@ from gtp_engine.frontends.gtp import (
     kgs,
     leela,
     records,
+    tactics,
     time_control,
 )
 from gtp_engine.frontends.gtp.journal import Journal
@@ -29,6 +30,7 @@ _DIALECTS = (
     core,
     time_control,
     records,
+    tactics,
     kata,
     leela,
     gogui,

@@ -36,6 +36,7 @@ from gtp_engine.frontends.terminal.screen import (
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
+from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
@@ -43,6 +44,9 @@ from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 from gtp_engine.version import __version__
+
+MOST_TACTICS = 3
+"""Sentences about captures and rescues with a hint."""
 
 LOOK_SECONDS = 2.0
 """How long the engine looks at a person's move where no playouts are set."""
@@ -369,6 +373,18 @@ class TerminalGame:
     def _hint(self, rest: str) -> None:
         if not self._result:
             self._let_it_think(self._look)
+            self._message += self._tell_tactics()
+
+    def _tell_tactics(self) -> list[str]:
+        """Return what the player to move can capture or save, a sentence for each move."""
+        position = self._position
+        first: dict[int, Tactic] = {}
+        for tactic in threats(position, position.to_play):
+            first.setdefault(tactic.move, tactic)
+        return [
+            f"{format_vertex(move, position.width, position.height)} {tactic.text}."
+            for move, tactic in list(first.items())[:MOST_TACTICS]
+        ]
 
     def _toggle_candidates(self, rest: str) -> None:
         self._shows_candidates = not self._shows_candidates
