@@ -25,6 +25,7 @@ LAYERS = [
     "kernel_cache",
     "kernels",
     "go",
+    "five",
     "arguments",
     "evaluators",
     "search",

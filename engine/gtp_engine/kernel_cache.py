@@ -27,7 +27,7 @@ from llvmlite import binding
 from gtp_engine.platforms import who_else_can_write
 from gtp_engine.user_cache import user_cache_folder
 
-KERNEL_FOLDERS = ("go", "evaluators", "search")
+KERNEL_FOLDERS = ("go", "five", "evaluators", "search")
 """Where kernels and the constants that they freeze live; tests/test_imports.py makes sure."""
 
 STALE_AFTER_DAYS = 30

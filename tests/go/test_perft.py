@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.commands import perft as perft_command
+from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.board import (
     BOARD,
@@ -216,6 +217,6 @@ def test_wrong_options_are_named(
     words: tuple[str, str], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as raised:
-        parse(*words)
+        run(["perft", *words])
     output = capsys.readouterr()
     assert raised.value.code == 2 and problem in output.err and not output.out

@@ -1,9 +1,12 @@
-"""`gtp-engine perft`: count move sequences on an empty board, to prove the board right."""
+"""`gtp-engine perft`: count move sequences, to prove the boards of all games right."""
 
 import argparse
 
-from gtp_engine.arguments import parse_size
+from gtp_engine.arguments import UsageError, parse_size
+from gtp_engine.five import rules as five_rules
 from gtp_engine.go.rules import GAMES, GO, InvalidRulesError, Rules
+
+FIVE = "five"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -11,9 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Count the move sequences of each length on an empty board.\n"
         "Passes are moves, and nothing is counted below two consecutive passes.\n"
-        "In Atari Go a capture ends the game, and only those pass who have no other move."
+        "In Atari Go a capture ends the game, and only those pass who have no other move.\n"
+        "In five in a row a line is `depth sequences/wins`; won games end, and moves that renju\n"
+        "forbids are left out."
     )
-    parser.add_argument("--game", choices=GAMES, default=GO, help="which game (go)")
+    parser.add_argument("--game", choices=(*GAMES, FIVE), default=GO, help="which game (go)")
     parser.add_argument(
         "--size",
         type=parse_size,
@@ -30,26 +35,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rules",
-        type=_parse_rules,
-        default="tromp-taylor",
         metavar="NAME",
-        help="rules by name; their ko and suicide rules matter here (default: tromp-taylor)",
+        help="rules by name; their ko and suicide rules matter here (tromp-taylor; in five in a"
+        f" row {', '.join(five_rules.RULES)}, default freestyle)",
     )
+    for color in ("black", "white"):
+        parser.add_argument(
+            f"--{color}", nargs="*", default=[], metavar="a1", help=f"{color} stones, five in a row"
+        )
     parser.add_argument(
         "--no-passes", dest="with_passes", action="store_false", help="do not count passes"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line `depth count` for each depth as soon as it is known; return the exit status."""
+    """Print a line `depth count` for each depth as soon as it is known; return the exit status.
+
+    Raises:
+        UsageError: There are no such rules, or no such position.
+    """
     from gtp_engine.go.atari_go import new_game
     from gtp_engine.go.perft import perft
 
+    if args.game == FIVE:
+        return _count_five(args)
     width, height = args.size
-    position = new_game(args.game, width, height, args.rules)
+    if args.black or args.white:
+        raise UsageError("--black and --white are for five in a row")
+    try:
+        rules = Rules.parse(args.rules or "tromp-taylor")
+    except InvalidRulesError as error:
+        raise UsageError(f"--rules: {error}") from None
+    position = new_game(args.game, width, height, rules)
     counts = perft(position, args.depth, with_passes=args.with_passes)
     for depth, count in enumerate(counts):
         print(depth, count, flush=True)
+    return 0
+
+
+def _count_five(args: argparse.Namespace) -> int:
+    from gtp_engine.five.game import FiveGame
+    from gtp_engine.five.perft import perft
+
+    try:
+        width, height = args.size
+        game = FiveGame(width, height, five_rules.find_rules(args.rules or "freestyle"))
+        game.set_up(
+            [game.point(each) for each in args.black], [game.point(each) for each in args.white]
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    for depth, (sequences, wins) in enumerate(perft(game, args.depth), 1):
+        print(f"{depth} {sequences}/{wins}", flush=True)
     return 0
 
 
@@ -57,10 +94,3 @@ def _parse_depth(text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 4:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a depth between 0 and 999")
-
-
-def _parse_rules(text: str) -> Rules:
-    try:
-        return Rules.parse(text)
-    except InvalidRulesError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

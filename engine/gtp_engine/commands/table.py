@@ -43,6 +43,7 @@ COMMANDS = {
     "tune": CommandEntry(
         "gtp_engine.commands.tune", "find the search's best numbers for a net and a board"
     ),
+    "five": CommandEntry("gtp_engine.commands.five", "say what renju forbids on boards of a file"),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
 

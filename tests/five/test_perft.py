@@ -1,0 +1,63 @@
+"""Published counts of five in a row."""
+
+import pytest
+
+from gtp_engine.commands.table import run
+from gtp_engine.five.game import FiveGame
+from gtp_engine.five.perft import _n_alive, count_sequences
+from gtp_engine.five.rules import find_rules
+
+SIX = ("6", "a1 b1 c1 e1 f1 a2 a3 a4", "b3 c3 d3 e3 f4 f5 f6 c5")
+SEVEN = ("7", "a2 a3 a4 a5 a7 b1 b2 c2 c4 d2 f4 g1 g7", "b5 c3 c6 c7 d1 d3 d5 d6 d7 e7 f1 f7 g6")
+COUNTS = [
+    (SIX, "freestyle", "20/2 342/17 5850/614 89012/4624"),
+    (SIX, "caro", "20/2 342/17 5850/614 89012/4624"),
+    (SIX, "standard", "20/1 361/18 6174/307 99739/5219"),
+    (SIX, "caro-exact", "20/1 361/18 6174/307 99739/5219"),
+    (SIX, "renju", "19/1 342/17 5526/290 89012/4624"),
+    (SEVEN, "freestyle", "23/3 440/38 8442/1146 145920/13680"),
+    (SEVEN, "standard", "23/2 462/40 8862/764 161960/15280"),
+    (SEVEN, "renju", "22/2 440/38 8041/745 145920/13680"),
+    (SEVEN, "caro", "23/3 440/19 8841/1203 152760/7452"),
+    (SEVEN, "caro-exact", "23/2 462/20 9282/802 169600/8328"),
+]
+
+
+@pytest.mark.parametrize(("start", "rules", "expected"), COUNTS)
+def test_counts_of_known_positions(
+    start: tuple[str, str, str], rules: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size, black, white = start
+    command = ["perft", "--game", "five", "--size", size, "--depth", "4", "--rules", rules]
+    assert run([*command, "--black", *black.split(), "--white", *white.split()]) == 0
+    printed = capsys.readouterr().out.split("\n")[:4]
+    assert printed == [f"{depth} {each}" for depth, each in enumerate(expected.split(), 1)]
+
+
+def test_counts_of_the_empty_5x5_board(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["perft", "--game", "five", "--size", "5", "--depth", "11"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[8:] == [
+        "9 741354768000/167443200",
+        "10 11858997196800/2678515200",
+        "11 177844780224000/200888640000",
+    ]
+
+
+def test_the_whole_tree_of_5x5() -> None:
+    game = FiveGame(5)
+    wins = [count_sequences(game, depth)[1] for depth in range(1, 26)]
+    draws = _n_alive(game, 25)
+    assert sum(wins[0::2]) == 1785076390861215319123200
+    assert sum(wins[1::2]) == 1013669737707471716851200
+    assert sum(wins) + draws == 12123953291699459229254400
+
+
+def test_both_ways_of_counting_agree() -> None:
+    by_sets, played = FiveGame(5), FiveGame(5)
+    played.set_up([], [])
+    played.moves = [(0, 0)]  # not the empty start any more: the sequences are played out
+    for depth in range(1, 5):
+        assert count_sequences(by_sets, depth) == count_sequences(played, depth)
+    with_rules = FiveGame(5, rules=find_rules("standard"))
+    assert count_sequences(with_rules, 3) == (25 * 24 * 23, 0)
