@@ -76,11 +76,15 @@ def said() -> Iterator[list[str]]:
 def _nothing_is_found_that_a_user_left_behind(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[None]:
-    """Begin without a user's own nets and measurements; compiled kernels alone are shared."""
+    """Begin without a user's own nets and measurements; compiled kernels alone are shared.
+
+    No net is timed to find the runtime that suits it, unless a test says so.
+    """
     cache = tmp_path_factory.mktemp("cache") / "gtp-engine"
     cache.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GTP_ENGINE_NETS", str(cache / "nets"))
+        patch.setenv("GTP_ENGINE_RUNTIME", "onnxruntime")
         if sys.platform == "linux" and CACHE.folder is not None:
             (cache / "kernels").symlink_to(CACHE.folder.parent)
             patch.setenv("XDG_CACHE_HOME", str(cache.parent))

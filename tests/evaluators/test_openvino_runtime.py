@@ -110,7 +110,7 @@ def test_a_net_that_does_not_compile_goes_on_with_onnx_runtime(
     def fail(*_: object) -> None:
         raise RuntimeError("Exception from src/x.cpp:1:\nno kernel for it")
 
-    monkeypatch.setattr(openvino_runtime.OpenVinoSession, "bind", fail)
+    monkeypatch.setattr(openvino_runtime.OpenVinoSession, "request_for", fail)
     assert net.run_feed(inputs(net, 1, 9, 9))["policy"].shape == (1, 82)
     assert net.runtime == ONNX_RUNTIME
     assert len(said) == 1 and said[0].startswith("using ONNX Runtime instead of OpenVINO: ")

@@ -8,11 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators import precision
+from gtp_engine.evaluators import openvino_runtime, precision
 from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import NetFiles
-from gtp_engine.evaluators.precision import Int8Check, choose, has_to_measure, int8_check
+from gtp_engine.evaluators.precision import (
+    Check,
+    choose,
+    choose_runtime,
+    has_to_measure,
+    int8_check,
+    open_best,
+)
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 from gtp_engine.evaluators.self_check import Difference, difference
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -117,7 +125,7 @@ def test_the_check_is_made_once_for_a_net(files: NetFiles, monkeypatch: pytest.M
     measured = measure_as(2.0, monkeypatch)
     first = int8_check(files.fp32, files.int8)
     assert int8_check(files.fp32, files.int8) == first and len(measured) == 1
-    assert first == Int8Check(True, 2.0, "int8 is 2.00 times as fast as fp32 here")
+    assert first == Check(True, 2.0, "int8 is 2.00 times as fast as fp32 here")
     files.int8.write_bytes(TINY.read_bytes() + b"")  # a new file of the same content
     int8_check(files.fp32, files.int8)
     assert len(measured) == 2
@@ -178,3 +186,56 @@ def test_a_net_has_to_be_measured_once(files: NetFiles, monkeypatch: pytest.Monk
     assert has_to_measure("net", "auto")
     monkeypatch.setattr(precision, "cuda_obstacle", lambda: None)
     assert not has_to_measure("net", "auto")
+
+
+# The runtime -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The choice that a user has who says nothing."""
+    monkeypatch.delenv(precision.RUNTIME_VARIABLE)
+
+
+@pytest.mark.parametrize("speed_up, taken", [(1.3, OPENVINO_BF16), (1.05, ONNX_RUNTIME)])
+def test_the_faster_runtime_is_taken_and_remembered(
+    speed_up: float, taken: str, files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "has_bf16", lambda: True)
+    measured = measure_as(speed_up, monkeypatch)
+    assert has_to_measure(str(files.fp32), "cpu")
+    assert choose_runtime(files.fp32)[0] == taken
+    n_measured = len(measured)
+    assert n_measured and not has_to_measure(str(files.fp32), "cpu")
+    assert open_best(NetFiles(files.fp32, is_exact=True), "cpu").runtime == taken
+    assert len(measured) == n_measured
+
+
+def test_a_runtime_that_computes_something_else_is_not_taken(
+    files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    damage_golden(files.fp32)
+    measured = measure_as(9.0, monkeypatch)
+    runtime, why = choose_runtime(files.fp32)
+    assert runtime == ONNX_RUNTIME and "self-check: FAILED" in why
+    assert not measured and not said
+
+
+def test_a_runtime_that_fails_is_not_taken_and_not_spoken_of(
+    files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no kernel for it")
+
+    monkeypatch.setattr(openvino_runtime.OpenVinoSession, "request_for", fail)
+    runtime, why = choose_runtime(files.fp32)
+    assert runtime == ONNX_RUNTIME and "no kernel for it" in why and not said
+
+
+def test_without_openvino_auto_says_nothing(
+    files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "INSTALLED", False)
+    assert not has_to_measure(str(files.fp32), "cpu")
+    assert choose_runtime(files.fp32)[0] == ONNX_RUNTIME and not said
+    assert choose_runtime(files.fp32, OPENVINO)[0] == OPENVINO, "who opens it says what it needs"

@@ -119,6 +119,7 @@ def _gpus() -> Section:
 def _software() -> Section:
     from importlib.metadata import version
 
+    from gtp_engine.evaluators import openvino_runtime
     from gtp_engine.evaluators.devices import cuda_obstacle
     from gtp_engine.evaluators.onnx_runtime import (
         CPU,
@@ -137,6 +138,12 @@ def _software() -> Section:
         f"{runtime_version()}, built with {known}",
         "`pip install gtp-engine[cuda]`, after `pip uninstall onnxruntime`" if lacks_cuda else "",
     )
+    if openvino_runtime.INSTALLED:
+        devices = ", ".join(openvino_runtime.list_devices())
+        section.add("OpenVINO", f"{openvino_runtime.runtime_version()}, computes on {devices}")
+    else:
+        advice = "`pip install gtp-engine[openvino]`: faster on many processors"
+        section.add("OpenVINO", "not installed", advice)
     section.add("numba, numpy", f"{version('numba')}, {version('numpy')}")
     return section
 
@@ -177,7 +184,7 @@ def _net(wanted: str | None) -> list[Section]:
     from gtp_engine.evaluators.devices import cuda_obstacle
     from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.evaluators.nets import find_parts
-    from gtp_engine.evaluators.precision import choose
+    from gtp_engine.evaluators.precision import choose, choose_runtime
 
     sections = []
     try:
@@ -185,6 +192,8 @@ def _net(wanted: str | None) -> list[Section]:
             section = Section(f"net {part.files.fp32.stem}")
             sections.append(section)
             _add_choice(section, "on the CPU", choose(part.files, on_gpu=False), part.files)
+            runtime, why = choose_runtime(choose(part.files, on_gpu=False).path)
+            section.add("runtime", f"{runtime} with --runtime auto: {why}")
             if cuda_obstacle() is None:
                 _add_choice(section, "on the GPU", choose(part.files, on_gpu=True), part.files)
             _add_device(section, part.files)

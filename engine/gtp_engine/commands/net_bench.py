@@ -28,6 +28,7 @@ class Measurement:
     net: str
     file: str
     device: str
+    runtime: str
     board: str
     batch: int
     per_second: float
@@ -96,6 +97,7 @@ def _measure(
             net=net.net.info.name,
             file=net.net.path.name,
             device=net.net.device,
+            runtime=net.net.runtime,
             board=f"{width}x{height}",
             batch=batch,
             per_second=speed[0],
@@ -130,8 +132,8 @@ def _round(net: NetEvaluator, leaves: EvalBatch, seconds: float) -> tuple[float,
 
 
 def _table(found: Sequence[Measurement]) -> str:
-    rows = [["net", "device", "board", "batch", "per second", "per CPU-second", "times"]]
+    rows = [["net", "device", "runtime", "board", "batch", "per second", "per CPU-second", "times"]]
     for one in found:
         speeds = [f"{one.per_second:,.0f}", f"{one.per_cpu_second:,.0f}", f"{one.times:.2f}"]
-        rows.append([one.file, one.device, one.board, str(one.batch), *speeds])
+        rows.append([one.file, one.device, one.runtime, one.board, str(one.batch), *speeds])
     return align(rows, left=(0, 1))

@@ -20,9 +20,10 @@ from gtp_engine.evaluators.encoders.inputs import (
     find_encoder,
 )
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import PART_HEADS, find_parts
+from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
@@ -63,10 +64,21 @@ class ComposedNet:
         self.info = _joined_info(self.members, self.givers, self._shares)
 
     @property
+    def runtime(self) -> str:
+        """What runs the nets; ONNX Runtime if they differ."""
+        runtimes = {net.runtime for net in self.members}
+        return runtimes.pop() if len(runtimes) == 1 else ONNX_RUNTIME
+
+    @property
     def device(self) -> str:
         """Where all the nets run now; "cpu" if some have left the GPU."""
         devices = {net.device for net in self.members}
         return devices.pop() if len(devices) == 1 else "cpu"
+
+    def prepare(self, batch: int, width: int, height: int) -> None:
+        """Get each net ready; see `OnnxNet.prepare`."""
+        for net in self.members:
+            net.prepare(batch, width, height)
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate [B, C, H, W] planes, [B, G + M] features by each net; see `OnnxNet.run`."""
@@ -113,7 +125,9 @@ def open_exactly(wanted: str | None, device: str, runtime: str = AUTO) -> Net:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
     parts = find_parts(wanted)
-    return join([(OnnxNet(part.files.fp32, device, runtime=runtime), part.heads) for part in parts])
+    exact = [NetFiles(part.files.fp32, is_exact=True) for part in parts]
+    nets = [open_best(files, device, runtime) for files in exact]
+    return join([(net, part.heads) for net, part in zip(nets, parts, strict=True)])
 
 
 def join(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> Net:

@@ -32,7 +32,7 @@ from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
 from gtp_engine.evaluators.precision import open_files
-from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.evaluators.runtimes import AUTO, NAMES
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
@@ -179,7 +179,7 @@ class NetEvaluator:
     def describe(self) -> str:
         """Return what is used, in one line."""
         info = self.net.info
-        device = "CUDA" if self.net.device == "cuda" else "the CPU"
+        device = ("CUDA" if self.net.device == "cuda" else "the CPU") + NAMES[self.net.runtime]
         what = info.architecture or self.net.path.name
         precision = info.precision.split(",")[0]  # what follows is kept in fp32
         return f"net {info.name} ({what}, {precision}) on {device}"
@@ -221,6 +221,7 @@ class NetEvaluator:
         info = self.net.info
         if not info.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
+        self.net.prepare(slots, width, height)
         features = info.global_features + info.meta_features
         return new_eval_batch(slots, width, height, info.spatial_planes, features, self._owns)
 

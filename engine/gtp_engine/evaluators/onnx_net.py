@@ -133,8 +133,15 @@ class OnnxNet:
         except MetadataError as error:
             raise MetadataError(f"{path}: {error}") from None
         _check_graph(path, info, session)
-        self.path, self.info, self._metadata = path, info, session.metadata
+        self.path, self.info, self._session = path, info, session
         self._run = run  # at the very last: other threads go by it
+
+    def prepare(self, batch: int, width: int, height: int) -> None:
+        """Get ready in the background for batches of up to so many positions of a board."""
+        info = self.info
+        spatial = np.zeros((1, info.spatial_planes, height, width), np.uint8)
+        features = np.zeros((1, info.global_features + info.meta_features), np.float32)
+        self._session.prepare(name_inputs(info, spatial, features), batch)
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch.
@@ -182,7 +189,7 @@ class OnnxNet:
 
     def golden_cases(self) -> list[GoldenCase]:
         """Return the inputs and outputs the file carries for checking a machine."""
-        return golden_from_metadata(self._metadata)
+        return golden_from_metadata(self._session.metadata)
 
     def _open_gpus(self, device: str) -> Any | None:
         """Return the first session on GPUs; None, having said why, if there can be none."""

@@ -146,6 +146,9 @@ class OnnxSession:
         self.outputs = [item.name for item in session.get_outputs()]
         self._session = session
 
+    def prepare(self, feed: Mapping[str, Array], largest: int) -> None:
+        """See `runtimes.Session.prepare`; there is nothing to do."""
+
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """See `runtimes.Session.run`."""
         return dict(zip(self.outputs, self._session.run(None, feed), strict=True))

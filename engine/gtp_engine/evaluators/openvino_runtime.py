@@ -6,9 +6,12 @@ them. Which one a batch goes through depends on its size alone, never on what is
 a search with one thread stays reproducible.
 """
 
+import contextlib
 import importlib.util
 import sys
 import threading
+from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +21,7 @@ import numpy as np
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import Array, check_file, first_line
 from gtp_engine.evaluators.streams import BUCKETS, Feed, StreamPool
+from gtp_engine.user_cache import user_cache_folder
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
 """Whether the extra `openvino` is there."""
@@ -26,10 +30,13 @@ LARGEST_BATCH = 32
 """Larger ones are run in parts, for they would be no faster on a processor."""
 
 KEPT_SHAPES = 2 * (BUCKETS.index(LARGEST_BATCH) + 1)
-"""Compiled graphs that are kept: those of two boards."""
+"""Compiled graphs that each stream keeps: those of two boards."""
 
 FP32, BF16 = "f32", "bf16"
 """In what a graph computes where its file does not say int8."""
+
+KEPT_BYTES = 256 << 20
+"""Of compiled graphs on disk; the newest stay. One of a small net takes a megabyte."""
 
 _REPORTING_PART = "openvino.tools.ovc"
 """A converter of other formats, and the only part that reports its use to its vendor."""
@@ -46,7 +53,7 @@ def _openvino() -> ModuleType:
 
 def runtime_version() -> str:
     """Return the version of the installed runtime."""
-    return str(_openvino().__version__).split("-")[0]
+    return version("openvino")
 
 
 def list_devices() -> list[str]:
@@ -54,9 +61,23 @@ def list_devices() -> list[str]:
     return list(_openvino().Core().available_devices)
 
 
-def has_bf16(device: str = "CPU") -> bool:
-    """Whether a device computes in bfloat16, about twice as fast as in fp32."""
-    return BF16.upper() in _openvino().Core().get_property(device, "OPTIMIZATION_CAPABILITIES")
+def has_bf16() -> bool:
+    """Whether the processor computes in bfloat16, about twice as fast as in fp32."""
+    return "BF16" in _openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+def _cache_folder() -> Path | None:
+    """Return where compiled graphs are kept, half a compilation's time; None if nowhere."""
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: no home folder
+        folder = user_cache_folder() / "openvino"
+        folder.mkdir(parents=True, exist_ok=True)
+        left = KEPT_BYTES
+        for path in sorted(folder.iterdir(), key=lambda path: -path.stat().st_mtime):
+            left -= path.stat().st_size
+            if left < 0:
+                path.unlink()
+        return folder
+    return None
 
 
 class OpenVinoSession:
@@ -87,12 +108,17 @@ class OpenVinoSession:
             reason = first_line(error)
             raise NetFileError(f"{path}: OpenVINO cannot load it: {reason}") from None
         self._device = device
-        self._options: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": computes_in}
+        self._options: dict[str, str | int | bool] = {"INFERENCE_PRECISION_HINT": computes_in}
         if device == "CPU":
-            self._options |= {"NUM_STREAMS": streams, "INFERENCE_NUM_THREADS": streams}
-        self._compiled: dict[tuple[tuple[int, ...], ...], Any] = {}
+            # A graph of one thread runs in the caller's; pinned, all callers would share a core.
+            self._options |= {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 1}
+            self._options["ENABLE_CPU_PINNING"] = False
+        folder = _cache_folder()
+        if folder is not None:
+            self._options["CACHE_DIR"] = str(folder)
         self._guard = threading.Lock()
-        self._pool = StreamPool([_Stream(self) for _ in range(streams)], LARGEST_BATCH)
+        self._streams = [_Stream(self) for _ in range(streams)]
+        self._pool = StreamPool(self._streams, LARGEST_BATCH)
 
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs [B, ...] of a batch of any size.
@@ -102,62 +128,69 @@ class OpenVinoSession:
         """
         return self._pool.run(feed)
 
-    def bind(self, feed: Feed, bucket: int) -> "_BoundBatch":
-        """Return memory for batches of a shape, compiling its graph if none has come before.
+    def prepare(self, feed: Feed, largest: int) -> None:
+        """Compile in the background what batches of up to `largest` such rows will need.
 
-        One thread at a time is in here. That goes for the first run of a graph too: the runtime's
-        own first steps wait for each other in vain where several threads make them at once.
+        A failure shows when such a batch comes.
         """
-        shapes = {name: (bucket, *rows.shape[1:]) for name, rows in feed.items()}
-        key = tuple(shapes.values())
+
+        def work() -> None:
+            for bucket in BUCKETS:
+                is_wanted = bucket < 2 * largest and bucket <= LARGEST_BATCH
+                for stream in self._streams if is_wanted else ():
+                    if threading.main_thread().is_alive():
+                        with contextlib.suppress(Exception):
+                            stream.bind(feed, bucket)
+
+        threading.Thread(target=work).start()  # no daemon: it must not outlive the interpreter
+
+    def request_for(self, staging: Mapping[str, Array]) -> Any:
+        """Compile a graph, and return what runs it on arrays [B, ...], by name, that stay in use.
+
+        One thread at a time is in here, for the first run too: the runtime's own first steps wait
+        for each other in vain where several threads make them at once.
+        """
+        openvino = _openvino()
         with self._guard:
-            if key not in self._compiled:
-                while len(self._compiled) >= KEPT_SHAPES:
-                    del self._compiled[next(iter(self._compiled))]
-                model = self._model.clone()
-                model.reshape(shapes)
-                self._compiled[key] = self._core.compile_model(model, self._device, self._options)
-            staging = {name: np.zeros(shapes[name], rows.dtype) for name, rows in feed.items()}
-            batch = _BoundBatch(self._compiled[key], staging, self.outputs)
-            batch.run()
-            return batch
-
-
-class _BoundBatch:
-    """A request whose inputs are memory on this side; for one thread at a time."""
-
-    def __init__(self, compiled: Any, staging: dict[str, Array], outputs: list[str]) -> None:
-        self.staging = staging
-        self._request = compiled.create_infer_request()
-        for name, array in staging.items():
-            self._request.set_tensor(name, _openvino().Tensor(array, shared_memory=True))
-        self._outputs = outputs
-
-    def run(self) -> dict[str, Array]:
-        """Return copies of the outputs [B, ...] of what lies in the memory."""
-        found = self._request.infer(share_outputs=True)
-        return {
-            name: np.array(array) for name, array in zip(self._outputs, found.values(), strict=True)
-        }
+            model = self._model.clone()
+            model.reshape({name: array.shape for name, array in staging.items()})
+            compiled = self._core.compile_model(model, self._device, self._options)
+            request = compiled.create_infer_request()
+            for name, array in staging.items():
+                request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+            request.infer(share_outputs=True)
+            return request
 
 
 class _Stream:
-    """See `streams.Stream`."""
+    """See `streams.Stream`: for each shape a graph, and a request whose inputs are memory here."""
 
     gpu = 0
 
     def __init__(self, session: OpenVinoSession) -> None:
         self._session = session
-        self._bound: dict[tuple[object, ...], _BoundBatch] = {}
+        self._guard = threading.Lock()
+        self._bound: dict[tuple[object, ...], tuple[Any, dict[str, Array]]] = {}
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
         """See `streams.Stream.run`; padding holds what an earlier batch left there."""
-        key = (bucket, *(rows.shape[1:] for rows in feed.values()))
-        if key not in self._bound:
-            while len(self._bound) >= KEPT_SHAPES:
-                del self._bound[next(iter(self._bound))]
-            self._bound[key] = self._session.bind(feed, bucket)
-        batch = self._bound[key]
+        request, staging = self.bind(feed, bucket)
         for name, rows in feed.items():
-            batch.staging[name][: len(rows)] = rows
-        return batch.run()
+            staging[name][: len(rows)] = rows
+        found = request.infer(share_outputs=True).values()
+        copies = [np.array(array) for array in found]
+        return dict(zip(self._session.outputs, copies, strict=True))
+
+    def bind(self, feed: Feed, bucket: int) -> tuple[Any, dict[str, Array]]:
+        """Return a request for batches shaped like this, and the memory of its inputs by name."""
+        key = (bucket, *(rows.shape[1:] for rows in feed.values()))
+        with self._guard:
+            if key not in self._bound:
+                while len(self._bound) >= KEPT_SHAPES:
+                    del self._bound[next(iter(self._bound))]
+                staging = {
+                    name: np.zeros((bucket, *rows.shape[1:]), rows.dtype)
+                    for name, rows in feed.items()
+                }
+                self._bound[key] = self._session.request_for(staging), staging
+            return self._bound[key]

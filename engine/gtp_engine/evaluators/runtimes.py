@@ -13,6 +13,8 @@ from gtp_engine.evaluators.onnx_runtime import Array
 logger = logging.getLogger(__name__)
 
 AUTO, ONNX_RUNTIME, OPENVINO = RUNTIMES = "auto", "onnxruntime", "openvino"
+OPENVINO_BF16 = "openvino-bf16"
+"""OpenVINO that computes a file in fp32 in bfloat16: `auto` and `openvino` may mean that."""
 
 NEEDS_OPENVINO = "needs pip install gtp-engine[openvino]"
 
@@ -32,6 +34,9 @@ class Session(Protocol):
     def outputs(self) -> Sequence[str]:
         """Their names."""
 
+    def prepare(self, feed: Mapping[str, Array], largest: int) -> None:
+        """Get ready in the background for batches of up to `largest` rows like these."""
+
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """Return outputs [B, ...] by name for inputs [B, ...] by name; for any number of threads.
 
@@ -41,24 +46,29 @@ class Session(Protocol):
         """
 
 
+NAMES = {ONNX_RUNTIME: "", OPENVINO: " by OpenVINO", OPENVINO_BF16: " by OpenVINO, in bfloat16"}
+"""What is added to the device's name for people."""
+
+
 def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[Session, str]:
     """Open a net on the processor; return it and the runtime that took it.
 
     Args:
         path: An ONNX file of one piece.
-        runtime: ONNX_RUNTIME or OPENVINO; one that fails is said and replaced by ONNX Runtime.
+        runtime: ONNX_RUNTIME, OPENVINO or OPENVINO_BF16. Where one of these fails, that is said
+            and ONNX Runtime takes its place.
         streams: Runs under way at once at most; as many as there are processors when None.
 
     Raises:
         NetFileError: The file cannot be loaded.
     """
-    if runtime == OPENVINO:
+    if runtime != ONNX_RUNTIME:
         try:
             if not openvino_runtime.INSTALLED:
                 raise NetFileError(NEEDS_OPENVINO)
             count = streams or os.cpu_count() or 1
-            opened = openvino_runtime.OpenVinoSession(path, "CPU", count, openvino_runtime.FP32)
-            return opened, OPENVINO
+            kind = openvino_runtime.BF16 if runtime == OPENVINO_BF16 else openvino_runtime.FP32
+            return openvino_runtime.OpenVinoSession(path, "CPU", count, kind), runtime
         except (NetFileError, ImportError) as error:
             say_instead(str(error))
     session = onnx_runtime.open_session(path, [onnx_runtime.CPU])

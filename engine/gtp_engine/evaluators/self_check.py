@@ -13,6 +13,7 @@ import numpy as np
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, OPENVINO_BF16
 
 FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
 """Largest difference from a recorded output that rounding can explain, relative to the largest
@@ -50,13 +51,14 @@ def differences_of(net: OnnxNet) -> list[Difference]:
             absolute, relative = difference(outputs.get(name), expected)
             before = largest.get(name, (0.0, 0.0))
             largest[name] = (max(before[0], absolute), max(before[1], relative))
-    allowed = tolerance(net.info, net.device)
+    allowed = tolerance(net.info, net.device, net.runtime)
     return [Difference(name, *pair, allowed) for name, pair in largest.items()]
 
 
-def tolerance(info: NetInfo, device: str) -> float:
+def tolerance(info: NetInfo, device: str, runtime: str = ONNX_RUNTIME) -> float:
     """Return what rounding can explain."""
-    return FP32_ON_CPU if info.precision == "fp32" and device == "cpu" else OTHERWISE
+    rounds = info.precision != "fp32" or device != "cpu" or runtime == OPENVINO_BF16
+    return OTHERWISE if rounds else FP32_ON_CPU
 
 
 def difference(output: Any, expected: Any) -> tuple[float, float]:

@@ -163,7 +163,7 @@ class Loader:
 
             settings = self._settings
             try:
-                if not has_to_measure(self._net, settings.device):
+                if not has_to_measure(self._net, settings.device, settings.runtime):
                     self._open_files()
             except Exception as error:
                 self._opening_error = error
