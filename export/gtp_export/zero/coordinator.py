@@ -21,11 +21,11 @@ from gtp_export.zero.shards import Header
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
-KOMI_GAMES = 50
+KOMI_GAMES = 30
 """After so many games with about the fair komi it is thought over."""
 NEAR_KOMI = 1.0
 """Points from the fair komi within which a game counts for that."""
-SURE_SHARE = 0.25
+SURE_SHARE = 0.2
 """So far from half the games, the komi moves by a whole step; nearer, by less."""
 
 

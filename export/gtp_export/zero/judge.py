@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
@@ -28,8 +28,8 @@ JUDGE = "judge"
 GNU_GO = "GNU Go"
 GNU_GO_COMMAND = "gnugo --mode gtp --level 10 --chinese-rules"
 LOOK_SECONDS = 1.0
-AT_ONCE = 32
-"""Games."""
+ROUND = 20
+"""Games at once; a match is a number of rounds."""
 ERROR_RATE = 0.1
 """Of the sequential test, either way: a net wrongly put off has a better one behind it soon."""
 OPENING_SHARE = 0.07
@@ -79,16 +79,6 @@ class Judge:
         settings = self._settings
         komi = round(self._run.fair_komi(settings)) + 0.5
         test = Sprt(-settings.gate_elo, settings.gate_elo, ERROR_RATE, ERROR_RATE)
-        games: list[PlayedGame] = []
-        verdict: str | None = None
-
-        def note(game: PlayedGame) -> bool:
-            nonlocal verdict
-            games.append(game)
-            if settings.gate != SHARE and verdict is None:
-                verdict = test.verdict(points(games), len(games))
-            return verdict is None
-
         area = settings.size**2
         terms = Terms(
             *(settings.size, settings.size),
@@ -98,12 +88,19 @@ class Judge:
             game=settings.game,
         )
         limits = Limits(visits=settings.judge_visits)
+        games: list[PlayedGame] = []
+        verdict: str | None = None
         try:
             players = [
                 Contestant(name, open_net(str(self._run.net(name)), "cpu", threads=1), limits)
                 for name in (net, best)
             ]
-            play_games(players, terms, settings.gate_games, AT_ONCE, note, threads=1)
+            # Looked at after whole rounds, for the games that end first are the short ones.
+            while verdict is None and len(games) < settings.gate_games:
+                these = replace(terms, seed=terms.seed + len(games))
+                games += play_games(players, these, ROUND, ROUND, threads=1)
+                if settings.gate != SHARE:
+                    verdict = test.verdict(points(games), len(games))
         except NetFileError as error:
             logger.warning(f"{error}; it is not promoted")
             return MatchRecord(net, best, 0.0, 0, settings.judge_visits, komi)
@@ -111,7 +108,7 @@ class Judge:
         passes = {
             NO_GATE: True,
             SHARE: share >= settings.gate_share,
-            SPRT: verdict == "elo1" or (verdict is None and share > 0.5),
+            SPRT: verdict == "elo1" or (verdict is None and share >= 0.5),
         }
         return MatchRecord(
             *(net, best, points(games), len(games), settings.judge_visits, komi),

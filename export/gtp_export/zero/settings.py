@@ -141,7 +141,8 @@ class Settings:
     gate_share: float = 0.55
     """SHARE: what a net must win."""
     gate_games: int = 120
-    """Most games of a match; a sequential test that is open by then goes by the majority."""
+    """Most games of a match; a sequential test that is open by then is passed with half of them:
+    of two nets as strong, the newer one has seen more."""
     judge_visits: int = 32
     judge_share: float = 0.1
     """Most of the run's processor time that goes into matches."""
@@ -207,7 +208,7 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
     if size <= 5:
         scaled |= {"preset": "tiny", "int8": False}
         scaled |= {"shard_games": 50, "shard_seconds": 10.0, "first_positions": 400}
-        scaled |= {"judge_visits": 16, "gate_games": 60, "gate_elo": 80.0}
+        scaled |= {"judge_visits": 16, "gate_games": 40, "gate_elo": 80.0}
         scaled |= {"window": 4_000, "batch": 64, "average_decay": 0.99, "net_samples": 4_000}
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
         scaled["komi"] = default_komi(size, size)
