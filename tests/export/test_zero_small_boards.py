@@ -7,17 +7,15 @@ import pytest
 pytest.importorskip("onnx")
 pytest.importorskip("torch")
 
-from gtp_engine.coords import point_at  # noqa: E402
-from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net  # noqa: E402
-from gtp_engine.go.position import Position  # noqa: E402
-from gtp_engine.go.rules import Rules  # noqa: E402
-from gtp_export.learning.zero_training import Learning  # noqa: E402
-from gtp_export.zero.coordinator import Coordinator  # noqa: E402
-from gtp_export.zero.judge import Judge  # noqa: E402
-from gtp_export.zero.part import spent_by  # noqa: E402
-from gtp_export.zero.settings import RunFolder, settings_for  # noqa: E402
-from gtp_export.zero.status import read_status  # noqa: E402
-from gtp_export.zero.work import Worker  # noqa: E402
+from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
+from gtp_export.learning.zero_training import Learning
+from gtp_export.zero.coordinator import Coordinator
+from gtp_export.zero.judge import Judge
+from gtp_export.zero.settings import RunFolder, settings_for
+from gtp_export.zero.status import read_status
+from gtp_export.zero.work import Worker
 
 
 def learn(run: RunFolder, games: int) -> None:

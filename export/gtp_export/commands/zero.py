@@ -71,14 +71,6 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
             from gtp_export.zero.work import work_run
 
             return work_run(run)
-        case "games":
-            from gtp_export.zero.games import write_games
-
-            folder = arguments.out or run.path / "games"
-            print(
-                f"gtp-export: wrote {write_games(run, folder)} games to {folder}", file=sys.stderr
-            )
-            return 0
         case "train":
             from gtp_export.learning.zero_training import train_run
 
@@ -95,7 +87,12 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
             Coordinator(run, rebuild=True).close()
             return 0
         case _:
-            raise NetFileError(f"zero {part}: not made yet")
+            from gtp_export.zero.games import write_games
+
+            folder = arguments.out or run.path / "games"
+            number = write_games(run, folder)
+            print(f"gtp-export: wrote {number} games to {folder}", file=sys.stderr)
+            return 0
 
 
 def _show_status(run: "RunFolder", arguments: argparse.Namespace) -> int:

@@ -206,10 +206,12 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         raise RunError(f"unknown recipe {recipe!r}; known are {', '.join(RECIPES)}")
     scaled: dict[str, Any] = {"root_noise_total": 0.03 * 361.0}
     if size <= 5:
-        scaled |= {"preset": "tiny", "int8": False}
+        scaled |= {"int8": False, "average_decay": 0.99, "komi_step": 1.0}
         scaled |= {"shard_games": 50, "shard_seconds": 10.0, "first_positions": 400}
         scaled |= {"judge_visits": 16, "gate_games": 40, "gate_elo": 80.0}
-        scaled |= {"window": 4_000, "batch": 64, "average_decay": 0.99, "net_samples": 4_000}
+        scaled |= {"batch": 128, "net_samples": 10_000}
+    if size <= 4:
+        scaled |= {"preset": "tiny", "batch": 64, "net_samples": 4_000, "window": 4_000}
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
         scaled["komi"] = default_komi(size, size)
     return Settings(game=game, size=size, recipe=recipe, **(scaled | RECIPES[recipe] | wanted))
