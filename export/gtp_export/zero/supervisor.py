@@ -103,7 +103,7 @@ def supervise(run: RunFolder, is_terminal: bool) -> int:
     try:
         coordinator.step()  # so that there is a net
         kinds = [*["work"] * coordinator.settings.workers, "train", "judge"]
-        children += [Child(run, kind) for kind in kinds]
+        children += [Child(run, kind) for kind in kinds if coordinator.share < 1.0]
         while (share := coordinator.share) < 1.0:
             coordinator.step()
             for child in children:
