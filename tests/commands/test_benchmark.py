@@ -12,6 +12,7 @@ from gtp_engine.commands.benchmark_report import Report, ratios_of, to_text
 from gtp_engine.commands.benchmark_speeds import (
     ENCODING,
     FAKE,
+    PATTERNS,
     RAW,
     RAW_FP32,
     ROLLOUTS,
@@ -103,6 +104,7 @@ def test_a_lock_knows_how_long_it_was_waited_for(monkeypatch: pytest.MonkeyPatch
 def test_without_a_net(quick: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["benchmark", "--no-net", "--size", "5"]) == 0
     out = capsys.readouterr().out
+    assert "5x5: a move of a rollout takes" in out
     assert "random games" in out and out.endswith(f"signature {signature()}\n")
 
 
@@ -115,8 +117,8 @@ def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path
     found = json.loads(capsys.readouterr().out)
     assert found["signature"] == signature()
     kinds = [one["kind"] for one in found["rows"]]
-    assert kinds == [ROLLOUTS, FAKE, RAW, ENCODING, ENCODING, SEARCH, SEARCH, SEARCH]
-    searches = found["rows"][5:]
+    assert kinds == [ROLLOUTS, PATTERNS, FAKE, RAW, ENCODING, ENCODING, SEARCH, SEARCH, SEARCH]
+    searches = found["rows"][6:]
     assert [(one["threads"], one["use_cache"]) for one in searches] == [
         (1, False),
         (1, True),

@@ -46,6 +46,7 @@ def test_every_shipped_net_is_in_the_wheel(wheel: Path) -> None:
     for net in (ROOT / "models").glob("*.onnx"):
         assert f"gtp_engine/models/{net.name}" in names
     assert "gtp_engine/models/default.onnx" in names
+    assert "gtp_engine/models/rollout.patterns" in names
 
 
 def test_installed_engine_finds_its_nets_and_plays(installed: Path, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from gtp_engine.search.root import adjust_priors
 from gtp_engine.search.search import Search
 from gtp_engine.search.shared_tree import MOST_VISITS
 from gtp_engine.search.stopping import Limits
-from gtp_engine.search.tree import EXPANDED, N_NODES, TERMINAL, add_node
+from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, TERMINAL, add_node, moves_by_prior
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
 CHINESE = Rules.parse("chinese", komi=0.5)
@@ -589,3 +589,32 @@ def test_seeds_of_more_than_63_bits(seed: int) -> None:
     search = Search(FakeEvaluator(), seed=seed)
     search.set_position(Position(5))
     assert search.run(Limits(playouts=8)).visits == 8
+
+
+def test_nodes_get_moves_after_so_many_visits_and_ask_the_evaluator_until_then() -> None:
+    search = Search(FakeEvaluator(), SearchParams(expansion_visits=5))
+    search.set_position(Position(4))
+    analysis = search.run(Limits(playouts=400))
+    assert analysis.visits == 400
+    nodes = search.tree.nodes[: search.tree.counts[N_NODES]]
+    inner = [node for node in nodes[1:] if node["n_children"]]
+    assert inner and all(node["visits"] >= 5 for node in inner)
+    young = [node for node in nodes[1:] if node["visits"] < 5]
+    assert {int(node["state"]) for node in young} <= {HELD, TERMINAL}
+    assert any(node["state"] == HELD and node["visits"] > 1 for node in young)
+    assert all(node["pending"] == 0 for node in nodes)
+    ownership = search.ownership()
+    assert ownership is not None and np.isfinite(ownership).all()
+
+
+def test_priors_are_flattened_in_the_whole_tree() -> None:
+    def priors(temperature: float) -> list[dict[int, float]]:
+        search = Search(FakeEvaluator(), SearchParams(policy_temperature=temperature))
+        search.set_position(Position(4))
+        search.run(Limits(playouts=3))
+        child = int(search.tree.children[search.tree.nodes[search.root]["first_child"]]["node"])
+        return [dict(moves_by_prior(search.tree, node)) for node in (search.root, child)]
+
+    for plain, flat in zip(priors(1.0), priors(2.0), strict=True):
+        total = sum(prior**0.5 for prior in plain.values())
+        assert flat == pytest.approx({m: p**0.5 / total for m, p in plain.items()}, rel=5e-3)

@@ -116,11 +116,16 @@ def _jobs(
     net: "NetEvaluator | None", args: argparse.Namespace, sizes: Sequence[tuple[int, int]]
 ) -> "list[Job]":
     """Return what is to be measured, board by board."""
-    from gtp_engine.commands.benchmark_speeds import RolloutJob, fake_search_job, net_jobs
+    from gtp_engine.commands.benchmark_speeds import (
+        PatternJob,
+        RolloutJob,
+        fake_search_job,
+        net_jobs,
+    )
 
     found: list[Job] = []
     for size in sizes:
-        found += [RolloutJob(size), fake_search_job(size)]
+        found += [RolloutJob(size), PatternJob(size), fake_search_job(size)]
         if net is not None:
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)

@@ -10,6 +10,7 @@ from pathlib import Path
 from gtp_engine.commands.benchmark_speeds import (
     ENCODING,
     FAKE,
+    PATTERNS,
     RAW,
     RAW_FP32,
     ROLLOUTS,
@@ -38,6 +39,7 @@ HEADINGS = (
 )
 WHATS = {
     ROLLOUTS: "random games",
+    PATTERNS: "rollouts",
     FAKE: "visits, no net",
     ENCODING: "visits, inputs only",
     RAW: "evaluations",
@@ -115,6 +117,10 @@ def to_text(report: Report) -> str:
     """Return a report as a table and a few lines."""
     table = align([*HEADINGS, *map(_cells, report.rows)], left=(0, 1))
     lines = [report.net, "", *_with_gaps(table.splitlines(), report.rows), ""]
+    for row in report.rows:
+        if row.moves:
+            took = 1e6 * row.cpu_seconds / row.moves
+            lines.append(f"{row.board}: a move of a rollout takes {took:.2f} microseconds")
     for one in ratios_of(report.rows):
         lines.append(
             f"{one.board}: per CPU-second and with one thread, visits are "
@@ -141,8 +147,8 @@ def _with_gaps(lines: Sequence[str], rows: Sequence[Row]) -> list[str]:
 
 def _cells(row: Row) -> list[str]:
     speeds = [f"{row.per_second:,.0f}", f"{row.per_cpu_second:,.0f}"]
-    if row.kind in (ROLLOUTS, RAW, RAW_FP32):
-        batch = "" if row.kind == ROLLOUTS else str(row.batch)
+    if row.kind in (ROLLOUTS, PATTERNS, RAW, RAW_FP32):
+        batch = "" if row.kind in (ROLLOUTS, PATTERNS) else str(row.batch)
         return [row.board, WHATS[row.kind], "1", batch, "", *speeds, *[""] * 6]
     counts = [""] * 3
     if row.kind == SEARCH:

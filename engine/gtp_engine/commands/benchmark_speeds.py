@@ -13,6 +13,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.rollouts import run_pattern_games
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import run_random_games
 from gtp_engine.platforms import peak_memory_bytes
@@ -28,6 +29,7 @@ MANY_LEAVES = 16
 """Leaves at once as a GPU is handed them, whose inputs cost less each than one alone."""
 
 ROLLOUTS, RAW, RAW_FP32, SEARCH = "random games", "raw", "raw fp32", "search"
+PATTERNS = "pattern games"
 FAKE, ENCODING = "fake", "encoding"
 """Kinds of jobs."""
 
@@ -62,6 +64,8 @@ class Row:
     use_cache: bool = False
     is_fp32: bool = False
     """Whether these are evaluations in fp32."""
+    moves: int = 0
+    """Of all games of patterns together, passes included."""
     evaluations: int = 0
     mean_batch: float = 0.0
     cache_hits: int = 0
@@ -136,6 +140,23 @@ class RolloutJob:
             return self._games
 
         return Row(_name(self._size), ROLLOUTS, *_timed(play, SECONDS_A_TURN))
+
+
+class PatternJob(RolloutJob):
+    """Rollouts of the pattern policy."""
+
+    def run(self) -> Row:
+        """Take one turn."""
+        moves = 0
+
+        def play() -> int:
+            nonlocal moves
+            games = max(1, self._games // 10)
+            moves += run_pattern_games(*self._size, games, seed=7)
+            return games
+
+        speed = _timed(play, SECONDS_A_TURN)
+        return Row(_name(self._size), PATTERNS, *speed, moves=moves)
 
 
 class RawJob:

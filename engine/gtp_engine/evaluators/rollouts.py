@@ -19,7 +19,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator
 from gtp_engine.evaluators.pattern_file import shipped_policy
-from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
 from gtp_engine.go.history import History, white_komi
 from gtp_engine.go.pattern_board import PATTERN_BOARD, PatternRecord, set_up
 from gtp_engine.go.rollout_policy import (
@@ -27,6 +27,7 @@ from gtp_engine.go.rollout_policy import (
     count_area,
     remember_captures,
     roll_out,
+    run_rollouts,
     score_moves,
 )
 from gtp_engine.go.rules import RuleFlags
@@ -301,3 +302,17 @@ class MixedEvaluator(NetEvaluator):
         super().evaluate(nets, n, use_cache=use_cache)
         value = batch.value[:n]
         value += self._weight * (batch.slots["rollout_value"][:n] - value)
+
+
+def run_pattern_games(width: int, height: int, games: int, seed: int) -> int:
+    """Play rollouts from the empty board; return the moves played in all.
+
+    Raises:
+        NetFileError: The weights of the policy cannot be used.
+    """
+    source: npt.NDArray[Any] = np.zeros(1, BOARD)
+    clear_board(source[0], width, height)
+    boards, owned = np.zeros(2, PATTERN_BOARD), np.zeros(MAX_POINTS, np.float32)
+    state = np.uint64(seed | 1)
+    moves, _, _ = run_rollouts(boards, source[0], shipped_policy(), games, owned, state)
+    return int(moves)
