@@ -13,7 +13,7 @@ from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.rules import ATARI_GO, GO, Rules
 from gtp_engine.go.scoring import format_result
 from gtp_export.zero.shards import FAST, FULL, PlayedGame, Searched, ShardError, write_shard
-from gtp_export.zero.targets import Window, batches
+from gtp_export.zero.targets import Window
 
 SIZE = 4
 AREA = SIZE * SIZE
@@ -93,10 +93,10 @@ def test_a_window_keeps_the_newest_shards(tmp_path: Path) -> None:
 
 
 def test_batches_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    shards = [write_games(tmp_path, seed) for seed in (1, 2)]
-    first, again = (
-        list(islice(batches(shards, ENCODER, window=10**6, batch=64, seed=9), 40)) for _ in "12"
-    )
+    window = Window(ENCODER)
+    for seed in (1, 2):
+        window.add(write_games(tmp_path, seed))
+    first, again = (list(islice(window.batches(64, np.random.default_rng(9)), 40)) for _ in "12")
     assert {len(one.value) for one in first} == {64}
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.seen.spatial, other.seen.spatial)

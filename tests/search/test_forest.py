@@ -212,6 +212,18 @@ def forest_point(action: int) -> int:
     return PASS if action == 4 else (action // 2 + 1) * 3 + action % 2 + 1
 
 
+def test_who_knows_nothing_tries_moves_in_no_order() -> None:
+    forest = Forest(UniformEvaluator(7), 9, 9, 40, SearchParams(root_fpu_reduction=0.0))
+    for seat in range(40):
+        forest.sit(seat, Position(9, rules=RULES).branch(40))
+        forest.begin(seat, RootPlan(9))
+    finish(forest, range(40))
+    tried = sum((forest.result(seat).counts > 0).astype(int) for seat in range(40))
+    assert tried.sum() == 40 * 8
+    assert (tried > 0).sum() > 70  # of 82; those at the top are no likelier
+    assert tried[:41].sum() == pytest.approx(160, abs=35)
+
+
 def test_a_net_that_fails_loses_no_game() -> None:
     evaluator = Recorder()
     forest = new_forest(2, evaluator)

@@ -6,6 +6,7 @@ the same nodes everywhere.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
@@ -55,12 +56,23 @@ def _evaluate(batch: EvalBatch, n: int) -> None:
 
 @hot_kernel
 def _know_nothing(
-    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags
+    batch: EvalBatch,
+    slot: int,
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    state: npt.NDArray[np.uint64],
 ) -> None:
     list_moves(batch, slot, history, ply, rules)
     numbers = batch.slots[slot]
     n_moves = int64(numbers["n_moves"])
-    batch.priors[slot, :n_moves] = np.float32(1.0) / np.float32(n_moves)
+    total = np.float32(0.0)
+    for i in range(n_moves):
+        state[0] = mix(state[0])
+        batch.priors[slot, i] = np.float32(1024 + int64(state[0] >> uint64(59)))
+        total += batch.priors[slot, i]
+    for i in range(n_moves):
+        batch.priors[slot, i] /= total
     numbers["value"] = 0.0
     numbers["lead"] = 0.0
     numbers["stdev"] = 0.0
@@ -68,9 +80,17 @@ def _know_nothing(
 
 
 class UniformEvaluator(NetlessEvaluator):
-    """Knows nothing: all moves are alike, and so are both players' chances."""
+    """Knows nothing: both players' chances are alike, and so are all moves, but for up to 3 %.
+
+    A search would try moves that are quite alike in the order of the board; these it tries at
+    random. For one thread.
+    """
 
     name = "uniform"
+
+    def __init__(self, seed: int = 0) -> None:
+        """Fix the order of the moves by a seed."""
+        self._state = np.array([seed], np.uint64)
 
     def encode(
         self,
@@ -83,7 +103,7 @@ class UniformEvaluator(NetlessEvaluator):
         optimism: float,
     ) -> None:
         """Write a slot's moves and results."""
-        _know_nothing(batch, slot, history, ply, rules)
+        _know_nothing(batch, slot, history, ply, rules, self._state)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the results as they are."""

@@ -70,6 +70,7 @@ def search_params(settings: Settings) -> SearchParams:
     """Return how self-play searches."""
     return SearchParams(
         cpuct=settings.cpuct,
+        root_fpu_reduction=0.0,
         root_noise_weight=settings.root_noise,
         root_noise_total=settings.root_noise_total,
         score_utility=settings.score_utility,

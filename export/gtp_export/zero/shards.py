@@ -89,11 +89,6 @@ class PlayedGame:
     given_up: int = EMPTY
     """Who resigned, or would have if the players might."""
 
-    @property
-    def is_falsely_given_up(self) -> bool:
-        """Whether somebody would have resigned a game that was not lost."""
-        return self.given_up != EMPTY and self.record.winner not in (None, 3 - self.given_up)
-
 
 @dataclass(frozen=True)
 class Header:

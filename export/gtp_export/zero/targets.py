@@ -99,28 +99,6 @@ class Window:
                 yield block.part(np.arange(at, at + batch))
 
 
-def batches(
-    shards: Sequence[Path], encoder: str, window: int, batch: int, seed: int
-) -> Iterator[TargetSamples]:
-    """Yield batches of positions of the newest shards without end; see `Window`.
-
-    Args:
-        shards: Their files, the newest last.
-        encoder: How the net is shown a board.
-        window: Positions to draw from, about.
-        batch: Positions of a batch.
-        seed: Draws them.
-
-    Raises:
-        ShardError: One is damaged, or of another version, game or size than the first.
-    """
-    kept = Window(encoder)
-    for path in shards:
-        kept.add(path)
-    kept.keep(window)
-    return kept.batches(batch, np.random.default_rng(seed))
-
-
 class _Joined:
     """The shards of a window, one behind the other."""
 

@@ -53,11 +53,11 @@ class Worker:
         self._net: Path | None = None
         self._refused: Path | None = None
         """A net that cannot be used."""
-        self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(), None
-        """What plays if the net fails."""
         seed = secrets.randbits(60) if seed is None else seed
+        self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(seed), None
+        """What plays if the net fails."""
         komi = run.fair_komi(self.settings)
-        self._play = SelfPlay(self.settings, UniformEvaluator(), "", komi, seed)
+        self._play = SelfPlay(self.settings, self._earlier[0], "", komi, seed)
         self._play.remember(earlier_games(run.shards))
         self.waiting: list[PlayedGame] = []
         """Games that no shard holds yet."""
