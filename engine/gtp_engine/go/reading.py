@@ -148,7 +148,7 @@ def _may_retake(memory: Memory, board: BoardRecord, point: int, color: int, ko_m
 
 @kernel
 def _add_liberties(
-    board: BoardRecord, chain: int, most: int, behind: bool, moves: Work, begin: int, n: int
+    board: BoardRecord, chain: int, most: int, behind: int, moves: Work, begin: int, n: int
 ) -> int:
     """Add the liberties of a chain that has no more than so many; return how many moves now.
 
@@ -202,7 +202,7 @@ def _add_around(
     chain: int,
     most: int,
     behind: int,
-    saving: bool,
+    saving: int,
     moves: Work,
     begin: int,
     n: int,
@@ -221,7 +221,7 @@ def _add_around(
     """
     enemy = 3 - int64(board["color"][chain])
     seen = np.empty(32, np.int16)
-    n_seen = 0
+    n_seen = int64(0)
     stone = chain
     while True:
         for near in neighbors(board, stone):
@@ -231,7 +231,9 @@ def _add_around(
                     n_seen += 1
                     liberties = count_liberties(board, head, most + 1)
                     if liberties <= most:
-                        n = _add_liberties(board, head, most, liberties <= behind, moves, begin, n)
+                        n = _add_liberties(
+                            board, head, most, int64(liberties <= behind), moves, begin, n
+                        )
                         if saving:
                             n = _add_captures(board, head, moves, begin, n)
         stone = int64(board["next"][stone])
@@ -268,11 +270,11 @@ def _add_beside_liberties(
     for i in range(count):
         for near in neighbors(board, int64(found[i])):
             if board["color"][near] == color and board["head"][near] != board["head"][chain]:
-                n = _add_liberties(board, near, friends, False, moves, begin, n)
+                n = _add_liberties(board, near, friends, int64(0), moves, begin, n)
                 if not attacking:
-                    n = _add_around(board, near, enemies, int64(0), False, moves, begin, n)
+                    n = _add_around(board, near, enemies, int64(0), int64(0), moves, begin, n)
             elif board["color"][near] == 3 - color:
-                n = _add_liberties(board, near, enemies, False, moves, begin, n)
+                n = _add_liberties(board, near, enemies, int64(0), moves, begin, n)
     return n
 
 
@@ -284,23 +286,23 @@ def _list_moves(
 
     Each tier up to 3 has the moves of those before it and more.
     """
-    n = 0
+    n = int64(0)
     if attacking:
-        n = _add_liberties(board, chain, int64(OUT), False, moves, begin, n)
-        n = _add_around(board, chain, int64(1), int64(0), True, moves, begin, n)
+        n = _add_liberties(board, chain, int64(OUT), int64(0), moves, begin, n)
+        n = _add_around(board, chain, int64(1), int64(0), int64(1), moves, begin, n)
     else:
         n = _add_captures(board, chain, moves, begin, n)
-        n = _add_liberties(board, chain, int64(OUT), False, moves, begin, n)
-        n = _add_around(board, chain, int64(2), int64(0), False, moves, begin, n)
+        n = _add_liberties(board, chain, int64(OUT), int64(0), moves, begin, n)
+        n = _add_around(board, chain, int64(2), int64(0), int64(0), moves, begin, n)
     if tier > 1:
-        n = _add_liberties(board, chain, int64(OUT), True, moves, begin, n)
+        n = _add_liberties(board, chain, int64(OUT), int64(1), moves, begin, n)
         if attacking:
-            n = _add_around(board, chain, int64(2), int64(0), True, moves, begin, n)
+            n = _add_around(board, chain, int64(2), int64(0), int64(1), moves, begin, n)
         else:
-            n = _add_around(board, chain, int64(3), int64(0), False, moves, begin, n)
+            n = _add_around(board, chain, int64(3), int64(0), int64(0), moves, begin, n)
         n = _add_beside_liberties(board, chain, int64(2), int64(1), attacking, moves, begin, n)
     if tier > 2:
-        n = _add_around(board, chain, int64(4), int64(2), attacking, moves, begin, n)
+        n = _add_around(board, chain, int64(4), int64(2), int64(attacking), moves, begin, n)
         n = _add_beside_liberties(board, chain, int64(4), int64(3), attacking, moves, begin, n)
     return n
 
@@ -370,7 +372,7 @@ def _judge(
         node["proof"], node["disproof"] = 0, NEVER
         node["plies"] = 1
     else:
-        node["proof"], node["disproof"] = 2 * n * n, max(1, (8 if attacking else 6) - 2 * n)
+        node["proof"], node["disproof"] = max(1, 2 * n * n), 1 + k - n
 
 
 @kernel
@@ -408,16 +410,16 @@ def _expand(
 ) -> None:
     """List the moves of a position and find or make the nodes behind them."""
     attacking = mover != color
-    begin = depth * _MAX_MOVES
+    begin = int64(depth * _MAX_MOVES)
     moves = memory.moves
-    n = 0
+    n = int64(0)
     may_pass = False
     if board["color"][chain] != color:
         moves[begin] = chain
         listed = 1
     elif not attacking and _may_capture(memory, board, chain, ko_master):
         listed = _add_captures(board, chain, moves, begin, n)
-        listed = _add_liberties(board, chain, int64(1), False, moves, begin, listed)
+        listed = _add_liberties(board, chain, int64(1), int64(0), moves, begin, listed)
     else:
         tier = int64(memory.nodes[memory.frames[depth, _SLOT]]["tier"])
         listed = _list_moves(board, chain, attacking, tier, moves, begin)
@@ -458,8 +460,8 @@ def _weigh(memory: Memory, depth: int, attacking: bool) -> tuple[int, int]:
     frame = memory.frames[depth]
     best, second, total = NEVER, NEVER, 0
     chosen = 0
-    shortest, longest = 10_000, -1
-    quick, slow = 0, 0
+    shortest, longest = int64(10_000), int64(-1)
+    quick, slow = int64(0), int64(0)
     for i in range(frame[_COUNT]):
         node = memory.nodes[memory.slots[frame[_BEGIN] + i]]
         proof, disproof = int64(node["proof"]), int64(node["disproof"])
@@ -473,9 +475,9 @@ def _weigh(memory: Memory, depth: int, attacking: bool) -> tuple[int, int]:
         undecided = other > 0 and total > 0
         total = min(NEVER, max(total, other) + undecided)
         if wanted == 0 and node["plies"] < shortest:
-            shortest, quick = int64(node["plies"]), i
+            shortest, quick = int64(node["plies"]), int64(i)
         if other == 0 and node["plies"] > longest:
-            longest, slow = int64(node["plies"]), i
+            longest, slow = int64(node["plies"]), int64(i)
     frame[_CHOSEN] = chosen
     frame[_SECOND] = second
     if best == 0:
@@ -535,7 +537,7 @@ def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, b
     memory.counts[_BROKEN] = 0
     frames[0, _PROOF] = NEVER
     frames[0, _DISPROOF] = NEVER
-    depth = 0
+    depth = int64(0)
     steps = 0
     entering = True
     while True:
@@ -608,7 +610,7 @@ def follow(memory: Memory, chain: int, first: int, line: Work) -> int:
         key ^= uint64(0xC2B2AE3D27D4EB4F)
     if board["ko_point"] != 0:
         key ^= uint64(1)
-    n = 0
+    n = int64(0)
     while n < len(line):
         slot = _slot_of(memory, key)
         node = memory.nodes[slot]
