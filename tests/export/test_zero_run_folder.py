@@ -293,6 +293,28 @@ def test_the_fair_komi_moves_by_bounded_steps_towards_even_games(tmp_path: Path)
     keeper.close()
 
 
+def test_the_fair_komi_runs_away_neither_from_its_net_nor_below_nothing(tmp_path: Path) -> None:
+    run = new_run(tmp_path, komi=1.0, komi_step=1.0)
+    keeper = Coordinator(run)
+    n = coordinator_module.KOMI_GAMES
+
+    def komi_when_all_are_won_by(color: int, times: int) -> float:
+        for _ in range(times):
+            fair = run.fair_komi(run.settings())
+            keeper._seek_komi(header_of([[fair, color, 0.0, 9, "passes", 0, False]] * n))
+        return run.fair_komi(run.settings())
+
+    assert komi_when_all_are_won_by(1, 9) == 1.0 + coordinator_module.MOST_STEPS
+    put_net(run, 0)
+    keeper.step()  # another net plays
+    assert komi_when_all_are_won_by(1, 1) == 2.0 + coordinator_module.MOST_STEPS
+    assert komi_when_all_are_won_by(2, 2) == coordinator_module.MOST_STEPS
+    put_match(run, put_net(run, 5), put_net(run, 6), 20, promoted=True)
+    keeper.step()
+    assert komi_when_all_are_won_by(2, 9) == 0.0
+    keeper.close()
+
+
 # What parts have in common -----------------------------------------------------------------------
 
 

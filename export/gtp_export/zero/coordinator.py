@@ -25,6 +25,9 @@ KOMI_GAMES = 30
 """After so many games with about the fair komi it is thought over."""
 NEAR_KOMI = 1.0
 """Points from the fair komi within which a game counts for that."""
+MOST_STEPS = 3.0
+"""Points by which the fair komi moves under one net, which knows little of other komi: its games
+there would lead further and further away."""
 SURE_SHARE = 0.2
 """So far from half the games, the komi moves by a whole step; nearer, by less."""
 
@@ -51,6 +54,7 @@ class Coordinator:
             raise RunError(f"{run.path}: another coordinator is at work there")
         self.part = Part(run, COORDINATE)
         self._near: deque[float] = deque(maxlen=KOMI_GAMES)
+        self._komi_before = run.fair_komi(self.settings)
         self._problem = ""
         try:
             if rebuild:
@@ -118,6 +122,7 @@ class Coordinator:
         if run.playing_net() != run.net(best) or not run.best.exists():
             write_whole(run.best, read_file(run.net(best), 1 << 30))
             write_whole(run.playing, best + "\n")
+            self._komi_before = run.fair_komi(self.settings)
 
     def _seek_komi(self, header: Header) -> None:
         """Move the fair komi towards where both win as often, after enough games near it."""
@@ -130,8 +135,10 @@ class Coordinator:
         share = sum(self._near) / len(self._near)
         self._near.clear()
         step = self.settings.komi_step * max(-1.0, min(1.0, (share - 0.5) / SURE_SHARE))
-        limit = min(MAX_KOMI, float(self.settings.size**2))
-        komi = max(-limit, min(limit, fair + step))
+        # Who moves first is never behind with best play: a pass would make it the other's turn.
+        most = min(MAX_KOMI, float(self.settings.size**2))
+        komi = max(0.0, min(most, fair + step, self._komi_before + MOST_STEPS))
+        komi = max(komi, self._komi_before - MOST_STEPS)
         write_whole(self._run.komi, f"{komi:.2f}\n")
 
     def look_at_empty_board(self, name: str) -> EmptyBoard:

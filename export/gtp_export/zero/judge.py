@@ -34,6 +34,8 @@ ERROR_RATE = 0.1
 """Of the sequential test, either way: a net wrongly put off has a better one behind it soon."""
 OPENING_SHARE = 0.07
 """Moves a point of the board that openings are long."""
+FREE_SECONDS = 60.0
+"""Of a processor, beyond the judge's share, for its start and the first nets."""
 GNU_GO_SECONDS = 1800.0
 """After so long a match with GNU Go is given up."""
 
@@ -48,8 +50,11 @@ class Judge:
         self._nets: dict[str, NetRecord] = {}
         self._matches: dict[str, MatchRecord] = {}
 
-    def step(self) -> bool:
+    def step(self, with_anchor: bool = True) -> bool:
         """Play a match if one is due; return whether one was.
+
+        Args:
+            with_anchor: Whether one against GNU Go may be.
 
         Raises:
             NetFileError: A net cannot be used; it is counted as beaten.
@@ -67,7 +72,7 @@ class Judge:
         if new:
             self._write(self._match(new[-1].name, best.name))
             return True
-        if self._is_anchor_due(len(line)):
+        if with_anchor and self._is_anchor_due(len(line)):
             found = self._play_gnu_go(best.name)
             if found is not None:
                 self._write(found)
@@ -179,9 +184,10 @@ def judge_run(run: RunFolder) -> int:
     while True:
         part.wait_while_halted()
         part.note()
-        mine, all_parts = spent_by(run, JUDGE).core_seconds, spent_by(run).core_seconds
+        mine, bound = spent_by(run, JUDGE).core_seconds, settings.judge_share
+        bound = bound * spent_by(run).core_seconds + FREE_SECONDS
         try:
-            if mine <= settings.judge_share * all_parts and judge.step():
+            if mine <= bound and judge.step(with_anchor=2.0 * mine <= bound):
                 part.note(0.0)
                 continue
         except OSError as error:

@@ -60,6 +60,7 @@ class Child:
             steady = now - self._began > STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
             self._due = now + min(LONGEST_PAUSE, 2.0**self._failures - 1.0)
+            self.end()
             status = self.process.returncode
             logger.warning(f"`zero {self._kind}` has ended with status {status}; it starts again")
         if now >= self._due:
@@ -81,9 +82,10 @@ class Child:
 
 
 def _relay(stream: IO[bytes]) -> None:
-    for line in stream:
-        text = line.decode("utf-8", errors="replace").rstrip()
-        logger.info(text.removeprefix("gtp-export: "))
+    with stream:
+        for line in stream:
+            text = line.decode("utf-8", errors="replace").rstrip()
+            logger.info(text.removeprefix("gtp-export: "))
 
 
 def supervise(run: RunFolder, is_terminal: bool) -> int:
