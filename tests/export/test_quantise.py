@@ -9,7 +9,15 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from katago_writer import ORDINARY, POOLING, Nested, NetPlan, write_net
+from katago_writer import (
+    ATTENTION,
+    FEED_FORWARD,
+    ORDINARY,
+    POOLING,
+    Nested,
+    NetPlan,
+    write_net,
+)
 from leela_zero_writer import write_leela_zero
 from onnx import TensorProto, numpy_helper
 
@@ -20,6 +28,7 @@ from gtp_engine.evaluators.self_check import differences_of
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import golden_inputs
+from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.quantise import sensitivity
 from gtp_export.quantise.accuracy import Accuracy, Bounds
@@ -237,14 +246,61 @@ def test_a_channel_that_is_always_zero_does_no_harm() -> None:
 def test_int8_says_nearly_the_same(keep: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "int8.onnx"
     onnx.save(quantised(TINY, keep), path)
-    exact, rounded = OnnxNet(TINY, "cpu"), OnnxNet(path, "cpu")
+    says_nearly_the_same(TINY, path)
+
+
+def says_nearly_the_same(original: Path, path: Path, within: float = 0.05) -> None:
+    exact, rounded = OnnxNet(original, "cpu"), OnnxNet(path, "cpu")
     net = NetEvaluator(exact, streams=1, max_batch=16, cache_mb=0)
     for batch in play_positions(net, 12, seed=2):
         a = exact.run(batch.spatial, batch.features)
         b = rounded.run(batch.spatial, batch.features)
         for name in ("policy", "value", "score", "ownership"):
             one, other = getattr(a, name), getattr(b, name)
-            assert 0 < np.abs(one - other).max() < 0.05 * max(1.0, np.abs(one).max()), name
+            assert 0 < np.abs(one - other).max() < within * max(1.0, np.abs(one).max()), name
+
+
+def attention_net(folder: Path) -> Path:
+    blocks = (ATTENTION, POOLING, FEED_FORWARD)
+    return convert(folder, write_net(NetPlan(version=17, blocks=blocks, activation="RELU")))
+
+
+def test_matrix_products_over_points_are_layers(tmp_path: Path) -> None:
+    model = folded(attention_net(tmp_path))
+    layers = list_layers(GraphEdit(model))
+    products = [layer for layer in layers if layer_op(model, layer.name) == "MatMul"]
+    # query, key, value and what is made of them; two layers of the feed-forward block, gated.
+    assert len(products) == 4 + 3
+    assert not any(layer.is_head for layer in products)
+    once_a_board = ops_of(model).count("MatMul") - len(products) - 2
+    assert once_a_board >= 3  # the globals, and the pooled biases of trunk and policy
+    assert layers[0].group == "stem"
+
+
+def layer_op(model: onnx.ModelProto, name: str) -> str:
+    return str(next(node.op_type for node in model.graph.node if node.name == name))
+
+
+def test_the_runtime_multiplies_integers_in_attention_nets(tmp_path: Path) -> None:
+    source = attention_net(tmp_path)
+    path, optimised = tmp_path / "int8.onnx", tmp_path / "optimised.onnx"
+    model = quantised(source, ("stem", "heads"))
+    onnx.save(model, path)
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(optimised)
+    options.log_severity_level = 4
+    onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    assert ops_of(onnx.load(optimised)).count("MatMulIntegerToFloat") == 7
+    weights = [
+        numpy_helper.to_array(tensor)
+        for tensor in model.graph.initializer
+        if tensor.data_type == TensorProto.INT8 and len(tensor.dims) == 2
+    ]
+    assert len(weights) == 7
+    for one in weights:
+        # Each output uses its full range; a matrix is [in, out].
+        assert (np.abs(one.astype(int)).max(axis=0) == 127).all()
+    says_nearly_the_same(source, path, within=0.1)
 
 
 # fp16 -------------------------------------------------------------------------------------------
@@ -369,13 +425,30 @@ def test_mistakes(tmp_path: Path) -> None:
         quantise_file(TINY, tmp_path / "nowhere" / "o.onnx", plan())
     with pytest.raises(NetFileError, match="over itself"):
         quantise_file(target, target, plan())
-    with pytest.raises(NetFileError, match="no convolution is left"):
+    with pytest.raises(NetFileError, match="no convolution or matrix product over points is left"):
         words = ("stem", "heads", "blocks.0", "blocks.1")
         quantise_file(TINY, tmp_path / "o.onnx", plan(keep_fp32=words))
     (tmp_path / "text").write_text("no net")
     with pytest.raises(NetFileError, match="is not an ONNX file"):
         quantise_file(tmp_path / "text", tmp_path / "o.onnx", plan())
     assert not (tmp_path / "o.onnx").exists()
+
+
+def test_a_net_without_layers_is_refused(tmp_path: Path) -> None:
+    graph = Graph("counts")
+    spatial = graph.input("spatial_in", TensorProto.UINT8, ["batch", 22, "height", "width"])
+    features = graph.input("global_in", TensorProto.FLOAT, ["batch", 19])
+    planes = graph.node("Cast", spatial, to=TensorProto.FLOAT)
+    means = graph.node("Flatten", graph.node("GlobalAveragePool", planes))
+    both = graph.node("Concat", means, features, axis=1)
+    value = graph.node("MatMul", both, graph.floats(np.full((41, 3), 0.1)))
+    graph.output("value", value, ["batch", 3])
+    info = replace(OnnxNet(TINY, "cpu").info, heads={"value": "logits"}, score_columns=())
+    source, target = tmp_path / "counts.onnx", tmp_path / "int8.onnx"
+    onnx.save(graph.model(info.to_metadata()), source)
+    with pytest.raises(NetFileError, match=r"counts.onnx: no convolution or matrix product .*"):
+        quantise_file(source, target, plan())
+    assert not target.exists()
 
 
 def test_mixed_precision_gives_up_groups_until_the_bounds_hold(

@@ -1,8 +1,9 @@
 """The layers of a graph that can be quantised, and the groups in which people think of them.
 
-The first convolution is the `stem`. A convolution that leads to every output belongs to the trunk
-and to the group that its name begins with, such as a block. The others are `heads`, each with a
-group of its own name.
+A layer is a convolution, or a matrix product that every point of the board goes through. The first
+convolution is the `stem`. A layer that leads to every output belongs to the trunk and to the group
+that its name begins with, such as a block. The others are `heads`, each with a group of its own
+name.
 """
 
 import re
@@ -12,7 +13,7 @@ import numpy as np
 import onnx
 
 from gtp_engine.evaluators.net_info import META_INPUT, NetFileError
-from gtp_export.quantise.folding import conv_weights, is_plain_conv
+from gtp_export.quantise.folding import Floats, conv_weights, is_plain_conv
 from gtp_export.quantise.graph_edit import GraphEdit
 
 STEM, HEADS, NONE = "stem", "heads", "none"
@@ -22,7 +23,7 @@ SENSITIVE = (STEM, HEADS)
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution."""
+    """A convolution or a matrix product."""
 
     name: str
     group: str
@@ -32,21 +33,36 @@ class Layer:
 
 
 def list_layers(edit: GraphEdit) -> list[Layer]:
-    """Return the convolutions in the order in which they run."""
+    """Return the layers of a graph without changes, in the order in which they run."""
     reached = _reached_outputs(edit)
     stems = _stems(edit)
+    tokens = _token_tensors(edit)
     layers = []
     for node in edit.nodes:
-        if not is_plain_conv(edit, node):
+        weights = layer_weights(edit, node)
+        if weights is None or not (is_plain_conv(edit, node) or node.input[0] in tokens):
             continue
         is_head = len(reached[node.output[0]]) < len(edit.outputs)
         group = _group(node.name, is_head)
-        weights = conv_weights(edit, node)
-        assert weights is not None
         layers.append(
             Layer(node.name, STEM if node.name in stems else group, is_head, int(weights.size))
         )
     return layers
+
+
+def layer_weights(edit: GraphEdit, node: onnx.NodeProto) -> Floats | None:
+    """Return the weights [out, ...] of a convolution or a product with a constant matrix."""
+    if node.op_type != "MatMul":
+        return conv_weights(edit, node)
+    weights = edit.constant(node.input[1])
+    is_matrix = weights is not None and weights.ndim == 2 and weights.dtype == np.float32
+    return weights.T if is_matrix and weights is not None else None
+
+
+def _token_tensors(edit: GraphEdit) -> set[str]:
+    """Return the tensors [B, S, C]; what goes through a matrix once a board is [B, C]."""
+    inferred = onnx.shape_inference.infer_shapes(edit.model).graph.value_info
+    return {value.name for value in inferred if len(value.type.tensor_type.shape.dim) == 3}
 
 
 def group_names(layers: list[Layer]) -> list[str]:

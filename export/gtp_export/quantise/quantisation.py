@@ -124,7 +124,8 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
     else:
         layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
     if not layers:
-        raise NetFileError(f"{laboratory.called}: no convolution is left to put in int8")
+        problem = "no convolution or matrix product over points is left to put in int8"
+        raise NetFileError(f"{laboratory.called}: {problem}")
     if plan.calibration != AUTO:
         return Int8Settings(layers, plan.calibration, bits)
     tried = {name: Int8Settings(layers, name, bits) for name in CALIBRATIONS}
