@@ -44,12 +44,14 @@ from gtp_engine.search.playout import (
     select,
 )
 from gtp_engine.search.pruning import release
+from gtp_engine.search.puct import center_of, child_utility
 from gtp_engine.search.root import adjust_priors
 from gtp_engine.search.tree import (
     EXPANDED,
     N_NODES,
     NEW,
     Tree,
+    action_of,
     add_node,
     children_of,
     clear_tree,
@@ -132,8 +134,6 @@ class Forest:
         self._candidates = np.zeros((seats, width * height + 1))
         actions = np.arange(width * height + 1)
         self._points = np.array([action_to_point(int(a), width, height) for a in actions], np.int16)
-        self._actions = np.zeros(self._points.max() + 1, np.int64)
-        self._actions[self._points] = actions
         self._schedule = np.zeros((0, 0), np.int32)
         self.use(evaluator)
 
@@ -241,6 +241,12 @@ class Forest:
         record = self._seats[seat]
         return bool(self._tree.nodes[record["root"]]["visits"] >= record["visits"])
 
+    def finished(self) -> list[int]:
+        """Return the seats whose searches have made their visits."""
+        visits, wanted = self._tree.nodes["visits"][self._seats["root"]], self._seats["visits"]
+        seats: list[int] = np.flatnonzero((visits >= wanted) & (wanted > 0)).tolist()
+        return seats
+
     def step(self) -> None:
         """Make a playout, or several if they end at ends of games, of every search not over.
 
@@ -313,13 +319,8 @@ class Forest:
         to_play = int(node["to_play"])
         counts = np.zeros(len(priors), np.int64)
         utilities = np.zeros(len(priors))
-        for edge in children_of(self._tree, int(record["root"])):
-            visits = int(edge["visits"])
-            action = int(self._actions[edge["move"]])
-            if visits:
-                counts[action] = visits
-                means = -float(edge["value_sum"]) / visits, -float(edge["lead_sum"]) / visits
-                utilities[action] = utility_of(*means, to_play, score)
+        numbers = self.params.numbers
+        read_children(self._tree, int(record["root"]), numbers, score, counts, utilities)
         return RootResult(
             visits=int(node["visits"]),
             value=float(node["value_sum"]) / int(node["visits"]),
@@ -417,6 +418,26 @@ def _child_at_root(
     if seat["forced"] > 0.0:
         return forced_child(tree, root, np.float64(seat["forced"]))
     return int64(-1)
+
+
+@hot_kernel
+def read_children(
+    tree: Tree,
+    node: int,
+    numbers: PuctNumbers,
+    score: ScoreUtility,
+    counts: npt.NDArray[np.int64],
+    utilities: Floats,
+) -> None:
+    """Write visits [A + 1] and mean utilities [A + 1] of a node's visited children by action."""
+    record = tree.nodes[node]
+    center = center_of(record, score)
+    for k in range(record["n_children"]):
+        edge = tree.children[int64(record["first_child"]) + k]
+        if edge["visits"] > 0:
+            action = action_of(tree, int64(edge["move"]))
+            counts[action] = edge["visits"]
+            utilities[action] = child_utility(edge, center, numbers, score)
 
 
 @hot_kernel

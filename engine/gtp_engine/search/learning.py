@@ -64,8 +64,8 @@ def draw_move(policy: Floats, temperature: float, generator: np.random.Generator
     """Draw an action from a policy raised to 1 / temperature; among the best ones at 0."""
     if temperature < 0.01:
         return int(generator.choice(np.flatnonzero(policy == policy.max())))
-    chances = (policy / policy.max()) ** (1.0 / temperature)
-    return int(generator.choice(len(chances), p=chances / chances.sum()))
+    chances = np.cumsum((policy / policy.max()) ** (1.0 / temperature))
+    return int(np.searchsorted(chances, generator.random() * chances[-1], side="right"))
 
 
 # Forced playouts --------------------------------------------------------------------------------

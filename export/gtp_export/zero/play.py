@@ -131,7 +131,7 @@ class SelfPlay:
         """
         self.forest.step()
         ended = []
-        for seat in range(len(self._games)):
+        for seat in self.forest.finished():
             while self.forest.is_over(seat):
                 if (game := self._move(seat)) is not None:
                     ended.append(game)
