@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
+from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
+from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.records.stream import PositionReader, RecordSamples
@@ -98,16 +101,23 @@ def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generat
 
 
 def evaluate_net(
-    net: Path, packs: Sequence[Path], positions: int, per_game: int, seed: int
+    net: Path,
+    packs: Sequence[Path],
+    positions: int,
+    per_game: int,
+    seed: int,
+    runtime: str = AUTO,
 ) -> dict[str, Figure]:
     """Ask a net about random positions of random games of files; see `evaluate_games`.
+
+    On a processor a runtime runs it, see `precision.choose_runtime`.
 
     Raises:
         NetFileError: The net cannot be used.
         FileNotFoundError: A file of games does not exist.
         SgfError: There is no game in the files.
     """
-    opened = OnnxNet(net, "auto")
+    opened = open_best(NetFiles(net, is_exact=True), "auto", runtime)
     games = read_table(packs)
     return evaluate_games(opened, games, EvaluationPlan(positions, per_game, seed))
 

@@ -192,16 +192,24 @@ def test_check_against_the_original(tmp_path: Path, capsys: pytest.CaptureFixtur
 # bench ------------------------------------------------------------------------------------------
 
 
-def test_bench_compares_nets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_bench_compares_nets(
+    runtime: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gtp_engine.evaluators.openvino_runtime.has_bf16", lambda: False)
     other = changed_copy(tmp_path / "other.onnx")
     options = ["--device", "cpu", "--size", "5", "--size", "7x9", "--batch", "2"]
+    options += ["--runtime", runtime]
     assert run(["net", "bench", str(TINY), str(other), *options, "--seconds", "0.01"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [(row[0], row[2], row[3]) for row in rows] == [
-        ("tiny.onnx", "5x5", "2"),
-        ("other.onnx", "5x5", "2"),
-        ("tiny.onnx", "7x9", "2"),
-        ("other.onnx", "7x9", "2"),
+    assert [tuple(row[:5]) for row in rows] == [
+        ("tiny.onnx", "cpu", runtime, "5x5", "2"),
+        ("other.onnx", "cpu", runtime, "5x5", "2"),
+        ("tiny.onnx", "cpu", runtime, "7x9", "2"),
+        ("other.onnx", "cpu", runtime, "7x9", "2"),
     ]
     assert rows[0][-1] == "1.00" and float(rows[1][-1]) > 0
 

@@ -13,6 +13,7 @@ from gtp_engine.evaluators.composition import ComposedNet, Net, members_of, open
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 from gtp_engine.text_table import align
 
@@ -70,7 +71,7 @@ def _in_short(path: Path) -> tuple[str, str, str]:
 
 def run_info(args: argparse.Namespace) -> int:
     """Print the description; return 1 if the net computes something else than it should."""
-    net = open_exactly(args.net, "cpu")
+    net = open_exactly(args.net, "cpu", ONNX_RUNTIME)  # which measures nothing
     found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
         documents = [_info_document(*one) for one in found]

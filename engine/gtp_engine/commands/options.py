@@ -192,7 +192,7 @@ OPTIONS = (
         HumanProfile.parse,
         _MACHINE,
     ),
-    Option("device", "DEVICE", "auto, cuda, tensorrt or cpu (auto)", _device, _MACHINE),
+    Option("device", "DEVICE", ", ".join(DEVICES) + " (auto)", _device, _MACHINE),
     Option("runtime", "NAME", f"on a processor: {', '.join(RUNTIMES)} (auto)", _runtime, _MACHINE),
     Option("threads", "N", "search threads", parse_threads, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),

@@ -16,8 +16,9 @@ from gtp_engine.platforms import CUDA_DRIVER, cpu_description
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEVICES = ("auto", "cuda", "tensorrt", "cpu")
-"""What a user may ask for; auto never takes tensorrt, which is CUDA by way of a slow compiler."""
+DEVICES = ("auto", "cuda", "tensorrt", "gpu", "cpu")
+"""What a user may ask for; auto never takes tensorrt, which is CUDA by way of a slow compiler, nor
+gpu, one of Intel's, which OpenVINO serves."""
 
 _NAME_BYTES = 256
 _FOR_ALL_CONTEXTS = 1

@@ -179,7 +179,8 @@ class NetEvaluator:
     def describe(self) -> str:
         """Return what is used, in one line."""
         info = self.net.info
-        device = ("CUDA" if self.net.device == "cuda" else "the CPU") + NAMES[self.net.runtime]
+        names = {"cuda": "CUDA", "gpu": "an Intel GPU", "cpu": "the CPU"}
+        device = names[self.net.device] + NAMES[self.net.runtime]
         what = info.architecture or self.net.path.name
         precision = info.precision.split(",")[0]  # what follows is kept in fp32
         return f"net {info.name} ({what}, {precision}) on {device}"

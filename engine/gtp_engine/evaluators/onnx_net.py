@@ -39,7 +39,14 @@ from gtp_engine.evaluators.onnx_runtime import (
     run_plain,
     tensorrt_providers,
 )
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, Session, open_on_cpu, say_instead
+from gtp_engine.evaluators.runtimes import (
+    ONNX_RUNTIME,
+    OPENVINO,
+    Session,
+    open_on_cpu,
+    open_on_intel_gpu,
+    say_instead,
+)
 from gtp_engine.evaluators.streams import NoGpuError, SessionStream, StreamPool
 from gtp_engine.user_cache import user_cache_folder
 
@@ -108,11 +115,17 @@ class OnnxNet:
         if not path.is_file():
             raise NetFileError(f"{path}: there is no such net file")
         self.device = "cpu"
-        """Where the net runs now, "cuda" or "cpu"."""
+        """Where the net runs now, "cuda", "gpu" (Intel's) or "cpu"."""
         self.runtime = ONNX_RUNTIME
         """What runs it, one of `runtimes`."""
         self._pool: StreamPool | None = None
-        session = self._open_gpus(device) if device != "cpu" else None
+        if device == "gpu":
+            opened = open_on_intel_gpu(path)
+            if opened is not None:
+                self.device, self.runtime = device, OPENVINO
+                self._take_over(opened, path, opened.run)
+                return
+        session = self._open_gpus(device) if device not in ("cpu", "gpu") else None
         if session is None:
             self._open_cpu(runtime)
         else:

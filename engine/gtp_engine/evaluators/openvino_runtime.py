@@ -32,7 +32,7 @@ LARGEST_BATCH = 32
 KEPT_SHAPES = 2 * (BUCKETS.index(LARGEST_BATCH) + 1)
 """Compiled graphs that each stream keeps: those of two boards."""
 
-FP32, BF16 = "f32", "bf16"
+FP32, BF16, FP16 = "f32", "bf16", "f16"
 """In what a graph computes where its file does not say int8."""
 
 KEPT_BYTES = 256 << 20
@@ -90,7 +90,7 @@ class OpenVinoSession:
             path: An ONNX file of one piece.
             device: One of `list_devices`.
             streams: Runs under way at once, each on one thread of a processor.
-            computes_in: FP32 or BF16. What is int8 in the file stays int8.
+            computes_in: FP32, BF16 or FP16. What is int8 in the file stays int8.
 
         Raises:
             NetFileError: The file cannot be loaded.

@@ -174,7 +174,7 @@ def _is_unknown(files: NetFiles, runtime: str) -> bool:
 
 def _may_use_gpu(device: str) -> bool:
     """Whether a net asked for on a device may run on a GPU."""
-    return device != "cpu" and cuda_obstacle() is None
+    return device == "gpu" or (device != "cpu" and cuda_obstacle() is None)
 
 
 # Checks -------------------------------------------------------------------------------------------

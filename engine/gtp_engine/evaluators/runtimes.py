@@ -75,6 +75,20 @@ def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[S
     return onnx_runtime.OnnxSession(session), ONNX_RUNTIME
 
 
+def open_on_intel_gpu(path: Path) -> Session | None:
+    """Open a net on one of Intel's GPUs; None, having said why, where that cannot be.
+
+    Raises:
+        NetFileError: The file cannot be loaded.
+    """
+    devices = openvino_runtime.list_devices() if openvino_runtime.INSTALLED else []
+    if "GPU" in devices:
+        return openvino_runtime.OpenVinoSession(path, "GPU", 1, openvino_runtime.FP16)
+    reason = f"OpenVINO finds {', '.join(devices)}" if devices else NEEDS_OPENVINO
+    logger.warning(f"using the CPU instead of an Intel GPU: {reason}")
+    return None
+
+
 def say_instead(reason: str) -> None:
     """Say that ONNX Runtime takes OpenVINO's place, and why."""
     logger.warning(f"using ONNX Runtime instead of OpenVINO: {reason}")

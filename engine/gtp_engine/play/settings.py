@@ -8,7 +8,7 @@ from gtp_engine.go.rules import GO, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
 from gtp_engine.search.params import SearchParams
 
-DEVICES = ("auto", "cuda", "tensorrt", "cpu")
+DEVICES = ("auto", "cuda", "tensorrt", "gpu", "cpu")
 RUNTIMES = ("auto", "onnxruntime", "openvino")
 """What may run nets on a processor; auto takes the faster, and measures once which that is."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.play.settings import RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,6 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=parse_count, default=1, metavar="N", help="picks games and positions (1)"
     )
+    parser.add_argument(
+        "--runtime", choices=RUNTIMES, default="auto", help="on a processor; auto: the faster"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -37,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     choice = arguments.games, arguments.positions, arguments.per_game, arguments.seed
     patterns = find_patterns(arguments.net)
     if patterns is None:
-        figures = evaluate_net(find_net(arguments.net), *choice)
+        figures = evaluate_net(find_net(arguments.net), *choice, arguments.runtime)
     else:
         from gtp_export.pattern_fit import evaluate_patterns
 
