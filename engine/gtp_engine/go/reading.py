@@ -94,7 +94,7 @@ class Memory(NamedTuple):
     """[4]: number of the search, slots used, whether a ko was met, whether it was too deep."""
 
 
-def new_memory(slots: int = 1 << 16) -> Memory:
+def new_memory(slots: int = 1 << 18) -> Memory:
     """Return memory for searches of half as many positions as there are slots."""
     return Memory(
         np.zeros(slots, NODES),

@@ -18,8 +18,8 @@ from gtp_engine.go.reading import OUT, Memory, follow, new_memory, search
 from gtp_engine.go.regions import Chain, RegionMap, map_regions
 from gtp_engine.go.rollouts import is_own_eye
 
-NODE_BUDGET = 20_000
-"""Positions looked at for one question, about 20 ms."""
+NODE_BUDGET = 100_000
+"""Positions looked at for one question at most: half a second; most take some milliseconds."""
 
 SCAN_BUDGET = 2_000
 """Positions looked at for one chain when all chains of a board are read."""
