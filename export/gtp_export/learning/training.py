@@ -391,27 +391,11 @@ class Trainer:
         if self._rank > 0:  # the others wait for the first one, also while it is halted
             lap = lap._replace(seconds=0.0)
         laps[self._rank] = torch.tensor(lap)
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), laps.flatten()])
-        distributed.all_reduce(flat)
-        samples, *times = flat[-laps.numel() :].view_as(laps).double().sum(0).tolist()
-        self.spent = self.spent.plus(Spent(int(samples), *times))
-        flat /= processes
-        at = 0
-        for gradient in gradients:
-            gradient.copy_(flat[at : at + gradient.numel()].view_as(gradient))
-            at += gradient.numel()
+        _average([*gradients, laps])
+        samples, *times = (processes * laps.double()).sum(0).tolist()
+        self.spent = self.spent.plus(Spent(round(samples), *times))
         if self.steps % BUFFER_SYNC_STEPS == 0:
-            self._share_statistics()
-
-    def _share_statistics(self) -> None:
-        buffers = [b for name, b in self.net.named_buffers() if ".running_" in name]
-        flat = torch.cat([buffer.flatten() for buffer in buffers])
-        distributed.all_reduce(flat)
-        flat /= self._plan.processes
-        at = 0
-        for buffer in buffers:
-            buffer.copy_(flat[at : at + buffer.numel()].view_as(buffer))
-            at += buffer.numel()
+            _average([b for name, b in self.net.named_buffers() if ".running_" in name])
 
     def _update_average(self) -> None:
         # Early on the average follows closely, so that it forgets the random start.
@@ -469,6 +453,15 @@ def has_bfloat16(device: str) -> bool:
     if device == "cpu":
         return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
     return bool(torch.cuda.is_bf16_supported())
+
+
+def _average(tensors: list[Tensor]) -> None:
+    """Give tensors of any sizes their means over the processes."""
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    distributed.all_reduce(flat)
+    flat /= distributed.get_world_size()
+    for tensor, mean in zip(tensors, flat.split([t.numel() for t in tensors]), strict=True):
+        tensor.copy_(mean.view_as(tensor))
 
 
 def _norms(net: nn.Module) -> list[RunningNorm]:
