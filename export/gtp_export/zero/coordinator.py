@@ -12,6 +12,7 @@ from gtp_engine.files import read_file, write_whole
 from gtp_engine.go.atari_go import new_game
 from gtp_engine.go.rules import GO, MAX_KOMI, Rules
 from gtp_engine.platforms import lock_file
+from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import Catalogue, EmptyBoard
 from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.part import COORDINATE, Part, share_spent
@@ -74,7 +75,9 @@ class Coordinator:
 
     def step(self) -> None:
         """Take in what is new and hand out the best net; what fails now is tried again."""
-        self.part.wait_while_halted()
+        if self.part.is_halted():
+            logger.info(f"halted until {self._run.path / PAUSE} is gone")
+            self.part.wait_while_halted()
         self.part.note()
         try:
             self._take_in(seek_komi=True)
