@@ -420,6 +420,8 @@ def _expand(
     elif not attacking and _may_capture(memory, board, chain, ko_master):
         listed = _add_captures(board, chain, moves, begin, n)
         listed = _add_liberties(board, chain, int64(1), int64(0), moves, begin, listed)
+        if board["size"][board["head"][chain]] == 1:  # what takes one stone may be taken back
+            listed = _add_around(board, chain, int64(2), int64(0), int64(0), moves, begin, listed)
     else:
         tier = int64(memory.nodes[memory.frames[depth, _SLOT]]["tier"])
         listed = _list_moves(board, chain, attacking, tier, moves, begin)
