@@ -201,7 +201,7 @@ def test_values_are_mixed_by_weight() -> None:
     position.play(BLACK, position.points()[12])
     alone = judged(NetEvaluator(net, 1, 1), position)
     for weight in (0.0, 0.25, 1.0):
-        mixed = judged(MixedEvaluator(net, 1, 1, weight=weight), position)
+        mixed = judged(MixedEvaluator(net, 1, 1, weight=weight, rollouts=1), position)
         result = mixed.slots["rollout_value"][0]
         assert abs(result) == 1.0
         wanted = (1 - weight) * alone.value[0] + weight * result

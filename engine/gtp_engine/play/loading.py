@@ -288,6 +288,8 @@ class Loader:
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
         )
+        if self._rollout_weight > 0.0 and "value" not in net.net.info.heads:
+            self.params = ROLLOUT_PARAMS.changed_by(self.params)
         logger.info(net.describe())
         profile = settings.human_profile
         if profile is not None and net.takes_profile:
