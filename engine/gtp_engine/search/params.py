@@ -161,7 +161,8 @@ ROLLOUT_PARAMS = SearchParams(
     dynamic_score_utility=0.0,
     lcb_min_visit_share=1.0,
 )
-"""For a search whose values come from rollouts alone: a few say little of a score and of a move hardly tried."""
+"""For a search whose values come from rollouts alone: a few say little of a score, and of a move
+that was hardly tried."""
 
 RECIPES = {
     # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
