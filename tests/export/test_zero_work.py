@@ -163,6 +163,17 @@ def test_positions_of_earlier_games_are_remembered_from_shards(tmp_path: Path) -
     assert len(Worker(run, seed=2)._play._finished) >= 10
 
 
+def test_games_on_another_board_are_not_gone_on_from(tmp_path: Path) -> None:
+    other = RunFolder(tmp_path / "other")
+    other.create(settings_for(GO, SIZE + 1, "ours", visits=4, shard_games=10))
+    worker = Worker(other, seed=1)
+    step_until(worker, lambda: shards_of(other))
+    run = new_run(tmp_path)
+    (shard, *_) = shards_of(other)
+    write_whole(run.shards / shard.name, shard.read_bytes())
+    assert not Worker(run, seed=2)._play._finished
+
+
 def test_a_stop_ends_the_work_and_writes_what_waits(tmp_path: Path) -> None:
     run = new_run(tmp_path, shard_games=100_000)
     worker = Worker(run, seed=1)

@@ -58,7 +58,7 @@ class Worker:
         """What plays if the net fails."""
         komi = run.fair_komi(self.settings)
         self._play = SelfPlay(self.settings, self._earlier[0], "", komi, seed)
-        self._play.remember(earlier_games(run.shards))
+        self._play.remember(earlier_games(run.shards, self.settings))
         self.waiting: list[PlayedGame] = []
         """Games that no shard holds yet."""
         self._since = time.monotonic()
@@ -167,15 +167,19 @@ def open_checked(path: Path, settings: Settings) -> Evaluator:
     return evaluator
 
 
-def earlier_games(folder: Path) -> list[PlayedGame]:
-    """Return the games of the newest shards, without what was searched; damaged ones are left."""
+def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
+    """Return the games of the newest shards, without what was searched.
+
+    Shards that are damaged, or of another game or size, are left out.
+    """
+    wanted = settings.game, settings.size, settings.size
     games: list[PlayedGame] = []
     nothing: tuple[Searched | None, ...] = ()
     with contextlib.suppress(OSError):
         newest = sorted(folder.glob("*.shard"), key=lambda path: -path.stat().st_mtime)
         for path in islice(newest, EARLIER_SHARDS):
             with contextlib.suppress(ShardError):
-                table = read_shard(path).games
+                table = read_shard(path, wanted).games
                 records = [table.record(number) for number in range(len(table))]
                 games += [PlayedGame(one, nothing, "", "") for one in records if one.moves]
     return games
