@@ -204,7 +204,7 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         raise RunError(f"unknown game {game!r}; known are {', '.join(GAMES)}")
     if recipe not in RECIPES:
         raise RunError(f"unknown recipe {recipe!r}; known are {', '.join(RECIPES)}")
-    scaled: dict[str, Any] = {"root_noise_total": 0.03 * 361.0}
+    scaled: dict[str, Any] = {}
     if size <= 5:
         scaled |= {"int8": False, "average_decay": 0.99, "komi_step": 1.0}
         scaled |= {"shard_games": 50, "shard_seconds": 10.0, "first_positions": 400}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gtp_engine.go.symmetry import N_SYMMETRIES, action_table
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.stream import PositionReader, RecordSamples
-from gtp_export.zero.shards import FULL, NO_SEARCH, Shard, read_shard
+from gtp_export.zero.shards import FULL, Shard, read_shard
 
 BLOCK_POSITIONS = 2048
 """Positions encoded at a time, so that several of one game take one replay."""
@@ -27,17 +27,12 @@ class TargetSamples:
     ownership are exact; NaN and 0 where a game was not counted."""
     policy: NDArray[np.float32]
     """[B, A + 1] the search's policy; sums to 1."""
-    reply: NDArray[np.float32]
-    """[B, A + 1] the policy of the opponent's search after the move; zeros where there was none."""
     value: NDArray[np.float32]
     """[B] the mean value of the search's root, -1 to 1."""
-    surprise: NDArray[np.float32]
-    """[B] nats from the net's policy of then to the search's."""
 
     def part(self, index: Ints) -> "TargetSamples":
         """Return the positions of an index [n]."""
-        rest = (self.policy, self.reply, self.value, self.surprise)
-        return TargetSamples(self.seen.part(index), *(array[index] for array in rest))
+        return TargetSamples(self.seen.part(index), self.policy[index], self.value[index])
 
 
 class Window:
@@ -105,14 +100,13 @@ class _Joined:
     def __init__(self, shards: Sequence[Shard], encoder: str) -> None:
         self.games: Games = join_games([shard.games for shard in shards])
         self._reader = PositionReader(self.games, encoder)
-        self._kind = np.concatenate([shard.kind for shard in shards])
         self._value = np.concatenate([shard.value for shard in shards])
-        self._surprise = np.concatenate([shard.surprise for shard in shards])
         self._actions = np.concatenate([shard.actions for shard in shards])
         self._shares = np.concatenate([shard.shares for shard in shards])
         counts = np.concatenate([np.diff(shard.policy_starts) for shard in shards])
         self._starts = np.concatenate([[0], np.cumsum(counts)])
-        self._targets: Ints = np.flatnonzero(self._kind == FULL)
+        kind = np.concatenate([shard.kind for shard in shards])
+        self._targets: Ints = np.flatnonzero(kind == FULL)
         header = shards[0].header
         self._table = action_table(header.width, header.height)
 
@@ -122,26 +116,16 @@ class _Joined:
         starts = self.games.table.starts
         games = np.searchsorted(starts, moves, side="right") - 1
         seen = self._reader.read(games, moves - starts[games], symmetries)
-        after = np.minimum(moves + 1, len(self._kind) - 1)
-        has_reply = (moves + 1 < starts[games + 1]) & (self._kind[after] != NO_SEARCH)
-        samples = TargetSamples(
-            seen=seen,
-            policy=self._policies(moves, symmetries, np.ones(positions, np.bool_)),
-            reply=self._policies(after, symmetries, has_reply),
-            value=self._value[moves].astype(np.float32),
-            surprise=self._surprise[moves].astype(np.float32),
-        )
+        policies = self._policies(moves, symmetries)
+        samples = TargetSamples(seen, policies, self._value[moves].astype(np.float32))
         return samples.part(generator.permutation(positions))
 
-    def _policies(
-        self, moves: Ints, symmetries: Ints, known: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Return [n, A + 1] the policies at moves [n] under symmetries, zeros where not known."""
-        counts = np.where(known, self._starts[moves + 1] - self._starts[moves], 0)
+    def _policies(self, moves: Ints, symmetries: Ints) -> NDArray[np.float32]:
+        """Return [n, A + 1] the policies at moves [n] under symmetries."""
+        counts = self._starts[moves + 1] - self._starts[moves]
         rows = np.repeat(np.arange(len(moves)), counts)
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         at = np.repeat(self._starts[moves], counts) + within
         policy = np.zeros((len(moves), self._table.shape[1]), np.float32)
         policy[rows, self._table[symmetries[rows], self._actions[at]]] = self._shares[at]
-        policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1.0)
-        return policy
+        return policy / np.maximum(policy.sum(axis=1, keepdims=True), 1.0)
