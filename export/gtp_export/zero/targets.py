@@ -128,4 +128,5 @@ class _Joined:
         at = np.repeat(self._starts[moves], counts) + within
         policy = np.zeros((len(moves), self._table.shape[1]), np.float32)
         policy[rows, self._table[symmetries[rows], self._actions[at]]] = self._shares[at]
-        return policy / np.maximum(policy.sum(axis=1, keepdims=True), 1.0)
+        policy /= np.maximum(policy.sum(axis=1, keepdims=True), 1.0)
+        return policy
