@@ -19,6 +19,7 @@ from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.settings import RunFolder, settings_for
 from gtp_export.zero.supervisor import Child
+from gtp_export.zero.work import STOP
 
 LONGEST_WAIT = 300.0
 """Seconds; only a test that fails takes so long."""
@@ -85,6 +86,18 @@ def test_a_part_that_is_killed_starts_again_and_no_shard_is_lost(
     counted, played = rows(run, "select count(*), sum(games) from shards")[0]
     assert counted == len(shards_of(run))
     assert rows(run, "select count(*) from games") == [(played,)]
+
+
+def test_a_part_that_was_stopped_does_not_start_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = run_of_three_by_three(tmp_path)
+    (run.path / STOP).touch()
+    child = Child(run, "work")
+    assert child.process.wait(LONGEST_WAIT) == 0
+    child.look()
+    assert "starts again" not in caplog.text
+    child.end()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Linux and macOS do")

@@ -4,6 +4,7 @@ import errno
 import os
 import random
 import subprocess
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -181,6 +182,18 @@ def test_a_stop_ends_the_work_and_writes_what_waits(tmp_path: Path) -> None:
     (run.path / STOP).touch()
     worker.work()
     assert check_shards(run) > 0
+
+
+def test_the_end_of_the_run_ends_the_work(tmp_path: Path) -> None:
+    run = new_run(tmp_path, span=1.0, span_unit="core-hours")
+    worker = Worker(run, seed=1)
+    (run.spent / "train.json").write_text('{"core_seconds": 3600.0}')
+    worker._part.note(0.0)
+    too_late = threading.Timer(20.0, worker.ending.set)
+    too_late.start()
+    worker.work()
+    too_late.cancel()
+    assert not worker.ending.is_set()
 
 
 def start_worker(run: RunFolder) -> "subprocess.Popen[bytes]":

@@ -266,7 +266,7 @@ class Learning:
 
 
 def train_run(run: RunFolder) -> int:
-    """Train until this process is ended.
+    """Train until the run is over or this process is ended.
 
     Raises:
         NetFileError: The run or the net that it goes on from cannot be used.
@@ -277,7 +277,7 @@ def train_run(run: RunFolder) -> int:
     part.end_with_parent()
     torch.set_num_threads(1)
     learning = Learning(run, settings)
-    while True:
+    while not part.is_over:
         part.wait_while_halted()
         part.note()
         try:
@@ -286,3 +286,4 @@ def train_run(run: RunFolder) -> int:
         except (NetFileError, OSError) as error:
             logger.warning(f"{error}; training goes on")
         time.sleep(WAIT_SECONDS)
+    return 0

@@ -172,7 +172,7 @@ def _find_gnu_go() -> str | None:
 
 
 def judge_run(run: RunFolder) -> int:
-    """Judge until this process is ended.
+    """Judge until the run is over or this process is ended.
 
     Raises:
         NetFileError: The run cannot be used.
@@ -181,7 +181,7 @@ def judge_run(run: RunFolder) -> int:
     part = Part(run, JUDGE, with_children=True)
     part.end_with_parent()
     judge = Judge(run, settings)
-    while True:
+    while not part.is_over:
         part.wait_while_halted()
         part.note()
         mine, bound = spent_by(run, JUDGE).core_seconds, settings.judge_share
@@ -193,3 +193,4 @@ def judge_run(run: RunFolder) -> int:
         except OSError as error:
             logger.warning(f"{error}; judging goes on")
         time.sleep(LOOK_SECONDS)
+    return 0

@@ -1,5 +1,6 @@
 """What every part of a run does: end with its parent, halt with the run, say what it has spent."""
 
+import contextlib
 import json
 import os
 import secrets
@@ -9,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_export.span import Meter, Spent
 from gtp_export.zero.settings import RunFolder
@@ -33,6 +35,9 @@ class Part:
             with_children: Whether the processes that it starts count, once they have ended; those
                 that are parts count themselves.
         """
+        self.is_over = False
+        """Whether the run's span was over at the last note."""
+        self._run = run
         self._with_children = with_children
         self._children = 0.0
         self._meter = Meter(run.path)
@@ -78,10 +83,10 @@ class Part:
                 )
                 self._spent = self._spent.plus(Spent(0, self._children - children))
             self._noted = time.monotonic()
-            try:
+            with contextlib.suppress(OSError):
                 write_whole(self._file, json.dumps(self._spent._asdict()))
-            except OSError:
-                return
+            with contextlib.suppress(OSError, NetFileError):
+                self.is_over = share_spent(self._run) >= 1.0
 
     def is_halted(self) -> bool:
         """Whether the run is halted."""

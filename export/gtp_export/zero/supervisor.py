@@ -29,7 +29,7 @@ STEADY_SECONDS = 60.0
 
 
 class Child:
-    """A part of the run in a process of its own, started again whenever it ends."""
+    """A part of the run in a process of its own, started again where it fails."""
 
     def __init__(self, run: RunFolder, kind: str) -> None:
         """Start it."""
@@ -52,8 +52,8 @@ class Child:
         threading.Thread(target=_relay, args=(self.process.stderr,), daemon=True).start()
 
     def look(self) -> None:
-        """Start it again if it has ended, the later the oftener it has done so."""
-        if self.process.poll() is None:
+        """Start it again if it has failed, the later the oftener it has done so."""
+        if self.process.poll() in (None, 0):  # at work, or ended by STOP or with the run
             return
         now = time.monotonic()
         if self._due == 0.0:

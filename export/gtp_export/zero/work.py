@@ -68,22 +68,23 @@ class Worker:
         self.look()
 
     def work(self) -> None:
-        """Play until the run is stopped or the process is ended.
+        """Play until the run is stopped or over, or the process is ended.
 
         Raises:
             NetFileError: The net fails, and so does playing without one.
         """
-        while not (self.ending.is_set() or (self._run.path / STOP).exists()):
+        part = self._part
+        while not (self.ending.is_set() or part.is_over or (self._run.path / STOP).exists()):
             next_look = time.monotonic() + LOOK_SECONDS
             while time.monotonic() < next_look and not self.ending.is_set():
                 self.step()
-            self._part.note()
-            if self._part.is_halted():
+            part.note()
+            if part.is_halted():
                 self.write()
-                self._part.wait_while_halted()
+                part.wait_while_halted()
             self.look()
         self.write()
-        self._part.note(0.0)
+        part.note(0.0)
 
     def step(self) -> None:
         """Make a step; where the net fails, the one before it plays on."""
@@ -186,6 +187,6 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
 
 
 def work_run(run: RunFolder) -> int:
-    """Play until the run is stopped, or the process that started this one has ended."""
+    """Play until the run is stopped or over, or the process that started this one has ended."""
     Worker(run).work()
     return 0
