@@ -15,10 +15,12 @@ pytest.importorskip("onnx")
 pytest.importorskip("torch")
 
 from gtp_engine.children import own_command
+from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
+from gtp_export.zero.part import Part
 from gtp_export.zero.settings import RunFolder, settings_for
-from gtp_export.zero.supervisor import Child
+from gtp_export.zero.supervisor import Child, supervise
 from gtp_export.zero.work import STOP
 
 LONGEST_WAIT = 300.0
@@ -113,6 +115,22 @@ def test_a_part_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent.wait()
     parent.stdout.close()
     wait_until(lambda: not is_alive(pid))
+
+
+def test_ctrl_c_ends_a_run_that_is_halted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of_three_by_three(tmp_path)
+    (run.path / PAUSE).touch()
+    halts = []
+
+    def press_ctrl_c(part: Part) -> None:
+        halts.append(part)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Part, "wait_while_halted", press_ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
+        supervise(run, is_terminal=False)
+    assert len(halts) == 1
+    Coordinator(run).close()  # let go of
 
 
 def test_one_command_plays_trains_and_ends_with_its_span(tmp_path: Path) -> None:

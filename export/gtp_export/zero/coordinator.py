@@ -74,10 +74,14 @@ class Coordinator:
         self._lock.close()
 
     def step(self) -> None:
-        """Take in what is new and hand out the best net; what fails now is tried again."""
+        """Do as `look` does, once the run is not halted."""
         if self.part.is_halted():
             logger.info(f"halted until {self._run.path / PAUSE} is gone")
             self.part.wait_while_halted()
+        self.look()
+
+    def look(self) -> None:
+        """Take in what is new and hand out the best net; what fails now is tried again."""
         self.part.note()
         try:
             self._take_in(seek_komi=True)

@@ -127,7 +127,7 @@ def supervise(run: RunFolder, is_terminal: bool) -> int:
             child.end()
         for child in children:
             child.wait()
-        coordinator.step()
+        coordinator.look()
         coordinator.close()
     logger.info(_line(run, coordinator.settings, 1.0))
     logger.info(f"the best net is {run.best}")
