@@ -1,6 +1,7 @@
 """The trainer and the judge of a run that learns from nothing."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +189,21 @@ def test_gnu_go_is_met_each_time_that_the_promotions_have_doubled(
     monkeypatch.setattr(Judge, "_play_gnu_go", play)
     due = promote_one_by_one(run, lambda: judge_of(run).step())
     assert due == [False, True, False, True, False, False, False, True]
+
+
+def test_a_match_with_gnu_go_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = new_run(tmp_path, anchor_games=2)
+    script = [sys.executable, str(Path(__file__).parents[1] / "arena" / "scripted_engine.py")]
+    monkeypatch.setattr("gtp_export.zero.judge.own_command", lambda *words: script)
+    monkeypatch.setattr("gtp_export.zero.judge._find_gnu_go", lambda: script[0])
+    monkeypatch.setattr("gtp_export.zero.judge.GNU_GO_OPTIONS", script[1:])
+    waits: list[None] = []
+    judge = Judge(run, run.settings(), lambda: waits.append(None))
+    # Both pass: the one stone of the opening decides, and each has it once.
+    assert judge._play_gnu_go("net") == MatchRecord("net", GNU_GO, 1.0, 2, 16, 0.5)
+    assert len(waits) == 2
+    monkeypatch.setattr("gtp_export.zero.judge._find_gnu_go", lambda: "/no/such/program")
+    assert judge._play_gnu_go("net").games == 0
 
 
 def promote_one_by_one(run: RunFolder, step: Callable[[], bool]) -> list[bool]:

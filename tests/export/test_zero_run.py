@@ -117,6 +117,34 @@ def test_a_part_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: not is_alive(pid))
 
 
+JUDGE = """
+import sys
+from pathlib import Path
+from gtp_export.zero import judge
+from gtp_export.zero.settings import RunFolder
+
+engine, folder = sys.argv[1:]
+script = [sys.executable, engine, "sleep", f"pid={folder}/pids"]
+judge.own_command = lambda *words: script
+judge._find_gnu_go = lambda: script[0]
+judge.GNU_GO_OPTIONS = script[1:]
+run = RunFolder(Path(folder))
+judge.Judge(run, run.settings())._play_gnu_go("net")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Linux and macOS do")
+def test_the_engines_of_a_match_end_with_the_judge(tmp_path: Path) -> None:
+    run = run_of_three_by_three(tmp_path)
+    engine = Path(__file__).parents[1] / "arena" / "scripted_engine.py"
+    judge = subprocess.Popen([sys.executable, "-P", "-c", JUDGE, str(engine), str(run.path)])
+    pids = run.path / "pids"
+    wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    judge.kill()
+    judge.wait()
+    wait_until(lambda: not any(is_alive(int(pid)) for pid in pids.read_text().split()))
+
+
 def test_ctrl_c_ends_a_run_that_is_halted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_of_three_by_three(tmp_path)
     (run.path / PAUSE).touch()

@@ -3,13 +3,14 @@
 import json
 import logging
 import shutil
-import subprocess
-import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from pathlib import Path
 
+from gtp_engine.arena import referee
+from gtp_engine.arena.gtp_client import Engines
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
+from gtp_engine.arena.match import Match, Table
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
@@ -26,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 JUDGE = "judge"
 GNU_GO = "GNU Go"
-GNU_GO_COMMAND = "gnugo --mode gtp --level 10 --chinese-rules"
+GNU_GO_OPTIONS = ("--mode", "gtp", "--level", "10", "--chinese-rules")
 LOOK_SECONDS = 1.0
 ROUND = 20
 """Games at once; a match is a number of rounds."""
@@ -36,15 +37,24 @@ OPENING_SHARE = 0.07
 """Moves a point of the board that openings are long."""
 FREE_SECONDS = 60.0
 """Of a processor, beyond the judge's share, for its start and the first nets."""
-GNU_GO_SECONDS = 1800.0
-"""After so long a match with GNU Go is given up."""
+ANSWER_SECONDS = 300.0
+"""Who takes longer for a move in a match with GNU Go loses."""
 
 
 class Judge:
     """Decides which match is next, and plays it."""
 
-    def __init__(self, run: RunFolder, settings: Settings) -> None:
-        """Begin with the matches that there are."""
+    def __init__(
+        self, run: RunFolder, settings: Settings, wait: Callable[[], object] = lambda: None
+    ) -> None:
+        """Begin with the matches that there are.
+
+        Args:
+            run: The run.
+            settings: Its settings.
+            wait: Called again and again; returns when the run is not halted.
+        """
+        self._wait = wait
         self._run = run
         self._settings = settings
         self._nets: dict[str, NetRecord] = {}
@@ -73,9 +83,7 @@ class Judge:
             self._write(self._match(new[-1].name, best.name))
             return True
         if with_anchor and self._is_anchor_due(len(line)):
-            found = self._play_gnu_go(best.name)
-            if found is not None:
-                self._write(found)
+            self._write(self._play_gnu_go(best.name))
             return True
         return False
 
@@ -102,6 +110,7 @@ class Judge:
             ]
             # Looked at after whole rounds, for the games that end first are the short ones.
             while verdict is None and len(games) < settings.gate_games:
+                self._wait()
                 these = replace(terms, seed=terms.seed + len(games))
                 games += play_games(players, these, ROUND, ROUND, threads=1)
                 if settings.gate != SHARE:
@@ -128,29 +137,33 @@ class Judge:
         before = sum(match.other == GNU_GO for match in self._matches.values())
         return promotions >= 2 << before
 
-    def _play_gnu_go(self, net: str) -> MatchRecord | None:
+    def _play_gnu_go(self, net: str) -> MatchRecord:
+        """Play a net against GNU Go, both as programs: they end when this one does, however."""
         settings, komi = self._settings, round(self._run.fair_komi(self._settings)) + 0.5
-        mine = own_command("--net", str(self._run.net(net)), "--device", "cpu", "--threads", "1")
-        mine += ["--playouts", str(settings.judge_visits)]
-        theirs = [str(_find_gnu_go()), *GNU_GO_COMMAND.split()[1:]]
-        with tempfile.TemporaryDirectory() as folder:
-            report = Path(folder) / "report.json"
-            words = ["--games", str(settings.anchor_games), "--size", str(settings.size)]
-            words += ["--komi", f"{komi:g}", "--json", str(report)]
-            lines = [" ".join(f'"{word}"' for word in line) for line in (mine, theirs)]
-            try:
-                subprocess.run(
-                    own_command("match", *lines, *words),
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    timeout=GNU_GO_SECONDS,
-                )
-                found = json.loads(report.read_text(encoding="utf-8"))
-            except (subprocess.SubprocessError, OSError, ValueError) as error:
-                logger.warning(f"no match with GNU Go: {error}")
-                return MatchRecord(net, GNU_GO, 0.0, 0, settings.judge_visits, komi)
-        won = found["wins"][0] + 0.5 * found["draws"]
-        played = sum(found["wins"]) + found["draws"]
+        size = settings.size
+        options = ("--device", "cpu", "--threads", "1", "--playouts", str(settings.judge_visits))
+        mine = own_command("--net", str(self._run.net(net)), *options)
+        theirs = [str(_find_gnu_go()), *GNU_GO_OPTIONS]
+        rules = replace(Rules.parse("chinese"), komi=komi)
+        opening = max(1, round(OPENING_SHARE * size**2))
+        terms = referee.Terms(size, size, komi, rules, None, 3 * size**2, opening)
+        games: list[referee.Game] = []
+
+        def note(game: referee.Game) -> None:
+            games.append(game)
+            self._wait()
+
+        with Engines() as engines:
+            table = Table(engines, [mine, theirs], ANSWER_SECONDS)
+            names, seed = (net, GNU_GO), settings.seed
+            match = Match(engines, [table], names, terms, settings.anchor_games, seed, None)
+            match.play(note)
+        if engines.signal is not None:
+            raise KeyboardInterrupt
+        if match.failure is not None:
+            logger.warning(f"no match with GNU Go: {match.failure}")
+        won = sum(0.5 if game.is_draw else game.winner == 0 for game in games)
+        played = sum(game.is_draw or game.winner is not None for game in games)
         return MatchRecord(net, GNU_GO, won, played, settings.judge_visits, komi)
 
     def _look(self) -> None:
@@ -180,7 +193,7 @@ def judge_run(run: RunFolder) -> int:
     settings = run.settings()
     part = Part(run, JUDGE, with_children=True)
     part.end_with_parent()
-    judge = Judge(run, settings)
+    judge = Judge(run, settings, part.wait_while_halted)
     while not part.is_over:
         part.wait_while_halted()
         part.note()
