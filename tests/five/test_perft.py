@@ -53,6 +53,10 @@ def test_the_whole_tree_of_5x5() -> None:
     assert sum(wins) + draws == 12123953291699459229254400
 
 
+def test_a_full_board_has_no_moves() -> None:
+    assert [count_sequences(FiveGame(5), depth) for depth in (26, 27, 60)] == [(0, 0)] * 3
+
+
 def test_both_ways_of_counting_agree() -> None:
     by_sets, played = FiveGame(5), FiveGame(5)
     played.set_up([], [])

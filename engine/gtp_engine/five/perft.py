@@ -94,9 +94,10 @@ def _count_by_sets(game: FiveGame, depth: int) -> tuple[int, int]:
     any order of such stones is a sequence.
     """
     area = len(game.points())
-    before = _n_alive(game, depth - 1)
-    total = before * (area - depth + 1) if depth <= area else 0
-    return total, total - _n_alive(game, depth) if depth <= area else 0
+    if depth > area:
+        return 0, 0
+    total = _n_alive(game, depth - 1) * (area - depth + 1)
+    return total, total - _n_alive(game, depth)
 
 
 def _n_alive(game: FiveGame, plies: int) -> int:
