@@ -3,13 +3,14 @@
 import pytest
 from tests.go.diagrams import position_of
 
-from gtp_engine.coords import BLACK, format_vertex, parse_vertex
+from gtp_engine.coords import BLACK, WHITE, format_vertex, parse_vertex
 from gtp_engine.go.position import Position
 from gtp_engine.go.tactics import (
     Kind,
     Reading,
     Tactic,
     Verdict,
+    attack,
     defend,
     threats,
 )
@@ -104,3 +105,12 @@ def test_what_takes_the_bait_is_not_saved() -> None:
     assert (saved.verdict, saved.move) == (Verdict.WORKS, at(position, "D7"))
     position.play(BLACK, at(position, "D7"))
     assert defend(position, chain) == Reading(Verdict.FAILS)
+
+
+def test_whoever_took_a_ko_may_fill_it() -> None:
+    position = Position(9)
+    for number, vertex in enumerate(["C6", "D6", "B5", "E5", "C4", "D4", "H8", "C5", "D5"]):
+        position.play((BLACK, WHITE)[number % 2], at(position, vertex))
+    filled = defend(position, at(position, "D5"))
+    assert (filled.verdict, vertices(position, filled)) == (Verdict.WORKS, ["C5"])
+    assert attack(position, at(position, "D5")).verdict is Verdict.KO_THREAT

@@ -109,6 +109,8 @@ def _read(position: Position, chain: int, first: int, budget: int) -> Reading:
         memory.counts[2] = 0
         for tiers, share in ((1, 4), (2, 2), (3, 1)):
             memory.board[0] = position.board
+            if first != position.to_play:  # whom no ko bans: it is the one who took it
+                memory.board[0]["ko_point"] = 0
             result = search(memory, chain, first, ko_master, tiers, budget // share)
             if result == 1:
                 break
