@@ -256,7 +256,7 @@ def test_a_chain_that_can_be_taken_is_named_with_the_way() -> None:
 
 
 def test_a_capture_that_was_missed_is_named() -> None:
-    position = board(("B3 B4 B5", "A4 A5"))
+    position = board(("B3 B4 B5", "A4 A5 B7 C7"))
     after, better = np.zeros((9, 9)), np.zeros((9, 9))
     for row in (4, 5):
         after[row, 0], better[row, 0] = -0.9, 0.9
@@ -299,6 +299,21 @@ def test_the_part_of_the_board_that_lost_the_points_is_named() -> None:
     (zone,) = [each for each in found if each.kind == "zone_lost"]
     assert zone.evidence["zone"] == "upper right"
     assert zone.evidence["points"] == pytest.approx(4.5, abs=0.1)
+
+
+def test_what_a_pass_gives_away_is_named() -> None:
+    position = board(("C3", "G7"))
+    flat, better = np.zeros((9, 9)), np.full((9, 9), 0.5 / 16)
+    (reason,) = explain(position, mistake_of(position, "pass", "D7", flat, better))
+    assert reason.text == (
+        "There was still something to gain: D7 is worth 2.5 points more than a pass."
+    )
+
+
+def test_a_pass_is_no_point_that_both_want() -> None:
+    position = board(("C3", "G7"))
+    flat, better = np.zeros((9, 9)), np.full((9, 9), 0.03)
+    assert explain(position, mistake_of(position, "D7", "pass", flat, better)) == []
 
 
 def test_without_evidence_nothing_is_said() -> None:

@@ -127,7 +127,7 @@ def explain(position: Position, mistake: Mistake) -> list[Reason]:
 
 def _passed(case: Case) -> Iterator[Reason]:
     loss = case.mistake.loss
-    yield case.reason("passed", {"points": round(loss, 1)}, points=counted("points", loss))
+    yield case.reason("passed", {"points": round(loss, 1)}, points=counted("point", loss))
 
 
 def _groups(case: Case) -> Iterator[Reason]:
@@ -286,8 +286,8 @@ def _elsewhere(case: Case) -> Iterator[Reason]:
 
 def _same_point(case: Case) -> Iterator[Reason]:
     """The opponent takes the better move's point."""
-    after = case.mistake.after_played
-    if after.best is not None and after.best.move == case.mistake.best and _is_clear(after):
+    after, point = case.mistake.after_played, case.mistake.best
+    if after.best is not None and after.best.move == point != PASS and _is_clear(after):
         evidence = {"point": case.better, "answer_share": round(_share(after), 2)}
         yield case.reason("same_point", evidence)
 
