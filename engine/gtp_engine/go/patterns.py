@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, WALL, WHITE
+from gtp_engine.coords import WALL, WHITE
 
 Codes = npt.NDArray[np.uint32]
 
@@ -115,8 +115,3 @@ def is_refused(codes: Codes) -> npt.NDArray[np.bool_]:
     at_edge = (corners == WALL).any(axis=0)
     is_eye = is_own.all(axis=0) & ((corners == WHITE).sum(axis=0) + at_edge < 2)
     return is_suicide | is_eye
-
-
-def side_value(color: int, liberties: int) -> int:
-    """Return what stands in a near code for a stone with so many liberties, 3 at most."""
-    return liberties if color == BLACK else 3 + liberties
