@@ -110,7 +110,7 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
     games = list(_games(args.games, args.out, complain))
     scheduler, net = _open_scheduler(settings, args.positions)
     heading = {"format": FORMAT, "version": __version__, "net": net, "visits": args.visits}
-    waiting = [game for game in games if not _is_done(game, heading)]
+    waiting = [game for game in games if _finished(game, heading) is None]
     if len(waiting) < len(games):
         logger.info(f"{len(games) - len(waiting)} of {len(games)} games are reviewed already")
     by_task: dict[ReviewTask, Game] = {}
@@ -144,7 +144,7 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
         except KeyboardInterrupt:
             logger.info("interrupted; the same command goes on from here")
             return INTERRUPTED_STATUS
-    _write_overview(args.out, games, args.player)
+    _write_overview(args.out, games, heading, args.player)
     return 1 if problems else 0
 
 
@@ -155,8 +155,15 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
         if not path.exists():
             complain(f"{path}: there is no such file")
             continue
-        files += list_game_files(path)
-    taken: set[str] = set()
+        # What a review wrote is no game to review, unless it is asked for by name.
+        files += [
+            file
+            for file in list_game_files(path)
+            if file == path or _read_report(file.with_suffix(".json")) is None
+        ]
+    # Neither a page's name nor that of a game in the folder itself; some disks ignore case.
+    taken = {"index"}
+    taken |= {file.stem.casefold() for file in files if file.resolve().parent == folder.resolve()}
     for identity, record in playable_games(files, complain):
         if not record.moves:
             complain(f"{identity}: there are no moves to review")
@@ -166,7 +173,7 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
         for ending in (".bz2", ".gz", ".xz", ".sgf"):
             stem = stem.removesuffix(ending)
         name = _free_name(stem or "game", folder, digest, taken)
-        taken.add(name)
+        taken.add(name.casefold())
         yield Game(record, folder, name, digest)
 
 
@@ -175,10 +182,10 @@ def _free_name(stem: str, folder: Path, digest: str, taken: set[str]) -> str:
     number = 1
     while True:
         name = stem if number == 1 else f"{stem}-{number}"
-        report = _read_report(folder / f"{name}.json")
-        is_other = report is not None and report["game"]["digest"] != digest
-        if name not in taken and name != "index" and not is_other:
-            return name
+        if name.casefold() not in taken:
+            report = _read_report(folder / f"{name}.json")
+            if report is None or report["game"].get("digest") == digest:
+                return name
         number += 1
 
 
@@ -192,15 +199,18 @@ def _read_report(path: Path) -> dict[str, Any] | None:
     return found if is_ours and isinstance(found.get("game"), dict) else None
 
 
-def _is_done(game: Game, heading: dict[str, Any]) -> bool:
+def _finished(game: Game, heading: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a game's review if all its files are there, made in the same way."""
     report = _read_report(game.path(".json"))
-    return (
-        report is not None
-        and all(report.get(key) == value for key, value in heading.items())
-        and report["game"].get("digest") == game.digest
-        and game.path(".html").exists()
-        and game.path(".sgf").exists()
-    )
+    if (
+        report is None
+        or any(report.get(key) != value for key, value in heading.items())
+        or report["game"].get("digest") != game.digest
+        or not game.path(".html").exists()
+        or not game.path(".sgf").exists()
+    ):
+        return None
+    return report
 
 
 def _write(game: Game, material: Material, heading: dict[str, Any], player: str | None) -> None:
@@ -215,8 +225,10 @@ def _write(game: Game, material: Material, heading: dict[str, Any], player: str 
     write_whole(game.path(".json"), json.dumps(report, separators=(",", ":")))
 
 
-def _write_overview(folder: Path, games: list[Game], player: str | None) -> None:
-    reports = [report for game in games if (report := _read_report(game.path(".json"))) is not None]
+def _write_overview(
+    folder: Path, games: list[Game], heading: dict[str, Any], player: str | None
+) -> None:
+    reports = [report for game in games if (report := _finished(game, heading)) is not None]
     if len(games) > 1 and reports:
         write_whole(folder / "index.html", overview_page(reports, player))
         logger.info(f"{folder / 'index.html'} has {len(reports)} games")
