@@ -316,6 +316,14 @@ def test_a_pass_is_no_point_that_both_want() -> None:
     assert explain(position, mistake_of(position, "D7", "pass", flat, better)) == []
 
 
+def test_a_net_without_ownership_gets_reasons_too() -> None:
+    position = board(("C3", "G7"))
+    mistake = mistake_of(position, "C7", "D7", np.zeros((9, 9)), np.full((9, 9), 0.05))
+    for each in (mistake.after_played, mistake.after_best):
+        object.__setattr__(each, "ownership", "")
+    assert [reason.kind for reason in explain(position, mistake)] == ["same_point"]
+
+
 def test_without_evidence_nothing_is_said() -> None:
     position = board(("C3", "G7"))
     flat = np.zeros((9, 9))
@@ -381,6 +389,25 @@ def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) ->
         assert review(folder / "game.sgf", "--out", out) == 0
     assert (out / "game.json").exists()
     assert (out / "game-2.json").exists()
+
+
+def test_no_review_takes_the_place_of_a_game_or_is_reviewed(tmp_path: Path) -> None:
+    for name, text in (("game", GAME), ("Index", GAME.replace("ee", "ed"))):
+        (tmp_path / f"{name}.sgf").write_text(text)
+    for _ in range(2):
+        assert review(tmp_path, "--out", tmp_path) == 0
+    assert (tmp_path / "game.sgf").read_text() == GAME
+    names = {file.name for file in tmp_path.glob("*.html")}
+    assert names == {"game-2.html", "Index-2.html", "index.html"}
+
+
+def test_a_file_of_another_program_is_no_review(tmp_path: Path) -> None:
+    game, out = tmp_path / "game.sgf", tmp_path / "out"
+    game.write_text(GAME)
+    out.mkdir()
+    (out / "game.json").write_text('{"format": "gtp-engine review 1", "game": {}}')
+    assert review(game, "--out", out) == 0
+    assert (out / "game-2.html").exists()
 
 
 def test_bad_files_get_a_sentence_and_the_rest_goes_on(tmp_path: Path, said: list[str]) -> None:

@@ -62,11 +62,15 @@ class Case:
         self.color = mistake.color
         self.played = self.vertex(mistake.played)
         self.better = self.vertex(mistake.best)
-        shape = position.height, position.width
-        sign = gain_for(self.color, 1.0)
-        self.own_played = sign * mistake.after_played.owners().reshape(shape)
+        self.own_played = self._owned(mistake.after_played)
         """[height, width], 1 where the mistaken player owns, after the move played."""
-        self.own_best = sign * mistake.after_best.owners().reshape(shape)
+        self.own_best = self._owned(mistake.after_best)
+
+    def _owned(self, judgement: Judgement) -> npt.NDArray[np.float64]:
+        """Return what the mistaken player owns; nobody anything where the net does not say."""
+        owners = judgement.owners() if judgement.ownership else np.zeros(self.position.area)
+        shape = self.position.height, self.position.width
+        return gain_for(self.color, 1.0) * owners.reshape(shape)
 
     def vertex(self, move: int) -> str:
         return format_vertex(move, self.position.width, self.position.height)
