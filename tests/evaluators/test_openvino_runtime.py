@@ -125,6 +125,20 @@ def test_without_an_intel_gpu_one_sentence_says_so(
     assert said == ["using the CPU instead of an Intel GPU: OpenVINO finds CPU, NPU"]
 
 
+def test_an_openvino_that_does_not_start_leaves_nets_to_onnx_runtime(
+    monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    def fail() -> None:
+        raise ImportError("a library is missing")
+
+    monkeypatch.setattr(openvino_runtime, "_openvino", fail)
+    for device in ("cpu", "gpu"):
+        net = OnnxNet(TINY, device, runtime=OPENVINO)
+        assert (net.device, net.runtime) == ("cpu", ONNX_RUNTIME)
+    assert not openvino_runtime.has_bf16()
+    assert "using ONNX Runtime instead of OpenVINO: a library is missing" in said
+
+
 def test_a_gpu_that_does_not_work_leaves_the_net_to_the_processor(
     monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:

@@ -57,13 +57,17 @@ def runtime_version() -> str:
 
 
 def list_devices() -> list[str]:
-    """Return what it could compute on here, such as CPU and GPU."""
-    return list(_openvino().Core().available_devices)
+    """Return what it could compute on here, such as CPU and GPU; nothing if it does not start."""
+    with contextlib.suppress(ImportError, RuntimeError):
+        return list(_openvino().Core().available_devices)
+    return []
 
 
 def has_bf16() -> bool:
     """Whether the processor computes in bfloat16, about twice as fast as in fp32."""
-    return "BF16" in _openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return "CPU" in list_devices() and "BF16" in _openvino().Core().get_property(
+        "CPU", "OPTIMIZATION_CAPABILITIES"
+    )
 
 
 def _cache_folder() -> Path | None:
@@ -97,8 +101,8 @@ class OpenVinoSession:
         """
         check_file(path)
         openvino = _openvino()
-        self._core = openvino.Core()
         try:
+            self._core = openvino.Core()
             self._model = self._core.read_model(path)
             facts = dict(self._model.get_rt_info().items()).get("framework", {})
             self.metadata = {name: str(fact.value) for name, fact in facts.items()}
