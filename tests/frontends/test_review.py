@@ -378,6 +378,10 @@ def test_what_is_reviewed_already_is_left_alone(tmp_path: Path, said: list[str])
     assert review(game, "--out", out) == 0
     assert (out / "game.json").stat().st_mtime_ns == before
     assert "1 of 1 games are reviewed already" in "".join(said)
+    assert embedded((out / "game.html").read_text("utf-8"))["player"] is None
+    assert review(game, "--out", out, "--player", "Bo") == 0
+    assert embedded((out / "game.html").read_text("utf-8"))["player"] == "white"
+    assert (out / "game.json").stat().st_mtime_ns == before
 
 
 def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) -> None:

@@ -110,7 +110,13 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
     games = list(_games(args.games, args.out, complain))
     scheduler, net = _open_scheduler(settings, args.positions)
     heading = {"format": FORMAT, "version": __version__, "net": net, "visits": args.visits}
-    waiting = [game for game in games if _finished(game, heading) is None]
+    waiting = []
+    for game in games:
+        report = _finished(game, heading)
+        if report is None:
+            waiting.append(game)
+        elif args.player is not None:
+            _write_page(game, report, args.player)
     if len(waiting) < len(games):
         logger.info(f"{len(games) - len(waiting)} of {len(games)} games are reviewed already")
     by_task: dict[ReviewTask, Game] = {}
@@ -219,10 +225,14 @@ def _write(game: Game, material: Material, heading: dict[str, Any], player: str 
         **heading,
         **make_report(game.record, material, name=game.name, digest=game.digest),
     }
-    shown = None if player is None else color_of_player(report["game"], player)
-    write_whole(game.path(".html"), game_page(game.record, report, shown))
+    _write_page(game, report, player)
     write_whole(game.path(".sgf"), annotated_sgf(game.record, report))
     write_whole(game.path(".json"), json.dumps(report, separators=(",", ":")))
+
+
+def _write_page(game: Game, report: dict[str, Any], player: str | None) -> None:
+    shown = None if player is None else color_of_player(report["game"], player)
+    write_whole(game.path(".html"), game_page(game.record, report, shown))
 
 
 def _write_overview(
