@@ -52,7 +52,7 @@ def test_a_net_without_other_files(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert net["device"]["text"] == "the CPU with --device auto"
     assert net["self-check"]["text"].startswith("passed")
-    assert set(net) == {"on the CPU", "device", "self-check"}
+    assert set(net) == {"on the CPU", "device", "runtime", "self-check"}
 
 
 def test_a_net_with_an_int8_file(nets: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -211,6 +211,8 @@ class GtpModel:
     def _do_undo(self, words: list[str]) -> None:
         self._undo(1)
 
+    _do_trymove, _do_popgo = _do_play, _do_undo
+
     def _do_gg_undo(self, words: list[str]) -> None:
         self._undo(self._integer(words, 0) if words else 1)
 

@@ -2,11 +2,14 @@
 
 import json
 import re
+import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gtp_engine.children import own_command
 from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -382,6 +385,30 @@ def test_what_is_reviewed_already_is_left_alone(tmp_path: Path, said: list[str])
     assert review(game, "--out", out, "--player", "Bo") == 0
     assert embedded((out / "game.html").read_text("utf-8"))["player"] == "white"
     assert (out / "game.json").stat().st_mtime_ns == before
+
+
+def test_a_folder_of_games_survives_a_kill_in_the_middle(tmp_path: Path) -> None:
+    games, out = tmp_path / "games", tmp_path / "out"
+    games.mkdir()
+    for number in range(100):
+        first, second = divmod(number, 25)
+        points = [
+            f"{'abcde'[at % 5]}{'abcde'[at // 5]}" for at in (second, (second + first + 1) % 25)
+        ]
+        moves = "".join(f";{'BW'[n]}[{point}]" for n, point in enumerate(points))
+        (games / f"g{number:03}.sgf").write_text(f"(;GM[1]SZ[5]{moves})")
+    command = own_command("review", str(games), "--out", str(out))
+    command += ["--net", TINY, "--visits", "2", "--threads", "1", "--runtime", "onnxruntime"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and len(list(out.glob("*.json"))) < 20:
+            time.sleep(0.02)
+        process.kill()
+    done = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
+    assert 20 <= len(done) < 100
+    assert subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    assert len(list(out.glob("*.json"))) == len(list(out.glob("g*.html"))) == 100
+    assert not list(out.glob("g*.part"))
+    assert {name: (out / name).stat().st_mtime_ns for name in done} == done
 
 
 def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_VISITS = 200
 
-_OPTIONS = ("net", "device", "threads", "batch", "memory", "seed", "log")
+_OPTIONS = ("net", "device", "runtime", "threads", "batch", "memory", "seed", "log")
 
 _EXAMPLES = """examples:
   gtp-engine review game.sgf                      review/game.html, .sgf and .json
@@ -250,7 +250,11 @@ def _open_scheduler(settings: Settings, at_once: int | None) -> tuple[AnalysisSc
     """Return what searches, and what it uses in one line."""
     try:
         net = open_net(
-            settings.net, settings.device, threads=settings.threads, max_batch=settings.batch
+            settings.net,
+            settings.device,
+            settings.runtime,
+            threads=settings.threads,
+            max_batch=settings.batch,
         )
     except NetFileError as error:
         raise UsageError(str(error)) from None
