@@ -73,7 +73,13 @@ def contents(run: RunFolder) -> dict[str, list[Sequence[object]]]:
 
 
 def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
-    settings = settings_for(ATARI_GO, 7, "gumbel", workers=3, span=1.5, span_unit="core-hours")
+    wanted = {
+        "workers": 3,
+        "span": 1.5,
+        "span_unit": "core-hours",
+        "start": "/nets/\U0001f409.onnx",
+    }
+    settings = settings_for(ATARI_GO, 7, "gumbel", **wanted)
     run = RunFolder(tmp_path / "run")
     run.create(settings)
     assert run.settings() == settings
@@ -113,6 +119,9 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--recipe", "gumbel"], "is a run with recipe ours, not gumbel"),
         (["--set", "visits", "many"], "the value makes no sense"),
         (["--set", "vists", "3"], "no such setting"),
+        (["--set", "size", "5"], "no such setting"),
+        (["--set", "preset", "b6c64"], "is a run with preset tiny, not b6c64"),
+        (["--set", "learning_rate", "inf"], "the value makes no sense"),
         (["--minutes", "0"], "must be positive"),
     ],
 )
@@ -124,6 +133,13 @@ def test_another_run_in_the_same_folder_is_refused(
     assert run_command(["zero", str(run.path), *words]) == 1
     assert complaint in capsys.readouterr().err
     assert run.settings() == before
+
+
+def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    words = ["--workers", "2", "--set", "workers", "3", "--set", "span", "1e-9"]
+    assert run_command(["zero", str(run.path), *words]) == 0
+    assert run.settings().workers == 3
 
 
 def test_a_folder_with_something_else_is_left_alone(

@@ -21,6 +21,7 @@ from gtp_engine.arguments import (
 )
 from gtp_engine.commands.options import add_machine_options
 from gtp_engine.commands.progress import shown_progress
+from gtp_engine.files import write_whole
 from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
@@ -137,10 +138,10 @@ def run(args: argparse.Namespace) -> int:
             spend()
     told = f"{describe_strength(won, games)}, {games} games"
     text = ", ".join(f"{name}={value:g}" for name, value in numbers.items())
-    args.out.write_text(
+    write_whole(
+        args.out,
         f"# {what}\n# from {n} trials of {GAMES_A_TRIAL} games; against the usual numbers:\n"
         f'# {told}\nparameters = "{text}"\n',
-        encoding="utf-8",
     )
     print(f"{text}\nagainst the usual numbers: {told}\nwritten to {args.out}")
     return 0

@@ -121,21 +121,22 @@ def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> None:
     changed = {} if span is None else {"span": span[0], "span_unit": span[1]}
     if arguments.workers is not None:
         changed["workers"] = arguments.workers
+    changed |= _read_wanted(arguments)
     if run.settings_file.exists():
         settings = run.settings()
         for name in ("game", "size", "preset", "recipe"):
-            wanted = getattr(arguments, name)
+            wanted = changed.get(name, getattr(arguments, name, None))
             if wanted not in (None, getattr(settings, name)):
                 raise RunError(
                     f"{run.path}: is a run with {name} {getattr(settings, name)}, not {wanted}; "
                     "choose another folder"
                 )
-        run.change(**changed, **_read_wanted(arguments))
+        run.change(**changed)
         return
     if run.path.exists() and any(run.path.iterdir()):
         raise RunError(f"{run.path}: is no run's folder, and not empty")
     size = arguments.size or 9
-    wanted = {"workers": os.cpu_count() or 1, **changed, **_read_wanted(arguments)}
+    wanted = {"workers": os.cpu_count() or 1, **changed}
     if arguments.seed is not None:
         wanted["seed"] = arguments.seed
     if arguments.start is not None:

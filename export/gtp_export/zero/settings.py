@@ -16,6 +16,7 @@ Every file is written beside, synced and renamed: whoever reads it sees all of i
 
 import hashlib
 import json
+import math
 import tomllib
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -190,6 +191,8 @@ GUMBEL: dict[str, Any] = {
     "root_noise": 0.0,
     "gate": NO_GATE,
 }
+OPTIONS = ("format", "game", "size", "recipe")
+"""Settings that come from a run's options alone."""
 RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
 """What each sets other than the fields' defaults."""
 
@@ -223,14 +226,16 @@ def parse_setting(name: str, text: str) -> tuple[str, Any]:
     Raises:
         RunError: There is no such setting, or the value is of another kind.
     """
-    kinds = _kinds()
-    if name not in kinds:
+    kind = _kinds().get(name)
+    if kind is None or name in OPTIONS:
         raise RunError(f"--set {name}: no such setting")
-    kind = kinds[name]
     try:
         if kind is bool:
             return name, {"true": True, "false": False}[text.lower()]
-        return name, kind(text)
+        value = kind(text)
+        if kind is not str and not 0 <= value < math.inf:  # nan is not either
+            raise ValueError
+        return name, value
     except (ValueError, KeyError):
         raise RunError(f"--set {name} {text}: the value makes no sense") from None
 
@@ -265,7 +270,10 @@ class RunFolder:
         """
         for folder in (self.path, self.shards, self.nets, self.matches, self.spent):
             folder.mkdir(parents=True, exist_ok=True)
-        lines = [f"{name} = {json.dumps(value)}\n" for name, value in asdict(settings).items()]
+        lines = [
+            f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+            for name, value in asdict(settings).items()
+        ]
         write_whole(self.settings_file, "".join(lines))
 
     def settings(self) -> Settings:
