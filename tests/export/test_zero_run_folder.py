@@ -1,5 +1,6 @@
 """A run's settings, its catalogue and its coordinator."""
 
+import argparse
 import json
 import sqlite3
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_export.architectures.net_file import build_model
 from gtp_export.architectures.tower import random_weights
 from gtp_export.commands import run as run_command
+from gtp_export.commands import zero
 from gtp_export.convert.graph import write_model
 from gtp_export.zero import coordinator as coordinator_module
 from gtp_export.zero.catalogue import MatchRecord, rows
@@ -137,8 +139,10 @@ def test_another_run_in_the_same_folder_is_refused(
 
 def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    words = ["--workers", "2", "--set", "workers", "3", "--set", "span", "1e-9"]
-    assert run_command(["zero", str(run.path), *words]) == 0
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    words = ["--workers", "2", "--set", "workers", "3"]
+    zero._prepare(run, parser.parse_args([str(run.path), *words]))
     assert run.settings().workers == 3
 
 
