@@ -13,8 +13,8 @@ The board fills the tensor: there is no mask, and the zero padding marks the edg
 are mean, mean * (s - 14) / 10 and maximum over the board, with s the square root of its points;
 the value head pools mean, mean * (s - 14) / 10 and mean * ((s - 14)^2 / 100 - 0.1). (Both as in
 Wu 2019, "Accelerating Self-Play Learning in Go", appendix A.) What the ownership comes to is, with
-o each point's -1..1: the lead l, that is the sum of o and own komi; the spread d, the root of the
-sum of 1 - o^2, plus 1; and tanh(l / 2d).
+o each point's -1..1: the lead l, that is the sum of o and own komi; the spread d, the root of 1
+plus the sum of 1 - o^2; and tanh(l / 2d).
 """
 
 from dataclasses import dataclass
