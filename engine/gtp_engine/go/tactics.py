@@ -19,7 +19,7 @@ from gtp_engine.go.regions import Chain, RegionMap, map_regions
 from gtp_engine.go.rollouts import is_own_eye
 
 NODE_BUDGET = 100_000
-"""Positions looked at for one question at most: half a second; most take some milliseconds."""
+"""Positions that one search of a question looks at; a question takes up to nine, below a second."""
 
 SCAN_BUDGET = 2_000
 """Positions looked at for one chain when all chains of a board are read."""
