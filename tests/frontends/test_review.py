@@ -130,7 +130,9 @@ def test_a_review_that_was_broken_off_goes_on(tmp_path: Path) -> None:
     assert len(searched) == len(set(searched)) == len(journal.found)
     journal.close(remove=False)
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:20]) + lines[20][:30])  # cut off in the middle of a line
+    strange = b'{"turn":1}\n{"turn":1,"instead":[],"wanted":4,"judgement":{}}\n'
+    # The last line is cut off in the middle.
+    path.write_bytes(b"".join(lines[:10]) + strange + b"".join(lines[10:20]) + lines[20][:30])
     resumed = Journal(path, {"game": "one"})
     assert len(resumed.found) == 19
     again, missing = run_all(record, resumed)

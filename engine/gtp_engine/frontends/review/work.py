@@ -4,6 +4,7 @@ What a game's searches say is added to a file beside its review at once, so that
 broken off goes on where it was. The file is removed once the review is written.
 """
 
+import contextlib
 import json
 import queue
 from collections.abc import Callable, Iterable
@@ -48,15 +49,13 @@ class Journal:
         self.found: dict[Wish, Judgement] = {}
         self._path = path
         lines = list(_whole_lines(path)) if path.exists() else []
-        if lines[:1] != [heading]:
-            lines = [heading]
-        for line in lines[1:]:
-            wish = Wish(Spot(line["turn"], line["instead"]), line["wanted"])
-            self.found[wish] = Judgement.from_json(line["judgement"])
         # Written again: the last line may have been cut off.
         self._file = path.open("w", encoding="ascii", buffering=1)
-        for line in lines:
-            self._write(line)
+        self._write(heading)
+        for line in lines[1:] if lines[:1] == [heading] else []:
+            with contextlib.suppress(KeyError, TypeError):  # something else has written it
+                wish = Wish(Spot(line["turn"], line["instead"]), line["wanted"])
+                self.add(wish, Judgement.from_json(line["judgement"]))
 
     def add(self, wish: Wish, judgement: Judgement) -> None:
         """Remember what a search found.
