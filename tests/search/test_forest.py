@@ -165,13 +165,14 @@ def test_tried_moves_get_the_playouts_they_are_owed() -> None:
     assert not (plain.counts[plain.counts > 0] >= np.floor(owed[plain.counts > 0]) - 1).all()
 
 
-def test_a_gumbel_root_halves_its_candidates() -> None:
+@pytest.mark.parametrize(("visits", "counts"), [(9, [1, 1, 3, 3]), (16, [1, 1, 6, 7])])
+def test_a_gumbel_root_halves_its_candidates(visits: int, counts: list[int]) -> None:
     forest = new_forest(1)
     forest.sit(0, started(3, 1).branch(200))
-    forest.begin(0, RootPlan(9, gumbel=4))
+    forest.begin(0, RootPlan(visits, gumbel=4))
     finish(forest, range(1))
     result = forest.result(0)
-    assert sorted(result.counts[result.counts > 0].tolist()) == [1, 1, 3, 3]
+    assert sorted(result.counts[result.counts > 0].tolist()) == counts
     # The candidates are those with the highest logit and noise; the worse half is dropped.
     best = np.argsort(-result.candidates)[:4]
     assert set(best.tolist()) == set(np.flatnonzero(result.counts).tolist())

@@ -307,7 +307,7 @@ class Forest:
         record["gumbel"] = min(plan.gumbel, len(legal))
         if plan.gumbel:
             self._candidates[seat] = gumbel_candidates(priors, self.generator)
-            self._schedule = schedules(plan.gumbel, plan.visits)
+            self._schedule = schedules(plan.gumbel, plan.visits - 1)  # one is the root's own
             record["begun"] = node["visits"]
 
     def result(self, seat: int) -> RootResult:
@@ -342,9 +342,9 @@ class Forest:
 
 
 @lru_cache
-def schedules(candidates: int, visits: int) -> npt.NDArray[np.int32]:
-    """Return [candidates + 1, visits] `considered_visits` by the number of candidates."""
-    rows = [considered_visits(n, visits) for n in range(candidates + 1)]
+def schedules(candidates: int, playouts: int) -> npt.NDArray[np.int32]:
+    """Return [candidates + 1, playouts] `considered_visits` by the number of candidates."""
+    rows = [considered_visits(n, playouts) for n in range(candidates + 1)]
     return np.array(rows, np.int32)
 
 
@@ -367,7 +367,7 @@ def select_all(
         paths: [G] receive the ways from the roots.
         seats: [G] of SEAT; `is_leaf` is written.
         candidates: [G, A + 1] for Gumbel roots.
-        schedule: [candidates + 1, visits] for Gumbel roots.
+        schedule: [candidates + 1, playouts] for Gumbel roots.
         numbers: PUCT's constants.
         score: How points count; the center is each seat's own.
     """
