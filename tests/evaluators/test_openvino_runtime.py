@@ -1,6 +1,5 @@
 """Nets run by OpenVINO give what ONNX Runtime gives, in batches of any size."""
 
-import os
 import threading
 from pathlib import Path
 
@@ -147,17 +146,3 @@ def test_a_gpu_that_does_not_work_leaves_the_net_to_the_processor(
     assert (net.device, net.runtime) == ("gpu", OPENVINO)
     assert net.run_feed(inputs(net, 1, 9, 9))["policy"].shape == (1, 82)
     assert (net.device, net.runtime) == ("cpu", ONNX_RUNTIME) and len(said) == 1
-
-
-def test_the_cache_of_compiled_graphs_keeps_within_bounds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(openvino_runtime, "user_cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(openvino_runtime, "KEPT_BYTES", 25)
-    (tmp_path / "openvino").mkdir()
-    for age, name in enumerate(("newest", "older", "oldest")):
-        (tmp_path / "openvino" / name).write_bytes(bytes(10))
-        os.utime(tmp_path / "openvino" / name, (1e9 - age, 1e9 - age))
-    folder = openvino_runtime._cache_folder()
-    assert folder is not None
-    assert sorted(path.name for path in folder.iterdir()) == ["newest", "older"]

@@ -21,7 +21,6 @@ import numpy as np
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import Array, check_file, first_line
 from gtp_engine.evaluators.streams import BUCKETS, Feed, StreamPool
-from gtp_engine.user_cache import user_cache_folder
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
 """Whether the extra `openvino` is there."""
@@ -34,9 +33,6 @@ KEPT_SHAPES = 2 * (BUCKETS.index(LARGEST_BATCH) + 1)
 
 FP32, BF16, FP16 = "f32", "bf16", "f16"
 """In what a graph computes where its file does not say int8."""
-
-KEPT_BYTES = 256 << 20
-"""Of compiled graphs on disk; the newest stay. One of a small net takes a megabyte."""
 
 _REPORTING_PART = "openvino.tools.ovc"
 """A converter of other formats, and the only part that reports its use to its vendor."""
@@ -68,20 +64,6 @@ def has_bf16() -> bool:
     return "CPU" in list_devices() and "BF16" in _openvino().Core().get_property(
         "CPU", "OPTIMIZATION_CAPABILITIES"
     )
-
-
-def _cache_folder() -> Path | None:
-    """Return where compiled graphs are kept, half a compilation's time; None if nowhere."""
-    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: no home folder
-        folder = user_cache_folder() / "openvino"
-        folder.mkdir(parents=True, exist_ok=True)
-        left = KEPT_BYTES
-        for path in sorted(folder.iterdir(), key=lambda path: -path.stat().st_mtime):
-            left -= path.stat().st_size
-            if left < 0:
-                path.unlink()
-        return folder
-    return None
 
 
 class OpenVinoSession:
@@ -117,9 +99,6 @@ class OpenVinoSession:
             # A graph of one thread runs in the caller's; pinned, all callers would share a core.
             self._options |= {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 1}
             self._options["ENABLE_CPU_PINNING"] = False
-        folder = _cache_folder()
-        if folder is not None:
-            self._options["CACHE_DIR"] = str(folder)
         self._guard = threading.Lock()
         self._streams = [_Stream(self) for _ in range(streams)]
         self._pool = StreamPool(self._streams, LARGEST_BATCH)
