@@ -1,5 +1,7 @@
 """Nets run by OpenVINO give what ONNX Runtime gives, in batches of any size."""
 
+import ctypes
+import sys
 import threading
 from pathlib import Path
 
@@ -146,3 +148,22 @@ def test_a_gpu_that_does_not_work_leaves_the_net_to_the_processor(
     assert (net.device, net.runtime) == ("gpu", OPENVINO)
     assert net.run_feed(inputs(net, 1, 9, 9))["policy"].shape == (1, 82)
     assert (net.device, net.runtime) == ("cpu", ONNX_RUNTIME) and len(said) == 1
+
+
+class SignalStack(ctypes.Structure):
+    """What Linux calls stack_t."""
+
+    _fields_ = (("at", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Windows and macOS lay stack_t out otherwise")
+def test_signals_find_the_stack_that_they_found_before() -> None:
+    def signal_stack() -> tuple[int | None, int, int]:
+        stack = SignalStack()
+        assert ctypes.CDLL(None).sigaltstack(None, ctypes.byref(stack)) == 0
+        return stack.at, stack.flags, stack.size
+
+    before = signal_stack()
+    net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=1)
+    net.run_feed(inputs(net, 1, 9, 9))
+    assert (net.runtime, signal_stack()) == (OPENVINO, before)

@@ -11,6 +11,7 @@ import importlib.util
 import sys
 import threading
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -131,18 +132,23 @@ class OpenVinoSession:
         """Compile a graph, and return what runs it on arrays [B, ...], by name, that stay in use.
 
         One thread at a time is in here, for the first run too: the runtime's own first steps wait
-        for each other in vain where several threads make them at once.
+        for each other in vain where several threads make them at once. And it is a thread of its
+        own: the runtime gives the one that compiles another stack for signals, and takes that
+        away with the graph, so that the next Ctrl-C would end the process.
         """
+        with self._guard, ThreadPoolExecutor(1) as compiler:
+            return compiler.submit(self._compile, staging).result()
+
+    def _compile(self, staging: Mapping[str, Array]) -> Any:
         openvino = _openvino()
-        with self._guard:
-            model = self._model.clone()
-            model.reshape({name: array.shape for name, array in staging.items()})
-            compiled = self._core.compile_model(model, self._device, self._options)
-            request = compiled.create_infer_request()
-            for name, array in staging.items():
-                request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
-            request.infer(share_outputs=True)
-            return request
+        model = self._model.clone()
+        model.reshape({name: array.shape for name, array in staging.items()})
+        compiled = self._core.compile_model(model, self._device, self._options)
+        request = compiled.create_infer_request()
+        for name, array in staging.items():
+            request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+        request.infer(share_outputs=True)
+        return request
 
 
 class _Stream:
