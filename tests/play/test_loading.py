@@ -50,7 +50,7 @@ def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     had_kernels: list[bool] = []
     made = loader()
     watch(monkeypatch, lambda: had_kernels.append(made.has_kernels))
-    monkeypatch.setattr(precision, "has_to_measure", lambda net, device: True)
+    monkeypatch.setattr(precision, "has_to_measure", lambda *_: True)
     made.wait_ready()
     assert had_kernels == [True]
 
