@@ -77,6 +77,3 @@ class AtariRollouts(NetlessEvaluator):
     ) -> None:
         """Play a position out; symmetry and optimism change nothing."""
         _encode(batch, slot, history, ply, rules, np.empty(1, BOARD), ROLLOUTS)
-
-    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Leave the slots as they are: `encode` has said it all."""

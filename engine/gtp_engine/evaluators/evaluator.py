@@ -77,6 +77,9 @@ class NetlessEvaluator:
         """Return workers and leaves a worker: one of each where the user left them open."""
         return threads or 1, batch or 1
 
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Leave the slots as they are: `encode` has said it all, unless this is overridden."""
+
 
 def evaluate_symmetries(
     evaluator: Evaluator,

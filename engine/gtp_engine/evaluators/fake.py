@@ -105,9 +105,6 @@ class UniformEvaluator(NetlessEvaluator):
         """Write a slot's moves and results."""
         _know_nothing(batch, slot, history, ply, rules, self._state)
 
-    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Leave the results as they are."""
-
 
 class FakeEvaluator(NetlessEvaluator):
     """Answers at once with numbers drawn from a hash of the position."""

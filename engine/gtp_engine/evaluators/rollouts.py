@@ -220,9 +220,6 @@ class RolloutEvaluator(NetlessEvaluator):
         """Play a position out; symmetry and optimism change nothing."""
         self._player.play_out(batch, slot, history, ply, rules, is_alone=True)
 
-    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Leave the slots as they are: `encode` has said it all."""
-
 
 class MixedEvaluator(NetEvaluator):
     """A net whose value is mixed with that of rollouts; they say what it has no head for."""
