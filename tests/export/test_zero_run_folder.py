@@ -93,6 +93,8 @@ def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
     [
         ("format = 2", "another version"),
         ("visits = 1.5", "visits = 1.5 makes no sense"),
+        ("visits = 0", "visits = 0 makes no sense"),
+        ("komi_step = -1.0", "komi_step = -1.0 makes no sense"),
         ("vists = 20", "vists = 20 makes no sense"),
         ("visits = ", "Invalid value"),
     ],
@@ -120,6 +122,9 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--size", "5"], "is a run with size 4, not 5"),
         (["--recipe", "gumbel"], "is a run with recipe ours, not gumbel"),
         (["--set", "visits", "many"], "the value makes no sense"),
+        (["--set", "visits", "0"], "the value makes no sense"),
+        (["--set", "batch", "0"], "the value makes no sense"),
+        (["--set", "window_power", "0"], "the value makes no sense"),
         (["--set", "vists", "3"], "no such setting"),
         (["--set", "size", "5"], "no such setting"),
         (["--set", "preset", "b6c64"], "is a run with preset tiny, not b6c64"),

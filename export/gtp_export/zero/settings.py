@@ -193,6 +193,13 @@ GUMBEL: dict[str, Any] = {
 }
 OPTIONS = ("format", "game", "size", "recipe")
 """Settings that come from a run's options alone."""
+POSITIVE = (
+    *("span", "games_at_once", "shard_games", "visits", "fast_visits", "full_share"),
+    *("root_noise_total", "gumbel_candidates", "temperature_halving", "batch", "learning_rate"),
+    *("samples_per_position", "net_samples", "first_positions", "window", "window_power"),
+    *("gate_elo", "gate_games", "judge_visits"),
+)
+"""Settings that cannot be 0; no number is negative."""
 RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
 """What each sets other than the fields' defaults."""
 
@@ -233,11 +240,18 @@ def parse_setting(name: str, text: str) -> tuple[str, Any]:
         if kind is bool:
             return name, {"true": True, "false": False}[text.lower()]
         value = kind(text)
-        if kind is not str and not 0 <= value < math.inf:  # nan is not either
+        if not _makes_sense(name, value):
             raise ValueError
         return name, value
     except (ValueError, KeyError):
         raise RunError(f"--set {name} {text}: the value makes no sense") from None
+
+
+def _makes_sense(name: str, value: Any) -> bool:
+    """Whether a setting's value, of its kind, lies where it can."""
+    if isinstance(value, str):
+        return True
+    return 0 <= value < math.inf and (value > 0 or name not in POSITIVE)  # nan is not either
 
 
 def _kinds() -> dict[str, Any]:
@@ -294,7 +308,8 @@ class RunFolder:
         kinds = _kinds()
         for name, value in found.items():
             number = kinds.get(name) is float and type(value) is int
-            if name not in kinds or not (number or type(value) is kinds[name]):
+            is_kind = name in kinds and (number or type(value) is kinds[name])
+            if not is_kind or not _makes_sense(name, value):
                 raise RunError(f"{self.settings_file}: {name} = {value!r} makes no sense")
         return Settings(**found)
 
