@@ -10,14 +10,14 @@ from gtp_engine.children import own_command
 from gtp_engine.platforms import OWN_GROUP
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.settings import RunFolder
 from gtp_export.zero.status import describe, newest_game, read_status
 
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS = 1.0
 TELL_SECONDS = 15.0
-"""Between two lines where stderr is no terminal."""
+"""Between two lines, or two states that a bar shows."""
 GAME_SECONDS = 120.0
 """Between two games that are shown."""
 END_SECONDS = 5.0
@@ -101,9 +101,11 @@ def supervise(run: RunFolder, is_terminal: bool) -> int:
     coordinator = Coordinator(run)
     bar = ProgressBar() if is_terminal else None
     children: list[Child] = []
+    settings = coordinator.settings
     told = shown = time.monotonic()
     try:
         coordinator.step()  # so that there is a net
+        words = describe(read_status(run))
         kinds = [*["work"] * coordinator.settings.workers, "train", "judge"]
         children += [Child(run, kind) for kind in kinds if coordinator.share < 1.0]
         while (share := coordinator.share) < 1.0:
@@ -111,11 +113,13 @@ def supervise(run: RunFolder, is_terminal: bool) -> int:
             for child in children:
                 child.look()
             now = time.monotonic()
+            left = f"{settings.span * (1.0 - share):.2f} of {settings.span:g} {settings.span_unit}"
+            if is_new := now - told >= TELL_SECONDS:
+                told, words = now, describe(read_status(run))  # reads much: not every second
             if bar is not None:
-                bar(share, _line(run, coordinator.settings, share))
-            elif now - told >= TELL_SECONDS:
-                told = now
-                logger.info(_line(run, coordinator.settings, share))
+                bar(share, f"{left} left, {words}")
+            elif is_new:
+                logger.info(f"{left} left, {words}")
             if now - shown >= GAME_SECONDS:
                 shown = now
                 logger.info(newest_game(run))
@@ -129,13 +133,6 @@ def supervise(run: RunFolder, is_terminal: bool) -> int:
             child.wait()
         coordinator.look()
         coordinator.close()
-    logger.info(_line(run, coordinator.settings, 1.0))
+    logger.info(f"{settings.span:g} {settings.span_unit} are over, {describe(read_status(run))}")
     logger.info(f"the best net is {run.best}")
     return 0
-
-
-def _line(run: RunFolder, settings: Settings, share: float) -> str:
-    left = max(0.0, settings.span * (1.0 - share))
-    return (
-        f"{left:.2f} of {settings.span:g} {settings.span_unit} left, {describe(read_status(run))}"
-    )
