@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ import torch
 from tests.export.test_zero_run_folder import SIZE, new_run, put_net
 from tests.export.test_zero_targets import write_games
 
+from gtp_engine.arena.many_games import PlayedGame, play_games
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource
@@ -129,7 +131,41 @@ def test_the_newest_net_plays_the_best_one_and_is_judged_once(tmp_path: Path) ->
     assert judge.step()
     (match,) = matches_of(run)
     assert (match.net, match.other) == (newest, first) and match.games == ROUND
-    assert not judge.step() or matches_of(run)[1].net != newest
+    assert not judge.step() and len(matches_of(run)) == 1
+
+
+def test_no_opening_comes_twice_in_the_rounds_of_a_match(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path, gate=SHARE, gate_games=40, judge_visits=2, anchor_games=0)
+    played: list[PlayedGame] = []
+
+    def play(*args: Any, **options: Any) -> list[PlayedGame]:
+        games = play_games(*args, **options)
+        played.extend(games)
+        return games
+
+    monkeypatch.setattr("gtp_export.zero.judge.play_games", play)
+    put_net(run, 0)
+    put_net(run, 4)
+    assert judge_of(run).step()
+    assert [game.number for game in played] == list(range(40))
+    openings = {played[number].moves[:1] for number in range(0, 26, 2)}
+    assert len(openings) == 13  # of 16 first moves
+
+
+@pytest.mark.parametrize("broken", [b"noise" * 100, None])
+def test_a_best_net_that_fails_gives_its_place_to_the_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: bytes | None
+) -> None:
+    run = judging_run(tmp_path, SPRT)
+    first = put_net(run, 0, broken=broken is None)
+    if broken is not None:
+        run.net(first).write_bytes(broken)
+    put_net(run, 4)
+    assert judge_of(run).step()
+    assert [match.promoted for match in matches_of(run)] == [True]
+    assert "takes its place" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ def play_games(
     at_once: int,
     on_game: Callable[[PlayedGame], object] = lambda game: None,
     threads: int | None = None,
+    first: int = 0,
 ) -> list[PlayedGame]:
     """Play games and return them by number.
 
@@ -110,6 +111,8 @@ def play_games(
             no game is begun any more; those under way are played to their ends, for the short ones
             among them have other results than the long ones.
         threads: That play; as many as there are processors when None.
+        first: Number of the first game, where others were played before: it decides their openings,
+            which none of these has then.
 
     Raises:
         NetFileError: A net failed.
@@ -118,7 +121,7 @@ def play_games(
     one_by_one = any(one.level is not None for one in contestants)
     n_threads = max(1, at_once if one_by_one else min(at_once, threads or os.cpu_count() or 1))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
-    numbers = iter(range(games))
+    numbers = iter(range(first, first + games))
     openings = _Openings(contestants[0].evaluator, terms)
     guard = threading.Lock()
     is_enough = threading.Event()

@@ -1,5 +1,6 @@
 """The judge of a run: matches of new nets against the best so far, and of the best with GNU Go."""
 
+import contextlib
 import json
 import logging
 import shutil
@@ -103,21 +104,28 @@ class Judge:
         limits = Limits(visits=settings.judge_visits)
         games: list[PlayedGame] = []
         verdict: str | None = None
+
+        def player(name: str) -> Contestant:
+            return Contestant(name, open_net(str(self._run.net(name)), "cpu", threads=1), limits)
+
+        def plays(name: str) -> bool:
+            with contextlib.suppress(NetFileError):
+                return bool(play_games([player(name)] * 2, terms, 2, 2, threads=1))
+            return False
+
         try:
-            players = [
-                Contestant(name, open_net(str(self._run.net(name)), "cpu", threads=1), limits)
-                for name in (net, best)
-            ]
+            players = [player(net), player(best)]
             # Looked at after whole rounds, for the games that end first are the short ones.
             while verdict is None and len(games) < settings.gate_games:
                 self._wait()
-                these = replace(terms, seed=terms.seed + len(games))
-                games += play_games(players, these, ROUND, ROUND, threads=1)
+                games += play_games(players, terms, ROUND, ROUND, threads=1, first=len(games))
                 if settings.gate != SHARE:
                     verdict = test.verdict(points(games), len(games))
         except NetFileError as error:
-            logger.warning(f"{error}; it is not promoted")
-            return MatchRecord(net, best, 0.0, 0, settings.judge_visits, komi)
+            passes_by = plays(net) and not plays(best)
+            says = "the next one takes its place" if passes_by else "it is not promoted"
+            logger.warning(f"{error}; {says}")
+            return MatchRecord(net, best, 0.0, 0, settings.judge_visits, komi, passes_by)
         share = points(games) / len(games)
         passes = {
             NO_GATE: True,
