@@ -96,7 +96,7 @@ def test_forbidden_points_are_those_of_the_oracle(game: FiveGame) -> None:
 @settings(deadline=None)
 @given(dense_boards(), st.sampled_from(sorted(RULES)))
 def test_wins_are_those_of_the_oracle(game: FiveGame, rule: str) -> None:
-    game.rules = RULES[rule]
+    game.set_rules(RULES[rule])
     oracle = naive(game)
     for point in game.points():
         if game.colors[point] == 0:

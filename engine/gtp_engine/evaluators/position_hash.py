@@ -107,7 +107,7 @@ def _rest(history: History, ply: int, rules: RuleFlags, optimism: float, salt: i
         int64(rules.ko),
         int64(rules.scoring),
         int64(rules.tax),
-        int64(rules.multi_stone_suicide) + 2 * int64(rules.must_move),
+        int64(rules.multi_stone_suicide) + 2 * int64(rules.must_move) + 4 * (int64(rules.five) + 1),
         int64(rules.friendly_pass_ok),
     ):
         state = mix(state ^ uint64(number))

@@ -68,11 +68,11 @@ def count_sequences(game: FiveGame, depth: int) -> tuple[int, int]:
         depth: Moves in a sequence, at least 1.
     """
     is_small = len(game.points()) <= MOST_POINTS_BY_SETS
-    if is_small and game.rules == FREESTYLE and not game.moves and not _has_stones(game):
+    if is_small and game.rules.five == FREESTYLE.five and not game.moves and not _has_stones(game):
         return _count_by_sets(game, depth)
     room = new_frames(len(game.colors))
     made = np.zeros(depth, np.int16)
-    rules = game.rules.kind
+    rules = game.rules.five
     total, wins = _count(game.colors.copy(), game.stride, game.to_play, depth, rules, room, made)
     return int(total), int(wins)
 

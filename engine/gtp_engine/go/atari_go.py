@@ -6,7 +6,6 @@ captured next.) So there are no draws, no kos and nothing to count.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,6 @@ from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rollouts import next_random, random_below
 from gtp_engine.go.rules import ATARI_GO, GO, Ko, RuleFlags, Rules
-from gtp_engine.go.symmetry import symmetries
 from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
 
 RULES = Rules(ko=Ko.SIMPLE, must_move=True)
@@ -55,8 +53,44 @@ def legal_moves(history: History, ply: int, rules: RuleFlags, found: npt.NDArray
     return n
 
 
+class AtariBranch(Branch):
+    """A copy of a game of Atari Go on which one worker plays on."""
+
+    def follow(
+        self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
+    ) -> tuple[int, int]:
+        """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
+        return _follow(
+            self.history, self.root_ply, paths, slot, root_at, self.rules, symmetries, seed
+        )
+
+    def white_lead(self, ply: int) -> float:
+        """Return 1 where White has captured, -1 where Black has."""
+        captured = self.history.boards[ply]["captured"]
+        return float(captured[BLACK] > 0) - float(captured[WHITE] > 0)
+
+
+@hot_kernel
+def _follow(
+    history: History,
+    root_ply: int,
+    paths: Paths,
+    slot: int,
+    root_at: int,
+    rules: RuleFlags,
+    symmetries: int,
+    seed: int,
+) -> tuple[int, int]:
+    ply = play_path(history, root_ply, paths, slot, root_at, rules)
+    if ply > root_ply and has_capture(history.boards[ply]):
+        return ply, int64(OVER)
+    return ply, draw_symmetry(history, ply, symmetries, seed)
+
+
 class AtariGo(Position):
     """A game of Atari Go in progress."""
+
+    branch_type = AtariBranch
 
     def __init__(
         self,
@@ -110,14 +144,6 @@ class AtariGo(Position):
             raise IllegalMoveError("nobody may pass who has a move")
         super().play(color, point)
 
-    def branch(self, plies: int, spare: Any = None) -> Branch:
-        """Return a copy on which a search plays paths of so many moves, in a spare one's place."""
-        room = self.ply + plies + 2
-        if type(spare) is not AtariBranch or len(spare.history.situations) < room:
-            spare = AtariBranch(room)
-        n_symmetries = len(symmetries(self.width, self.height))
-        return spare.begin(self.history, self.ply, self.rules.flags, n_symmetries)
-
 
 def new_game(name: str, width: int, height: int, rules: Rules | None = None) -> Position:
     """Start a game of Go or of Atari Go, by its name in GAMES.
@@ -145,40 +171,6 @@ def replayed(name: str, position: Position) -> Position:
     except IllegalMoveError as error:
         raise SgfError(f"not a game of {name}: {error}") from None
     return game
-
-
-class AtariBranch(Branch):
-    """A copy of a game of Atari Go on which one worker plays on."""
-
-    def follow(
-        self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
-    ) -> tuple[int, int]:
-        """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
-        return _follow(
-            self.history, self.root_ply, paths, slot, root_at, self.rules, symmetries, seed
-        )
-
-    def white_lead(self, ply: int) -> float:
-        """Return 1 where White has captured, -1 where Black has."""
-        captured = self.history.boards[ply]["captured"]
-        return float(captured[BLACK] > 0) - float(captured[WHITE] > 0)
-
-
-@hot_kernel
-def _follow(
-    history: History,
-    root_ply: int,
-    paths: Paths,
-    slot: int,
-    root_at: int,
-    rules: RuleFlags,
-    symmetries: int,
-    seed: int,
-) -> tuple[int, int]:
-    ply = play_path(history, root_ply, paths, slot, root_at, rules)
-    if ply > root_ply and has_capture(history.boards[ply]):
-        return ply, int64(OVER)
-    return ply, draw_symmetry(history, ply, symmetries, seed)
 
 
 # Rollouts ----------------------------------------------------------------------------------------

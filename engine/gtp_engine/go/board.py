@@ -102,7 +102,8 @@ def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
 
 
 @kernel
-def _take_from_empty(board: BoardRecord, point: int) -> None:
+def take_from_empty(board: BoardRecord, point: int) -> None:
+    """Strike a point off the list of empty ones."""
     last = board["n_empty"] - 1
     board["n_empty"] = last
     at = board["empty_at"][point]
@@ -179,7 +180,7 @@ def place_stone(board: BoardRecord, point: int, color: int) -> int:
     """
     # 1. The stone itself, a chain of its own.
     board["ko_point"] = 0
-    _take_from_empty(board, point)
+    take_from_empty(board, point)
     board["color"][point] = color
     board["hash"] ^= ZOBRIST[color, point]
     board["head"][point] = point

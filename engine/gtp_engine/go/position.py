@@ -53,6 +53,9 @@ class Position:
     Moves are kept ply by ply, so that `undo` is a step back and never a replay.
     """
 
+    branch_type: type[Branch] = Branch
+    """How a search plays on."""
+
     def __init__(
         self,
         width: int = 19,
@@ -377,8 +380,9 @@ class Position:
     def branch(self, plies: int, spare: Any = None) -> Branch:
         """Return a copy on which a search plays paths of so many moves, in a spare one's place."""
         room = self._ply + plies + 2
-        if type(spare) is not Branch or len(spare.history.situations) < room:
-            spare = Branch(room)
+        kind = self.branch_type
+        if type(spare) is not kind or len(spare.history.situations) < room:
+            spare = kind(room)
         n_symmetries = len(symmetries(self.width, self.height))
         return spare.begin(self._history, self._ply, self._flags, n_symmetries)
 

@@ -51,7 +51,11 @@ class HandicapBonus(IntEnum):
 
 GO, ATARI_GO = "go", "atari-go"
 GAMES = (GO, ATARI_GO)
-"""The games that can be played, as users name them; see `atari_go.py`."""
+"""The games on Go's boards and by its moves, as users name them; see `atari_go.py`."""
+
+NO_FIVE = -1
+FIVE_NAMES = {0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "caro-exact"}
+"""The rules of five in a row by Gomocup's number; see `five/rules.py`."""
 
 
 class RuleFlags(NamedTuple):
@@ -65,6 +69,7 @@ class RuleFlags(NamedTuple):
     friendly_pass_ok: int
     komi: float
     must_move: int = 0
+    five: int = -1
 
 
 class InvalidRulesError(ValueError):
@@ -107,6 +112,8 @@ class Rules:
     """Points added to White."""
     must_move: bool = False
     """Whether only those may pass who have no other move; so it is in Atari Go."""
+    five: int = NO_FIVE
+    """Number of the rules in FIVE_NAMES where five in a row is played."""
 
     @classmethod
     def parse(cls, text: str, komi: float | None = None) -> "Rules":
@@ -194,10 +201,13 @@ class Rules:
             int(self.friendly_pass_ok),
             float(self.komi),
             int(self.must_move),
+            self.five,
         )
 
     def describe(self) -> str:
         """Return the name of the preset, or what a mixture of rules consists of; without komi."""
+        if self.five != NO_FIVE:
+            return FIVE_NAMES[self.five]
         if self.must_move:
             return "the first capture wins"
         if (title := self.title) is not None:
