@@ -358,7 +358,12 @@ def test_only_boards_that_the_net_takes(tmp_path: Path) -> None:
     path = convert(tmp_path, write_leela_zero(1))
     info = OnnxNet(path, "cpu").info
     assert sizes_for(info) == [(19, 1.0)]
-    assert sizes_for(replace(info, board_min=7, board_max=7, board_sizes=())) == [(7, 1.0)]
+    sevens = replace(info, board_min=7, board_max=7, board_sizes=(), trained_sizes=None)
+    assert sizes_for(sevens) == [(7, 1.0)]
+    all_sizes = replace(sevens, board_min=2, board_max=25)
+    assert len(sizes_for(all_sizes)) == 3
+    for size in (5, 6, 9):
+        assert sizes_for(replace(all_sizes, trained_sizes=(size, size))) == [(size, 1.0)]
 
 
 # The whole --------------------------------------------------------------------------------------

@@ -34,11 +34,19 @@ Positions = Sequence[EvalBatch]
 
 
 def sizes_for(info: NetInfo) -> list[tuple[int, float]]:
-    """Return the board sizes to play on and their shares, which sum to 1."""
-    taken = [(size, share) for size, share in SIZE_SHARES if info.accepts(size, size)]
+    """Return the board sizes to play on and their shares, which sum to 1.
+
+    They are sizes that the net was trained on, where it says so.
+    """
+    smallest, largest = info.trained_sizes or (0, info.board_max)
+
+    def is_taken(size: int) -> bool:
+        return smallest <= size <= largest and info.accepts(size, size)
+
+    taken = [(size, share) for size, share in SIZE_SHARES if is_taken(size)]
     if not taken:
-        others = [size for size in OTHER_SIZES if info.accepts(size, size)]
-        taken = [(size, 1.0) for size in others[:1] or [info.board_max]]
+        others = [size for size in OTHER_SIZES if is_taken(size)]
+        taken = [(size, 1.0) for size in others[:1] or [largest]]
     total = sum(share for _, share in taken)
     return [(size, share / total) for size, share in taken]
 
