@@ -34,7 +34,6 @@ def searched(generator: np.random.Generator) -> Searched | None:
     return Searched(
         kind=kind,
         value=float(generator.uniform(-1, 1)),
-        surprise=float(generator.exponential()),
         actions=generator.permutation(SIZE * SIZE + 1)[:n].astype(np.int16),
         shares=generator.dirichlet(np.ones(n)),
     )
@@ -98,7 +97,6 @@ def test_games_come_back_as_they_were(seed: int, tmp_path: Path) -> None:
             continue
         assert shard.kind[at] == move.kind
         assert shard.value[at] == pytest.approx(move.value, abs=1e-3)
-        assert shard.surprise[at] == pytest.approx(move.surprise, rel=1e-3)
         assert shard.actions[named].tolist() == move.actions.tolist()
         np.testing.assert_allclose(shard.shares[named] / SHARE_UNIT, move.shares, atol=1e-5)
 
@@ -144,7 +142,7 @@ def test_damage_anywhere_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (b'"format": 1', b'"format": 9', "another version"),
+        (b'"format": 2', b'"format": 9', "another version"),
         (b'"games": 1', b'"games": 2', "do not fit"),
         (b'"kind", "|u1"', b'"kind", "|i1"', "another kind"),
         (b'"moves"', b'"mover"', "damaged"),

@@ -33,7 +33,7 @@ def random_game(generator: np.random.Generator, game: str = GO) -> PlayedGame:
         action = np.array([point_to_action(move, SIZE, SIZE)], np.int16)
         kind = FAST if position.ply % 3 == 2 else FULL
         value = (-1.0) ** position.ply * 0.25
-        searched.append(Searched(kind, value, 0.5, action, np.ones(1)))
+        searched.append(Searched(kind, value, action, np.ones(1)))
         position.play(position.to_play, move)
     result = format_result(position.white_margin())
     record = GameRecord(SIZE, SIZE, 0.5, position.rules, moves=position.moves, result=result)

@@ -1,6 +1,6 @@
 """What a search does otherwise while a net learns, worked out by hand."""
 
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from gtp_engine.search.learning import (
     gumbel_move,
     improved_policy,
     pruned_counts,
-    surprise,
 )
 from gtp_engine.search.params import SearchParams
 
@@ -129,8 +128,3 @@ def test_visits_become_shares() -> None:
     priors = np.array([0.5, 0.5])
     assert count_policy(np.array([3, 1]), priors).tolist() == [0.75, 0.25]
     assert count_policy(np.array([0, 0]), priors).tolist() == [0.5, 0.5]
-
-
-def test_surprise_is_the_divergence_from_the_priors() -> None:
-    assert surprise(np.array([1.0, 0.0]), np.array([0.25, 0.75])) == pytest.approx(log(4))
-    assert surprise(np.array([0.5, 0.5]), np.array([0.5, 0.5])) == 0.0

@@ -18,7 +18,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import GO, Rules
+from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
 from gtp_engine.play.levels import Level
 from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import default_memory
@@ -28,8 +28,6 @@ from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
-LONGEST_GAME = 3.0
-"""Moves a point of the board after which a game is counted as it stands."""
 SURE = 0.98
 """Winrate at which a player takes the game for decided."""
 SURE_MOVES = 6

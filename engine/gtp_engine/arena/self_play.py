@@ -14,7 +14,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.go.scoring import Owners, agreed_owners, white_score
 from gtp_engine.play.adjudication.explanation import Ownership, expected_ownership
 from gtp_engine.play.adjudication.status import FinalStatus, judge
@@ -26,9 +26,6 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 Result = TypeVar("Result")
-
-LONGEST_GAME = 3.0
-"""Moves a point of the board after which a game is broken off and counted."""
 
 EXPECTED = 0.5
 """Ownership, 0 to 1, with which a net expects a point's owner where it is decided."""

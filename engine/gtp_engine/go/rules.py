@@ -301,6 +301,10 @@ _ALIASES = {
 }
 
 
+LONGEST_GAME = 3
+"""Moves a point of the board after which programs that play each other stop and count."""
+
+
 def default_komi(width: int, height: int) -> float:
     """Return the komi used where nobody set one: 7.5, and 7 on 9x9 and below."""
     return 7.0 if max(width, height) <= 9 else 7.5

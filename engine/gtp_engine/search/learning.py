@@ -53,13 +53,6 @@ def count_policy(counts: npt.NDArray[np.int64], priors: Floats) -> Floats:
     return shares
 
 
-def surprise(target: Floats, priors: Floats) -> float:
-    """Return the Kullback-Leibler divergence of a policy from the priors, in nats."""
-    named = target > 0.0
-    ratio = target[named] / np.maximum(priors[named], 1e-9)
-    return float((target[named] * np.log(ratio)).sum())
-
-
 def draw_move(policy: Floats, temperature: float, generator: np.random.Generator) -> int:
     """Draw an action from a policy raised to 1 / temperature; among the best ones at 0."""
     if temperature < 0.01:

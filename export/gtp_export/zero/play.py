@@ -15,7 +15,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.atari_go import new_game
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move
-from gtp_engine.go.rules import ATARI_GO, Ko, Rules
+from gtp_engine.go.rules import ATARI_GO, LONGEST_GAME, Ko, Rules
 from gtp_engine.go.scoring import format_result
 from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.learning import (
@@ -25,14 +25,11 @@ from gtp_engine.search.learning import (
     gumbel_move,
     improved_policy,
     pruned_counts,
-    surprise,
 )
 from gtp_engine.search.params import SearchParams
 from gtp_export.zero.settings import Settings
 from gtp_export.zero.shards import FAST, FULL, SHARE_UNIT, PlayedGame, Searched
 
-LONGEST_GAME = 3.0
-"""Moves a point of the board after which a game is counted as it stands."""
 RESIGN_TURNS = 3
 """Own turns in a row that must look lost before a player gives up."""
 KEPT_GAMES = 500
@@ -102,7 +99,7 @@ class SelfPlay:
         self._net = net
         self._size = settings.size
         self._area = settings.size**2
-        self._longest = int(LONGEST_GAME * self._area)
+        self._longest = LONGEST_GAME * self._area
         self._generator = np.random.default_rng(seed)
         self._finished: deque[PlayedGame] = deque(maxlen=KEPT_GAMES)
         n = settings.games_at_once
@@ -252,7 +249,6 @@ class SelfPlay:
             Searched(
                 kind=FULL if is_full else FAST,
                 value=found.value,
-                surprise=surprise(target, found.priors),
                 actions=named.astype(np.int16),
                 shares=target[named] / target[named].sum(),
             )

@@ -37,7 +37,7 @@ from gtp_export.records.pack_file import (
 )
 from gtp_export.zero.settings import content_name
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".shard"
 MAGIC = b"gtpzero\x01"
 MOST_BYTES = 256 << 20
@@ -62,8 +62,6 @@ class Searched(NamedTuple):
     """FAST or FULL."""
     value: float
     """Mean win-loss value of the root, -1 to 1."""
-    surprise: float
-    """Nats from the net's policy to the search's: the Kullback-Leibler divergence."""
     actions: NDArray[np.int16]
     """[n] the moves that the target names."""
     shares: NDArray[np.float64]
@@ -135,8 +133,6 @@ class Shard:
     """[M] NO_SEARCH, FAST or FULL."""
     value: NDArray[np.float16]
     """[M] mean win-loss value of the root for the mover; 0 without a search."""
-    surprise: NDArray[np.float16]
-    """[M] nats."""
     policy_starts: NDArray[np.int64]
     """[M + 1] into actions and shares; nothing where there was no search."""
     actions: NDArray[np.int16]
@@ -150,7 +146,6 @@ _KINDS = {
     **dict.fromkeys(("begun", "policy_count", "shares"), "<u2"),
     "kind": "|u1",
     "value": "<f2",
-    "surprise": "<f2",
     "actions": "<i2",
 }
 
@@ -203,7 +198,6 @@ def pack_shard(
     columns["begun"] = np.array([one.begun for one in games], "<u2")
     columns["kind"] = np.array([NO_SEARCH if s is None else s.kind for s in searched], "|u1")
     columns["value"] = np.array([0.0 if s is None else s.value for s in searched], "<f2")
-    columns["surprise"] = np.array([0.0 if s is None else s.surprise for s in searched], "<f2")
     columns["policy_count"] = np.array(
         [0 if s is None else len(s.actions) for s in searched], "<u2"
     )
@@ -321,7 +315,7 @@ def _check(shard: Shard) -> None:
     """
     table, header = shard.games.table, shard.header
     n_moves, n_named = len(table.moves), len(shard.actions)
-    lengths = {len(a) for a in (shard.kind, shard.value, shard.surprise)}
+    lengths = {len(shard.kind), len(shard.value)}
     fits = (
         lengths == {n_moves}
         and len(shard.policy_starts) == n_moves + 1
