@@ -121,6 +121,8 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
     [
         (["--size", "5"], "is a run with size 4, not 5"),
         (["--recipe", "gumbel"], "is a run with recipe ours, not gumbel"),
+        (["--seed", "2"], "is a run with seed 1, not 2"),
+        (["--from", "default"], "is a run with"),
         (["--set", "visits", "many"], "the value makes no sense"),
         (["--set", "visits", "0"], "the value makes no sense"),
         (["--set", "batch", "0"], "the value makes no sense"),
@@ -147,8 +149,31 @@ def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     zero.add_arguments(parser)
     words = ["--workers", "2", "--set", "workers", "3"]
-    zero._prepare(run, parser.parse_args([str(run.path), *words]))
-    assert run.settings().workers == 3
+    assert zero._prepare(run, parser.parse_args([str(run.path), *words])) == {"workers": 3}
+
+
+def test_the_settings_of_a_run_that_is_at_work_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = new_run(tmp_path)
+    keeper, before = Coordinator(run), run.settings()
+    for part in ([], ["coordinate"]):
+        assert run_command(["zero", *part, str(run.path), "--minutes", "1"]) == 1
+        assert "another coordinator is at work" in capsys.readouterr().err
+        assert run.settings() == before
+    keeper.close()
+    Coordinator(run, span=1.0).close()
+    assert run.settings() == replace(before, span=1.0)
+
+
+def test_a_net_that_does_not_see_the_komi_plays_under_one_alone(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.create(settings_for(GO, 5, "supergo"))
+    keeper = Coordinator(run)
+    fair = run.fair_komi(keeper.settings)
+    keeper._seek_komi(header_of([[fair, 1, 5.0, 9, "passes", 0, False]] * 60))
+    keeper.close()
+    assert run.fair_komi(keeper.settings) == fair
 
 
 def test_a_folder_with_something_else_is_left_alone(

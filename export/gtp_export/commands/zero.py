@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_part(parts[0], run_folder, arguments)
     from gtp_export.zero.supervisor import supervise
 
-    _prepare(run_folder, arguments)
-    return supervise(run_folder, sys.stderr.isatty())
+    changed = _prepare(run_folder, arguments)
+    return supervise(run_folder, sys.stderr.isatty(), **changed)
 
 
 def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int:
@@ -65,8 +65,7 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
         case "coordinate":
             from gtp_export.zero.coordinator import coordinate_run
 
-            _prepare(run, arguments)
-            return coordinate_run(run)
+            return coordinate_run(run, **_prepare(run, arguments))
         case "work":
             from gtp_export.zero.work import work_run
 
@@ -108,50 +107,46 @@ def _show_status(run: "RunFolder", arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> None:
-    """Write the settings of a new run; see that those of an old one fit what is asked for.
+def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> dict[str, Any]:
+    """Write the settings of a new run; return what changes in those of an old one.
 
     Raises:
-        NetFileError: They do not, or make no sense.
+        NetFileError: An old run is another one than is asked for, or settings make no sense.
         OSError: They cannot be written.
     """
     from gtp_export.zero.settings import RunError, settings_for
 
     span = _read_span(arguments)
     changed = {} if span is None else {"span": span[0], "span_unit": span[1]}
-    if arguments.workers is not None:
-        changed["workers"] = arguments.workers
-    changed |= _read_wanted(arguments)
-    if run.settings_file.exists():
-        settings = run.settings()
-        for name in ("game", "size", "preset", "recipe"):
-            wanted = changed.get(name, getattr(arguments, name, None))
-            if wanted not in (None, getattr(settings, name)):
-                raise RunError(
-                    f"{run.path}: is a run with {name} {getattr(settings, name)}, not {wanted}; "
-                    "choose another folder"
-                )
-        run.change(**changed)
-        return
-    if run.path.exists() and any(run.path.iterdir()):
-        raise RunError(f"{run.path}: is no run's folder, and not empty")
-    size = arguments.size or 9
-    wanted = {"workers": os.cpu_count() or 1, **changed}
-    if arguments.seed is not None:
-        wanted["seed"] = arguments.seed
     if arguments.start is not None:
         from gtp_engine.evaluators.nets import find_net
         from gtp_export.zero.nets import preset_of
 
         start = find_net(arguments.start).resolve()
-        wanted |= {"start": str(start), "preset": preset_of(start)}
-    if arguments.preset is not None:
-        wanted["preset"] = arguments.preset
-    settings = settings_for(arguments.game or "go", size, arguments.recipe or "ours", **wanted)
+        changed |= {"start": str(start), "preset": preset_of(start)}
+    given = {name: getattr(arguments, name) for name in ("workers", "preset", "seed")}
+    changed |= {name: value for name, value in given.items() if value is not None}
+    changed |= _read_wanted(arguments)
+    fixed = {name: getattr(arguments, name) for name in ("game", "size", "recipe")}
+    if run.settings_file.exists():
+        settings = run.settings()
+        fixed |= {name: changed.get(name) for name in ("preset", "seed", "start")}
+        for name, wanted in fixed.items():
+            if wanted not in (None, getattr(settings, name)):
+                raise RunError(
+                    f"{run.path}: is a run with {name} {getattr(settings, name)}, not {wanted}; "
+                    "choose another folder"
+                )
+        return changed
+    if run.path.exists() and any(run.path.iterdir()):
+        raise RunError(f"{run.path}: is no run's folder, and not empty")
+    game, size, recipe = fixed["game"] or "go", fixed["size"] or 9, fixed["recipe"] or "ours"
+    settings = settings_for(game, size, recipe, **{"workers": os.cpu_count() or 1, **changed})
     from gtp_export.zero.nets import shape_of
 
     shape_of(settings)
     run.create(settings)
+    return {}
 
 
 def _read_wanted(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -58,6 +58,14 @@ class MatchRecord:
     promoted: bool = False
 
 
+def read_match(path: Path) -> MatchRecord | None:
+    """Return what a file of matches/ says; None where it is none."""
+    try:
+        return MatchRecord(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, OSError):
+        return None
+
+
 class Catalogue:
     """An open catalogue."""
 
@@ -161,9 +169,8 @@ class Catalogue:
         for path in sorted(self._run.matches.glob("*.json"), key=_age):
             if path.stem in self._known["matches"] or path.name in self._known["problems"]:
                 continue
-            try:
-                match = MatchRecord(**json.loads(path.read_text(encoding="utf-8")))
-            except (ValueError, TypeError, OSError):
+            match = read_match(path)
+            if match is None:
                 self._add_problem(path.name, f"{path}: is no match")
                 continue
             with self._transaction() as db:

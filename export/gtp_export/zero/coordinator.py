@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections import deque
+from typing import Any
 
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.net_evaluator import open_net
@@ -36,12 +37,13 @@ SURE_SHARE = 0.2
 class Coordinator:
     """Keeps a run's catalogue. One alone does: another one is refused."""
 
-    def __init__(self, run: RunFolder, rebuild: bool = False) -> None:
+    def __init__(self, run: RunFolder, rebuild: bool = False, **changed: Any) -> None:
         """Take over a run.
 
         Args:
             run: The run.
             rebuild: Whether to make the catalogue again from the files; the fair komi stays.
+            changed: Settings that are written anew.
 
         Raises:
             NetFileError: Another coordinator is at work, or the run cannot be used.
@@ -53,6 +55,8 @@ class Coordinator:
         if not lock_file(self._lock):
             self._lock.close()
             raise RunError(f"{run.path}: another coordinator is at work there")
+        if changed:
+            self.settings = run.change(**changed)
         self.part = Part(run, COORDINATE)
         self._near: deque[float] = deque(maxlen=KOMI_GAMES)
         self._komi_before = run.fair_komi(self.settings)
@@ -174,13 +178,13 @@ def look_at_empty_board(run: RunFolder, name: str, komi: float) -> EmptyBoard:
     return EmptyBoard(komi, raw.win - raw.loss, lead)
 
 
-def coordinate_run(run: RunFolder) -> int:
-    """Keep the catalogue until the run's span is over.
+def coordinate_run(run: RunFolder, **changed: Any) -> int:
+    """Keep the catalogue until the run's span is over, under settings some of which are new.
 
     Raises:
         NetFileError: Another coordinator is at work, or the run cannot be used.
     """
-    coordinator = Coordinator(run)
+    coordinator = Coordinator(run, **changed)
     coordinator.part.end_with_parent()
     try:
         while coordinator.share < 1.0:

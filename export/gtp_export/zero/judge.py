@@ -17,9 +17,9 @@ from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
-from gtp_engine.go.rules import GO, Rules
+from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
-from gtp_export.zero.catalogue import MatchRecord
+from gtp_export.zero.catalogue import MatchRecord, read_match
 from gtp_export.zero.nets import NetRecord, list_nets
 from gtp_export.zero.part import Part, spent_by
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, Settings, content_name
@@ -154,7 +154,7 @@ class Judge:
         theirs = [str(_find_gnu_go()), *GNU_GO_OPTIONS]
         rules = replace(Rules.parse("chinese"), komi=komi)
         opening = max(1, round(OPENING_SHARE * size**2))
-        terms = referee.Terms(size, size, komi, rules, None, 3 * size**2, opening)
+        terms = referee.Terms(size, size, komi, rules, None, LONGEST_GAME * size**2, opening)
         games: list[referee.Game] = []
 
         def note(game: referee.Game) -> None:
@@ -176,12 +176,8 @@ class Judge:
 
     def _look(self) -> None:
         for path in self._run.matches.glob("*.json"):
-            if path.stem not in self._matches:
-                try:
-                    found = json.loads(path.read_text(encoding="utf-8"))
-                    self._matches[path.stem] = MatchRecord(**found)
-                except (ValueError, TypeError, OSError):
-                    continue
+            if path.stem not in self._matches and (match := read_match(path)) is not None:
+                self._matches[path.stem] = match
 
     def _write(self, match: MatchRecord) -> None:
         content = json.dumps(asdict(match)).encode()

@@ -174,6 +174,7 @@ SUPERGO: dict[str, Any] = {
     "temperature": 1.0,
     "temperature_end": 1.0,
     "opening_moves": 0.0,
+    "komi_step": 0.0,  # its net does not see the komi
     "komi_spread": 0.0,
     "komi_wide_share": 0.0,
     "stored_share": 0.0,

@@ -4,7 +4,7 @@ import logging
 import subprocess
 import threading
 import time
-from typing import IO
+from typing import IO, Any
 
 from gtp_engine.children import own_command
 from gtp_engine.platforms import OWN_GROUP
@@ -88,17 +88,18 @@ def _relay(stream: IO[bytes]) -> None:
             logger.info(text.removeprefix("gtp-export: "))
 
 
-def supervise(run: RunFolder, is_terminal: bool) -> int:
+def supervise(run: RunFolder, is_terminal: bool, **changed: Any) -> int:
     """Run all parts until the span is over.
 
     Args:
         run: The run; its settings are written.
         is_terminal: Whether to draw a bar instead of lines.
+        changed: Settings that are written anew.
 
     Raises:
         NetFileError: Another coordinator is at work, or the run cannot be used.
     """
-    coordinator = Coordinator(run)
+    coordinator = Coordinator(run, **changed)
     bar = ProgressBar() if is_terminal else None
     children: list[Child] = []
     settings = coordinator.settings
