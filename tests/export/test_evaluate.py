@@ -9,6 +9,7 @@ import pytest
 
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.plain import POLICY, PlainShape
+from gtp_export.architectures.shape import arrays_of
 from gtp_export.commands import run as run_command
 from gtp_export.evaluation import evaluate_net, interval_over_games
 
@@ -76,7 +77,7 @@ def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Pat
     shape = PlainShape("dlgo1", ((3, 4),), POLICY, is_difference=True, board_size=size)
     if size is not None:
         shape = replace(shape, dense=(4,), has_pass=True)
-    weights = {name: np.zeros(sides, np.float32) for name, sides in shape.arrays().items()}
+    weights = {name: np.zeros(sides, np.float32) for name, sides in arrays_of(shape).items()}
     if is_sure:
         weights["out.bias"][0] = 1e4
     write_net(path, shape, weights, describe_net(shape, "plain"))

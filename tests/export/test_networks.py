@@ -14,7 +14,7 @@ from gtp_export.architectures.net_file import (  # noqa: E402
     write_net,
     write_tiny_net,
 )
-from gtp_export.architectures.shape import count_parameters  # noqa: E402
+from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
 from gtp_export.architectures.tower import (  # noqa: E402
     ESTIMATE_READERS,
     ESTIMATES,
@@ -24,7 +24,7 @@ from gtp_export.architectures.tower import (  # noqa: E402
 )
 from gtp_export.learning.net_export import weights_of  # noqa: E402
 from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
-from gtp_export.learning.tower_net import Tower, size_offset  # noqa: E402
+from gtp_export.learning.torch_layers import Net, size_offset  # noqa: E402
 
 SHAPE = TowerShape(blocks=3, channels=8, head_channels=8, value_hidden=8)
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
@@ -38,10 +38,10 @@ def example(width: int, height: int, boards: int = 3) -> tuple[np.ndarray, np.nd
     return spatial, features
 
 
-def trained_tower() -> Tower:
+def trained_tower() -> Net:
     """Return a net whose norms have statistics worth folding."""
     torch.manual_seed(3)
-    net = Tower(SHAPE)
+    net = Net(SHAPE)
     net.train()
     for width, height in ((9, 9), (5, 7), (13, 13)):
         spatial, features = example(width, height, boards=16)
@@ -83,9 +83,9 @@ def test_batch_size_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TOWERS)
 def test_torch_and_the_writer_agree_on_names_and_shapes(name: str) -> None:
     shape = TOWERS[name]
-    arrays = {name: array.shape for name, array in weights_of(Tower(shape)).items()}
-    assert arrays == shape.arrays()
-    assert count_parameters(shape) == sum(p.numel() for p in Tower(shape).parameters())
+    arrays = {name: array.shape for name, array in weights_of(Net(shape)).items()}
+    assert arrays == arrays_of(shape)
+    assert count_parameters(shape) == sum(p.numel() for p in Net(shape).parameters())
 
 
 def test_missing_weights_are_an_error(tmp_path: Path) -> None:

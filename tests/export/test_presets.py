@@ -9,18 +9,18 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.net_info import ENCODERS, NetFileError  # noqa: E402
-from gtp_export.architectures.chain_graph import ROUNDS  # noqa: E402
+from gtp_export.architectures.chains import ROUNDS, chain_places, over_chains  # noqa: E402
 from gtp_export.architectures.dual import DualShape  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape  # noqa: E402
 from gtp_export.architectures.presets import PRESETS, find_preset  # noqa: E402
-from gtp_export.architectures.shape import count_parameters  # noqa: E402
+from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
 from gtp_export.architectures.tower import TowerShape  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import check_parity, weights_of  # noqa: E402
-from gtp_export.learning.nets import build_net, chain_max, chain_mean, label_chains  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets, record_losses  # noqa: E402
 from gtp_export.learning.starting_weights import freeze, load_weights  # noqa: E402
+from gtp_export.learning.torch_layers import Net, TorchLayers  # noqa: E402
 
 SMALL = {
     "dlgo": PlainShape("dlgo1", ((7, 6), (5, 4)), POLICY, 1, (16,), 9, True, True),
@@ -47,7 +47,7 @@ def example(encoder: str, size: int = 9, boards: int = 6) -> Batch:
 def trained(shape: object) -> object:
     """Return a net whose norms have statistics worth folding."""
     torch.manual_seed(5)
-    net = build_net(shape)
+    net = Net(shape)
     net.train()
     batch = example(shape.encoder, boards=16)
     for _ in range(3):
@@ -59,7 +59,7 @@ def trained(shape: object) -> object:
 def test_a_written_net_computes_the_same(name: str, tmp_path: Path) -> None:
     shape, path = SMALL[name], tmp_path / "net.onnx"
     net = trained(shape)
-    assert {key: tuple(t.shape) for key, t in net.state_dict().items()} == shape.arrays()
+    assert {key: tuple(t.shape) for key, t in net.state_dict().items()} == arrays_of(shape)
     write_net(path, shape, weights_of(net), describe_net(shape, name))
     found = check_parity(net, path, example(shape.encoder))
     assert set(found) == set(shape.heads) and max(found.values()) < 1e-3
@@ -70,7 +70,7 @@ def test_fine_tuning_begins_with_what_the_file_computes(name: str, tmp_path: Pat
     shape, path = SMALL[name], tmp_path / "net.onnx"
     net = trained(shape)
     write_net(path, shape, weights_of(net), describe_net(shape, name))
-    other = build_net(shape)
+    other = Net(shape)
     batch = example(shape.encoder)
     load_weights(other, path, [batch])
     other.eval()
@@ -91,18 +91,18 @@ def test_another_architecture_is_refused(tmp_path: Path) -> None:
     write_net(path, shape, weights_of(trained(shape)), describe_net(shape, "one"))
     for other in (SMALL["gocnn"], replace(shape, convolutions=((5, 6), (3, 8)))):
         with pytest.raises(NetFileError, match="no net of this architecture"):
-            load_weights(build_net(other), path, [example(other.encoder)])
+            load_weights(Net(other), path, [example(other.encoder)])
 
 
 def test_frozen_layers_do_not_learn() -> None:
-    net = build_net(SMALL["alphago"])
+    net = Net(SMALL["alphago"])
     norms = freeze(net, ("convolutions.0", "norms.0"))
     assert [name for name, p in net.named_parameters() if not p.requires_grad] == [
         "convolutions.0.weight",
         "norms.0.weight",
         "norms.0.bias",
     ]
-    assert norms == [net.norms[0]]
+    assert norms == [net.get_submodule("norms.0")]
     with pytest.raises(NetFileError, match=r"no layers 'stem' to freeze; known: .*norms\.1"):
         freeze(net, ("stem",))
     with pytest.raises(NetFileError, match="nothing is left"):
@@ -126,18 +126,18 @@ def flood(colors: np.ndarray) -> np.ndarray:
     return labels
 
 
-def planes_of(colors: np.ndarray) -> torch.Tensor:
-    planes = np.zeros((1, 8, *colors.shape), np.uint8)
-    planes[0, 0], planes[0, 3] = colors == 1, colors == 2
-    return torch.from_numpy(planes)
+def places_of(colors: np.ndarray) -> torch.Tensor:
+    planes = torch.zeros(1, 8, *colors.shape)
+    planes[0, 0], planes[0, 3] = torch.from_numpy(colors == 1), torch.from_numpy(colors == 2)
+    return chain_places(TorchLayers(torch.nn.Module(), planes), planes, 8)
 
 
 def test_chains_are_found() -> None:
     generator = np.random.default_rng(3)
     for _ in range(20):
         colors = generator.integers(3, size=(7, 6))
-        labels = label_chains(planes_of(colors))
-        np.testing.assert_array_equal(labels.numpy()[0].reshape(7, 6), flood(colors))
+        places = places_of(colors)
+        np.testing.assert_array_equal(places.numpy()[0, 0], flood(colors))
 
 
 def test_a_spiral_over_the_whole_board_is_one_chain() -> None:
@@ -146,16 +146,19 @@ def test_a_spiral_over_the_whole_board_is_one_chain() -> None:
     colors[1::4, -1] = 1
     colors[3::4, 0] = 1
     assert ROUNDS == 8
-    labels = label_chains(planes_of(colors)).numpy()[0].reshape(13, 13)
+    labels = places_of(colors).numpy()[0, 0]
     assert len(np.unique(labels[colors == 1])) == 1
 
 
-def test_maxima_and_means_over_chains() -> None:
+def test_maxima_and_sums_over_chains() -> None:
     colors = np.array([[1, 1, 0], [2, 0, 0]])
-    labels = label_chains(planes_of(colors))
+    places = places_of(colors)
+    layers = TorchLayers(torch.nn.Module(), places)
     values = torch.tensor([[[[1.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]])
-    assert chain_max(values, labels).tolist() == [[[[5.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]]
-    assert chain_mean(values, labels).tolist() == [[[[3.0, 3.0, 2.0], [4.0, 3.0, 0.0]]]]
+    largest = over_chains(layers, values, places, "max")
+    assert largest.tolist() == [[[[5.0, 5.0, 2.0], [4.0, 3.0, 0.0]]]]
+    sums = over_chains(layers, values, places, "add")
+    assert sums.tolist() == [[[[6.0, 6.0, 2.0], [4.0, 3.0, 0.0]]]]
 
 
 def test_the_seeds_have_their_published_sizes() -> None:

@@ -16,9 +16,9 @@ from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
-from gtp_export.learning.nets import build_net  # noqa: E402
 from gtp_export.learning.record_run import RecordRun, describe_trained, prepare, valid_share  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
+from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
 
@@ -155,7 +155,7 @@ def test_ownership_is_not_learned_where_no_game_tells_it(
 
 def test_a_net_beyond_all_bounds_is_one_sentence(tmp_path: Path) -> None:
     shape = find_preset("tiny").shape
-    net = build_net(shape)
+    net = Net(shape)
     for parameter in net.parameters():
         torch.nn.init.constant_(parameter, 1e12)
     with pytest.raises(NetFileError, match=r"huge\.onnx"):

@@ -15,14 +15,12 @@ torch = pytest.importorskip("torch")
 from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures import tower  # noqa: E402
-from gtp_export.architectures.graphs import tower_model  # noqa: E402
-from gtp_export.architectures.net_file import describe_net  # noqa: E402
+from gtp_export.architectures.net_file import build_model, describe_net  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import Generator  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
-from gtp_export.learning import tower_net  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, write_facts  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
@@ -30,7 +28,7 @@ from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
-from gtp_export.learning.tower_net import Tower  # noqa: E402
+from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.training import (  # noqa: E402
     Trainer,
     TrainError,
@@ -229,7 +227,7 @@ def test_a_run_begins_with_a_net_by_many_different_boards(
 ) -> None:
     seen: list[tuple[int, ...]] = []
 
-    def load(net: Tower, path: Path, batches: Iterable[Batch]) -> None:
+    def load(net: Net, path: Path, batches: Iterable[Batch]) -> None:
         seen.extend(tuple(batch.spatial.shape) for batch in batches)
 
     monkeypatch.setattr("gtp_export.learning.training.load_weights", load)
@@ -247,7 +245,7 @@ def _begin(rank: int, plan: TrainPlan, folder: Path) -> None:
 
 def test_all_processes_begin_with_the_same_net(data: Path, tmp_path: Path) -> None:
     start = tmp_path / "start.onnx"
-    net = Tower(TOWERS["tiny"])
+    net = Net(TOWERS["tiny"])
     NetExport(tmp_path, describe_net(net.shape, "start"))(net, "start")
     plan = replace(plan_for(data, SHORT), processes=2, start=start)
     torch.multiprocessing.spawn(_begin, (plan, tmp_path), 2)
@@ -257,12 +255,12 @@ def test_all_processes_begin_with_the_same_net(data: Path, tmp_path: Path) -> No
 
 
 def test_a_net_begun_with_is_normed_by_boards_of_all_sizes(data: Path, tmp_path: Path) -> None:
-    begun = Tower(TOWERS["tiny"])
+    begun = Net(TOWERS["tiny"])
     NetExport(tmp_path, describe_net(begun.shape, "start"))(begun, "start")
     boards = [make_batch(easy_samples(width, 5, 8), np.arange(8), 0) for width in (5, 12)]
     nets = []
     for batches in (boards[:1], boards[1:], boards):
-        net = Tower(TOWERS["tiny"])
+        net = Net(TOWERS["tiny"])
         load_weights(net, tmp_path / "start.onnx", batches)
         nets.append(net)
     small, large, both = (dict(net.named_buffers()) for net in nets)
@@ -277,7 +275,7 @@ def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
 ) -> None:
     torch.manual_seed(1)
     shape = TOWERS["tiny"]
-    old, net = Tower(shape).eval(), Tower(shape)
+    old, net = Net(shape).eval(), Net(shape)
     batches = [make_batch(easy_samples(5, 5, 8), np.arange(8), 0)]
     narrow = {}
     readers = [f"{name}.weight" for name in tower.ESTIMATE_READERS]
@@ -287,7 +285,7 @@ def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
     if kind == "pt":
         torch.save({"average": old.state_dict() | narrow}, path)
     else:
-        model = tower_model(shape, weights_of(old), {})
+        model = build_model(shape, weights_of(old), {})
         for array in model.graph.initializer:
             if array.name in narrow:
                 array.CopyFrom(from_array(narrow[array.name].numpy(), array.name))
@@ -358,8 +356,7 @@ def test_a_checkpoint_of_another_shape_is_refused(
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
     # The same numbers, in a version whose arrays are larger.
-    for module in (tower, tower_net):
-        monkeypatch.setattr(module, "ESTIMATES", tower.ESTIMATES + 1)
+    monkeypatch.setattr(tower, "SCORE_COLUMNS", (*tower.SCORE_COLUMNS, "another"))
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, plan).restore()
 
@@ -439,7 +436,7 @@ def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
 
 
 def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
-    net = Tower(TOWERS["tiny"])
+    net = Net(TOWERS["tiny"])
     net.eval()
     found = measure(net, data / "valid")["other"]
     assert found["positions"] == 120

@@ -8,8 +8,8 @@ dense to one, tanh. 17 planes, one board size. The loss is (z - v)^2 - pi log p.
 
 from dataclasses import dataclass
 
-from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
-from gtp_export.architectures.shape import norm_arrays
+from gtp_engine.evaluators.net_info import VALUE_SCALAR
+from gtp_export.architectures.layers import Layers, Outputs, Value
 
 HEADS = {
     "policy": "logits by action, pass last",
@@ -28,33 +28,27 @@ class DualShape:
 
     # The same for every net of this kind; see `Shape`.
     encoder = "agz17"
-    planes = ENCODERS[encoder][1]
     heads = HEADS
     has_pass = True
     value_kind = VALUE_SCALAR
 
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of every weight and running statistic by name."""
-        c, area = self.channels, self.board_size**2
-        shapes: dict[str, tuple[int, ...]] = {
-            "stem.weight": (c, self.planes, 3, 3),
-            **norm_arrays("stem_norm", c),
-        }
+    def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
+        """Return both heads; see `Shape`."""
+        c = self.channels
+        trunk = layers.relu(layers.conv("stem", planes, c, 3, norm="stem_norm"))
         for block in range(self.blocks):
-            for half in (1, 2):
-                shapes[f"blocks.{block}.conv{half}.weight"] = (c, c, 3, 3)
-                shapes |= norm_arrays(f"blocks.{block}.norm{half}", c)
-        return shapes | {
-            "policy.weight": (1, c, 1, 1),
-            **norm_arrays("policy_norm", 1),
-            "policy_out.weight": (area + 1, area),
-            "policy_out.bias": (area + 1,),
-            "value.weight": (1, c, 1, 1),
-            **norm_arrays("value_norm", 1),
-            "value_hidden.weight": (self.value_hidden, area),
-            **norm_arrays("value_hidden_norm", self.value_hidden),
-            "value_out.weight": (1, self.value_hidden),
-            "value_out.bias": (1,),
+            name = f"blocks.{block}"
+            inner = layers.relu(layers.conv(f"{name}.conv1", trunk, c, 3, norm=f"{name}.norm1"))
+            outer = layers.conv(f"{name}.conv2", inner, c, 3, norm=f"{name}.norm2")
+            trunk = layers.relu(trunk + outer)
+        policy = layers.flat(layers.relu(layers.conv("policy", trunk, 1, 1, norm="policy_norm")))
+        value = layers.flat(layers.relu(layers.conv("value", trunk, 1, 1, norm="value_norm")))
+        value = layers.dense("value_hidden", value, self.value_hidden, norm="value_hidden_norm")
+        value = layers.dense("value_out", layers.relu(value), 1, bias=True)
+        actions = self.board_size**2 + 1
+        return {
+            "policy": layers.dense("policy_out", policy, actions, bias=True),
+            "value": layers.tanh(value),
         }
 
     def describe(self) -> str:

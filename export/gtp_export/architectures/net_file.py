@@ -12,10 +12,8 @@ from gtp_engine.evaluators.net_info import (
     VALUE_WIN_LOSS_NORESULT,
     NetInfo,
 )
-from gtp_export.architectures.dual import DualShape
-from gtp_export.architectures.graphs import dual_model, plain_model, tower_model
-from gtp_export.architectures.plain import PlainShape
-from gtp_export.architectures.shape import Shape, Weights, count_parameters
+from gtp_export.architectures.onnx_layers import write_graph
+from gtp_export.architectures.shape import Shape, Weights, arrays_of, count_parameters
 from gtp_export.architectures.tower import SCORE_COLUMNS, TowerShape, random_weights
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
@@ -54,24 +52,16 @@ def build_model(shape: Shape, weights: Weights, metadata: dict[str, str]) -> onn
 
     Args:
         shape: The architecture.
-        weights: All of `shape.arrays()`.
+        weights: All of `arrays_of(shape)`.
         metadata: The metadata entries to store.
 
     Raises:
         ValueError: An array is missing or has another shape.
-        TypeError: There is no writer for this kind of shape.
     """
-    for name, size in shape.arrays().items():
+    for name, size in arrays_of(shape).items():
         if name not in weights or weights[name].shape != size:
             raise ValueError(f"the weights lack {name} of shape {size}")
-    match shape:
-        case TowerShape():
-            return tower_model(shape, weights, metadata)
-        case PlainShape():
-            return plain_model(shape, weights, metadata)
-        case DualShape():
-            return dual_model(shape, weights, metadata)
-    raise TypeError(f"there is no graph for {type(shape).__name__}")
+    return write_graph(shape, weights, metadata)
 
 
 def write_net(path: Path, shape: Shape, weights: Weights, info: NetInfo) -> None:

@@ -20,7 +20,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
-from gtp_export.architectures.shape import norm_arrays
+from gtp_export.architectures.chains import chain_places, over_chains
+from gtp_export.architectures.layers import Layers, Outputs, Value
 
 POLICY, OWNERSHIP = "policy", "ownership"
 
@@ -49,16 +50,6 @@ class PlainShape:
     value_kind = VALUE_SCALAR  # without meaning, as there is no value
 
     @property
-    def planes(self) -> int:
-        """Planes that the encoder fills."""
-        return ENCODERS[self.encoder][1]
-
-    @property
-    def seen_planes(self) -> int:
-        """Channels that enter the first convolution."""
-        return 1 if self.is_difference else self.planes
-
-    @property
     def heads(self) -> Mapping[str, str]:
         """The one output."""
         if self.head == OWNERSHIP:
@@ -71,23 +62,36 @@ class PlainShape:
         """Outputs of a dense policy."""
         return (self.board_size or 0) ** 2 + int(self.has_pass)
 
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of every weight and running statistic by name."""
-        shapes: dict[str, tuple[int, ...]] = {}
-        width = self.seen_planes
+    def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
+        """Return the one head; see `Shape`."""
+        count = ENCODERS[self.encoder][1]
+        places = chain_places(layers, planes, count) if self.pools_chains else None
+        tensor = planes
+        if self.is_difference:
+            own, other = layers.split(planes, 1, 1)
+            tensor = own - other
         for i, (side, channels) in enumerate(self.convolutions):
-            shapes[f"convolutions.{i}.weight"] = (channels, width, side, side)
-            shapes |= norm_arrays(f"norms.{i}", channels)
-            width = channels
-        if not self.dense:
-            side = self.head_side
-            return shapes | {"out.weight": (1, width, side, side), "out.bias": (1,)}
-        width *= (self.board_size or 0) ** 2
-        for i, units in enumerate(self.dense):
-            shapes[f"dense.{i}.weight"] = (units, width)
-            shapes |= norm_arrays(f"dense_norms.{i}", units)
-            width = units
-        return shapes | {"out.weight": (self.outputs, width), "out.bias": (self.outputs,)}
+            hidden = layers.conv(f"convolutions.{i}", tensor, channels, side, norm=f"norms.{i}")
+            tensor = layers.relu(hidden)
+            if places is not None:
+                half = channels // 2
+                kept, pooled = layers.split(tensor, channels - half, half)
+                tensor = layers.join(kept, over_chains(layers, pooled, places, "max"))
+        if self.dense:
+            tensor = layers.flat(tensor)
+            for i, units in enumerate(self.dense):
+                hidden = layers.dense(f"dense.{i}", tensor, units, norm=f"dense_norms.{i}")
+                tensor = layers.relu(hidden)
+            return {"policy": layers.dense("out", tensor, self.outputs, bias=True)}
+        tensor = layers.conv("out", tensor, 1, self.head_side, bias=True)
+        if places is not None:
+            ones = tensor - tensor + 1.0
+            total, stones = (over_chains(layers, of, places, "add") for of in (tensor, ones))
+            tensor = total / stones
+        if self.head == OWNERSHIP:
+            # The chance is a sigmoid: 2 sigmoid(z) - 1 = tanh(z / 2).
+            return {"ownership": layers.plane(tensor) * 0.5}
+        return {"policy": layers.flat(tensor)}
 
     def describe(self) -> str:
         """Return the architecture in a phrase."""

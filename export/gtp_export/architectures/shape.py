@@ -7,14 +7,17 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_export.architectures.layers import ArrayList, Layers, Outputs, Value, Width
+
 Weights = Mapping[str, NDArray[np.float32]]
-"""Arrays by the names that a shape's `arrays` lists; convolutions are [out, in, side, side]."""
+"""Arrays by the names that `arrays_of` lists; convolutions are [out, in, side, side]."""
 
 NORM_EPSILON = 1e-5
 
 
 class Shape(Protocol):
-    """The numbers that define an architecture."""
+    """The numbers that define an architecture, and what they define."""
 
     @property
     def encoder(self) -> str:
@@ -36,25 +39,32 @@ class Shape(Protocol):
     def value_kind(self) -> str:
         """One of the kinds of `net_info`; without meaning where there is no value."""
 
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of every weight and running statistic by name."""
+    def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
+        """Return what the net makes of a map of planes and a vector of globals, by head."""
 
     def describe(self) -> str:
         """Return the architecture in a phrase."""
 
 
+def list_arrays(shape: Shape) -> ArrayList:
+    """Return the arrays of a net, and which layers its norms follow."""
+    _, planes, features = ENCODERS[shape.encoder]
+    arrays = ArrayList()
+    shape.compute(arrays, Width(planes, (shape.board_size or 1) ** 2), Width(features))
+    return arrays
+
+
+def arrays_of(shape: Shape) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every weight and running statistic by name."""
+    return list_arrays(shape).shapes
+
+
 def count_parameters(shape: Shape) -> int:
     """Return the number of trained weights."""
-    sizes = shape.arrays().items()
+    sizes = arrays_of(shape).items()
     return sum(int(np.prod(size)) for name, size in sizes if ".running_" not in name)
 
 
 def numbers_of(shape: Any) -> dict[str, Any]:
     """Return the numbers that tell this shape from others of its kind."""
     return asdict(shape)
-
-
-def norm_arrays(name: str, channels: int) -> dict[str, tuple[int, ...]]:
-    """Return the arrays of one norm by name."""
-    parts = ("weight", "bias", "running_mean", "running_var")
-    return {f"{name}.{part}": (channels,) for part in parts}

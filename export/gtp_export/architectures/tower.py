@@ -23,14 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT
-from gtp_export.architectures.shape import Shape, norm_arrays
+from gtp_export.architectures.layers import Layers, Outputs, Value
+from gtp_export.architectures.shape import Shape, arrays_of
 
-POOLS = 3
-"""Pooled features a channel."""
 SCORE_COLUMNS = ("score_mean", "score_stdev", "lead")
 SCORE_UNIT = 20.0
 """Points that one unit of a raw score output stands for."""
-SIZE_CENTER, SIZE_SCALE = 14.0, 10.0
 VALUE_POOL_OFFSET = 0.1
 ESTIMATES = 3
 """Numbers that the ownership comes to."""
@@ -77,10 +75,6 @@ class TowerShape:
     has_pass = True
     value_kind = VALUE_WIN_LOSS_NORESULT
 
-    def is_pooled(self, block: int) -> bool:
-        """Whether a block adds a bias computed from the whole board."""
-        return block % 3 == 1
-
     def describe(self) -> str:
         """Return the architecture in a phrase."""
         return (
@@ -88,43 +82,76 @@ class TowerShape:
             f"global pooling in every third; heads of {self.head_channels} channels"
         )
 
-    def arrays(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of every weight and running statistic by name."""
-        c, h, v = self.channels, self.head_channels, self.value_hidden
-        shapes: dict[str, tuple[int, ...]] = {
-            "stem.conv.weight": (c, self.planes, 3, 3),
-            "stem.globals.weight": (c, self.features),
-            **norm_arrays("stem.norm", c),
-        }
+    def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
+        """Return the four heads; see `Shape`."""
+        trunk = layers.conv(
+            "stem.conv",
+            planes,
+            self.channels,
+            3,
+            norm="stem.norm",
+            everywhere=("stem.globals", features),
+        )
+        trunk = layers.relu(trunk)
         for block in range(self.blocks):
-            name = f"blocks.{block}"
-            shapes[f"{name}.conv1.weight"] = (c, c, 3, 3)
-            shapes |= norm_arrays(f"{name}.norm1", c)
-            shapes[f"{name}.conv2.weight"] = (c, c, 3, 3)
-            if self.is_pooled(block):
-                shapes[f"{name}.pool.weight"] = (c, POOLS * c)
-            shapes |= norm_arrays(f"{name}.norm2", c)
-        return shapes | {
-            "policy.gather.weight": (h, c, 1, 1),
-            **norm_arrays("policy.gather_norm", h),
-            "policy.conv.weight": (h, c, 1, 1),
-            "policy.pool.weight": (h, POOLS * h),
-            **norm_arrays("policy.norm", h),
-            "policy.out.weight": (1, h, 1, 1),
-            "policy.pass_hidden.weight": (h, POOLS * h),
-            **norm_arrays("policy.pass_norm", h),
-            "policy.pass_out.weight": (1, h),
-            "policy.pass_out.bias": (1,),
-            "value.conv.weight": (h, c, 1, 1),
-            **norm_arrays("value.norm", h),
-            "value.hidden.weight": (v, POOLS * h + ESTIMATES),
-            **norm_arrays("value.hidden_norm", v),
-            "value.out.weight": (3, v + ESTIMATES),
-            "value.out.bias": (3,),
-            "value.score.weight": (len(SCORE_COLUMNS), v + ESTIMATES),
-            "value.score.bias": (len(SCORE_COLUMNS),),
-            "value.ownership.weight": (1, h, 1, 1),
-        }
+            trunk = self._block(layers, trunk, block)
+        return {"policy": self._policy(layers, trunk), **self._value(layers, trunk, features)}
+
+    def _block(self, layers: Layers, trunk: Value, block: int) -> Value:
+        name, c = f"blocks.{block}", self.channels
+        inner = layers.relu(layers.conv(f"{name}.conv1", trunk, c, 3, norm=f"{name}.norm1"))
+        pooled = (f"{name}.pool", _pool(layers, inner)) if block % 3 == 1 else None
+        outer = layers.conv(f"{name}.conv2", inner, c, 3, norm=f"{name}.norm2", everywhere=pooled)
+        return layers.relu(trunk + outer)
+
+    def _policy(self, layers: Layers, trunk: Value) -> Value:
+        h = self.head_channels
+        gathered = layers.conv("policy.gather", trunk, h, 1, norm="policy.gather_norm")
+        pooled = _pool(layers, layers.relu(gathered))
+        local = layers.conv(
+            "policy.conv", trunk, h, 1, norm="policy.norm", everywhere=("policy.pool", pooled)
+        )
+        points = layers.flat(layers.conv("policy.out", layers.relu(local), 1, 1))
+        hidden = layers.dense("policy.pass_hidden", pooled, h, norm="policy.pass_norm")
+        passing = layers.dense("policy.pass_out", layers.relu(hidden), 1, bias=True)
+        return layers.join(points, passing)
+
+    def _value(self, layers: Layers, trunk: Value, features: Value) -> Outputs:
+        h, v = self.head_channels, self.value_hidden
+        local = layers.relu(layers.conv("value.conv", trunk, h, 1, norm="value.norm"))
+        owner = layers.plane(layers.conv("value.ownership", local, 1, 1))
+        known = self._estimates(layers, owner, features)
+        pooled = layers.join(_value_pool(layers, local), known)
+        hidden = layers.dense("value.hidden", pooled, v, norm="value.hidden_norm")
+        hidden = layers.join(layers.relu(hidden), known)
+        value = layers.dense("value.out", hidden, 3, bias=True)
+        raw = layers.dense("value.score", hidden, len(SCORE_COLUMNS), bias=True)
+        mean, spread, lead = layers.split(raw, 1, 1, 1)
+        score = layers.join(mean, layers.softplus(spread), lead) * SCORE_UNIT
+        return {"value": value, "score": score, "ownership": owner}
+
+    def _estimates(self, layers: Layers, owner: Value, features: Value) -> Value:
+        """Return [B, ESTIMATES] what the ownership comes to, lead and spread in SCORE_UNIT."""
+        points = layers.tanh(owner)
+        _, komi, _ = layers.split(features, OWN_KOMI, 1, self.features - OWN_KOMI - 1)
+        lead = layers.total(points) + komi * KOMI_UNIT
+        spread = layers.sqrt(layers.total(1.0 - points * points) + 1.0)
+        return layers.join(
+            layers.join(lead, spread) * (1 / SCORE_UNIT), layers.tanh(lead / spread * 0.5)
+        )
+
+
+def _pool(layers: Layers, tensor: Value) -> Value:
+    """Return [B, 3C]: mean, mean * (s - 14) / 10 and maximum."""
+    mean = layers.mean(tensor)
+    return layers.flat(layers.join(mean, mean * layers.size_offset, layers.maximum(tensor)))
+
+
+def _value_pool(layers: Layers, tensor: Value) -> Value:
+    """Return [B, 3C]: mean, mean * (s - 14) / 10 and mean * ((s - 14)^2 / 100 - 0.1)."""
+    mean, offset = layers.mean(tensor), layers.size_offset
+    squared = mean * (offset * offset - VALUE_POOL_OFFSET)
+    return layers.flat(layers.join(mean, mean * offset, squared))
 
 
 TOWERS = {
@@ -140,14 +167,15 @@ TOWERS = {
 
 
 def random_weights(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
-    """Return seeded weights, [*shape.arrays()[name]] each, of an untrained net of mild opinions.
+    """Return seeded weights, [*arrays_of(shape)[name]] each, of an untrained net of mild opinions.
 
     Hidden layers keep the size of their inputs; the outputs are scaled down so that the policy is
     near uniform and the values near zero, without two positions getting the same answer.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     weights = {}
-    for name, size in shape.arrays().items():
+    # The ownership last, so that a seed's net stays what it was.
+    for name, size in sorted(arrays_of(shape).items(), key=lambda item: "ownership" in item[0]):
         if name.endswith(("norm.weight", "norm1.weight", "norm2.weight", "running_var")):
             array = np.ones(size)
         elif len(size) == 1:

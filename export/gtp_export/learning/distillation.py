@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -28,6 +28,7 @@ from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
+from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, has_bfloat16, spent_in, train
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -52,7 +53,7 @@ class DistilTask:
         """Return how far the net is from its teacher: means over the batch, [] each, by name."""
         return losses(outputs, targets)
 
-    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
         """Return how far it is from it on positions it does not learn from."""
         return measure(net, self.data / "valid", device)
 

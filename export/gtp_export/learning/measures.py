@@ -10,14 +10,14 @@ from gtp_export.labelling.samples import Samples, join_samples
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import losses, mask_occupied
 from gtp_export.learning.sample_source import make_batch, read_shards
-from gtp_export.learning.tower_net import Tower
+from gtp_export.learning.torch_layers import Net
 
 POSITIONS_PER_SIZE = 1500
 BATCH_POINTS = 20_000
 SEED = 7
 
 
-def measure(net: Tower, folder: Path, device: str = "cpu") -> dict[str, dict[str, float]]:
+def measure(net: Net, folder: Path, device: str = "cpu") -> dict[str, dict[str, float]]:
     """Compare a net with the labels of a folder of shards.
 
     Returns:
@@ -34,7 +34,7 @@ def measure(net: Tower, folder: Path, device: str = "cpu") -> dict[str, dict[str
     return {name: _measure_group(net, parts, device) for name, parts in sorted(groups.items())}
 
 
-def _measure_group(net: Tower, parts: list[Samples], device: str) -> dict[str, float]:
+def _measure_group(net: Net, parts: list[Samples], device: str) -> dict[str, float]:
     generator = np.random.default_rng(SEED)
     total = sum(len(samples.features) for samples in parts)
     sums: dict[str, float] = {}
@@ -53,7 +53,7 @@ def _measure_group(net: Tower, parts: list[Samples], device: str) -> dict[str, f
     return {"positions": used, **means}
 
 
-def _batch_sums(net: Tower, batch: Batch) -> dict[str, float]:
+def _batch_sums(net: Net, batch: Batch) -> dict[str, float]:
     """Return the sums over a batch of what `measure` averages."""
     targets = batch.targets
     with torch.no_grad():

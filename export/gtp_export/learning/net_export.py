@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.architectures.net_file import write_net
 from gtp_export.convert.graph import GraphError
 from gtp_export.learning.batch import Batch
+from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainError
 
 
@@ -24,23 +23,22 @@ class NetExport:
     folder: Path
     info: NetInfo
 
-    def __call__(self, net: nn.Module, stem: str) -> None:
+    def __call__(self, net: Net, stem: str) -> None:
         """Write `stem`.onnx, all of it or nothing.
 
         Raises:
             NetFileError: The net puts out what is not finite.
             OSError: The file cannot be written.
         """
-        shape: Any = net.shape
         path = self.folder / f"{stem}.onnx"
         try:
-            write_net(path, shape, weights_of(net), self.info)
+            write_net(path, net.shape, weights_of(net), self.info)
         except GraphError as error:
             raise NetFileError(f"{path}: {error}") from None
 
 
-def weights_of(net: nn.Module) -> dict[str, NDArray[np.float32]]:
-    """Return all arrays of a net by the names of its shape's `arrays`, [*shape] as given there."""
+def weights_of(net: Net) -> dict[str, NDArray[np.float32]]:
+    """Return [*arrays_of(net.shape)[name]] all arrays of a net by name."""
     state = net.state_dict().items()
     return {name: tensor.detach().float().cpu().numpy().copy() for name, tensor in state}
 
@@ -49,7 +47,7 @@ TOLERANCE = 0.05
 """Of logits and points: far beyond rounding, also of weights that are stored as bytes."""
 
 
-def check_parity(net: nn.Module, path: Path, batch: Batch) -> dict[str, float]:
+def check_parity(net: Net, path: Path, batch: Batch) -> dict[str, float]:
     """Return the largest difference between a net and its file on a batch, by head.
 
     Raises:

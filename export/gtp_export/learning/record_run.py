@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from torch import nn
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -20,6 +19,7 @@ from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
+from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import METRICS, Trainer, TrainPlan, choose_device, train
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -224,11 +224,12 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     return target
 
 
-def trained_net(plan: TrainPlan) -> nn.Module:
+def trained_net(plan: TrainPlan) -> Net:
     """Return the averaged net of a run's checkpoint, on the CPU."""
     trainer = Trainer(0, replace(plan, device="cpu", start=None))
     trainer.restore()
-    return trainer.average
+    average: Net = trainer.average
+    return average
 
 
 def quantise(source: Path, kind: str, say: Say) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from gtp_export.architectures.presets import Preset
 from gtp_export.architectures.shape import Shape
@@ -16,6 +16,7 @@ from gtp_export.learning.record_losses import (
     record_losses,
     targets_of,
 )
+from gtp_export.learning.torch_layers import Net
 from gtp_export.records.games import Games
 from gtp_export.records.stream import PositionStream, RecordSamples
 
@@ -76,7 +77,7 @@ class RecordTask:
         """Return the losses by name, [] each; those without a weight are only told."""
         return record_losses(outputs, targets, self.preset.squared_ownership)
 
-    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
         """Return the mean losses and accuracies on games that were not learned from.
 
         Each is the mean over the positions, or points, whose answer is known; one that is known

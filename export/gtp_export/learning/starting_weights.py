@@ -10,25 +10,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.architectures.shape import NORM_EPSILON
+from gtp_export.architectures.shape import NORM_EPSILON, list_arrays
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm
+from gtp_export.learning.torch_layers import Net
 
 
-def draw_residual_weights(net: nn.Module) -> None:
-    """Draw the weights of a residual net whose blocks end in a norm called `norm2`.
-
-    As in He et al. 2015, "Delving Deep into Rectifiers", equation 10; blocks start close to the
-    identity.
-    """
-    for name, parameter in net.named_parameters():
-        if parameter.dim() > 1:
-            nn.init.kaiming_normal_(parameter, nonlinearity="relu")
-        if name.endswith("norm2.weight"):
-            nn.init.constant_(parameter, 0.5)
-
-
-def load_weights(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
+def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
     """Give a net the weights of a checkpoint or of a net file in fp32 made here.
 
     In a net file the norms are folded into the layers before them. They are given the mean
@@ -69,7 +57,7 @@ def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
     return state
 
 
-def _load_checkpoint(net: nn.Module, path: Path) -> None:
+def _load_checkpoint(net: Net, path: Path) -> None:
     state = read_checkpoint(path)
     try:
         wanted = net.state_dict()
@@ -84,7 +72,7 @@ def _reason(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _load_folded(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
+def _load_folded(net: Net, path: Path, batches: Iterable[Batch]) -> None:
     from onnx import numpy_helper
 
     from gtp_export.convert.onnx_file import load_model
@@ -104,8 +92,9 @@ def _load_folded(net: nn.Module, path: Path, batches: Iterable[Batch]) -> None:
             if array is None or array.numel() != tensor.numel():
                 raise NetFileError(f"{path}: is no net of this architecture in fp32: no {name!r}")
             tensor.copy_(array.view_as(tensor))
+        layer_before = list_arrays(net.shape).layer_before
         for name, norm in norms.items():
-            bias = _stored(arrays, f"{layer_before(name)}.bias")
+            bias = _stored(arrays, f"{layer_before[name]}.bias")
             if bias is None or bias.size != norm.bias.numel():
                 raise NetFileError(f"{path}: is no net of this architecture: no bias of {name!r}")
             norm.running_mean.zero_()
@@ -120,25 +109,6 @@ def _widened(array: Tensor, wanted: Tensor) -> Tensor:
     if array.dim() != 2 or wanted.dim() != 2 or array.shape[0] != wanted.shape[0]:
         return array
     return functional.pad(array, (0, max(0, wanted.shape[1] - array.shape[1])))
-
-
-def layer_before(norm: str) -> str:
-    """Return the name of the layer that a norm was folded into.
-
-    >>> layer_before("blocks.0.norm2"), layer_before("norms.3"), layer_before("policy.gather_norm")
-    ('blocks.0.conv2', 'convolutions.3', 'policy.gather')
-    """
-    head, _, last = norm.rpartition(".")
-    lead = f"{head}." if head else ""
-    if head == "norms":
-        return f"convolutions.{last}"
-    if head == "dense_norms":
-        return f"dense.{last}"
-    if last == "pass_norm":
-        return f"{lead}pass_hidden"
-    if last in ("norm", "norm1", "norm2"):
-        return f"{lead}conv{last.removeprefix('norm')}"
-    return f"{lead}{last.removesuffix('_norm')}"
 
 
 def _stored(arrays: dict[str, Any], name: str) -> Any | None:
@@ -160,7 +130,7 @@ def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _measure_norms(net: nn.Module, norms: dict[str, RunningNorm], batches: Iterable[Batch]) -> None:
+def _measure_norms(net: Net, norms: dict[str, RunningNorm], batches: Iterable[Batch]) -> None:
     """Give norms that do nothing but add a bias the mean statistics of what they see."""
     seen: dict[str, list[Tensor]] = {name: [] for name in norms}
 
@@ -186,7 +156,7 @@ def _measure_norms(net: nn.Module, norms: dict[str, RunningNorm], batches: Itera
         norm.bias.add_(mean)
 
 
-def freeze(net: nn.Module, prefixes: tuple[str, ...]) -> list[RunningNorm]:
+def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:
     """Keep the arrays whose names begin so as they are; return the norms among them.
 
     Raises:

@@ -21,18 +21,18 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import Tensor, distributed, multiprocessing, nn
+from torch import Tensor, distributed, multiprocessing
 from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import whole_file
 from gtp_engine.go.game_record import SgfError
-from gtp_export.architectures.shape import Shape, numbers_of
+from gtp_export.architectures.shape import Shape, arrays_of, numbers_of
 from gtp_export.learning.batch import Batch, NetOutputs
-from gtp_export.learning.nets import build_net
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
+from gtp_export.learning.torch_layers import Net
 from gtp_export.span import PAUSE, Meter, Span, Spent, end_with_parent
 
 CHECKPOINT_SECONDS = 30.0
@@ -82,7 +82,7 @@ class Task(Protocol):
     def losses(self, outputs: NetOutputs, targets: Any) -> dict[str, Tensor]:
         """Return mean losses of a batch by name, [] each; those without a weight are only told."""
 
-    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
         """Return how good a net is, on what is not learned from."""
 
 
@@ -124,7 +124,7 @@ class TrainPlan:
     )
 
 
-Export = Callable[[nn.Module, str], None]
+Export = Callable[[Net, str], None]
 """Writes an averaged net under a file name's stem."""
 
 
@@ -286,8 +286,8 @@ class Trainer:
         self._plan = plan
         self._rank = rank
         shape = plan.task.shape
-        self.net = build_net(shape).to(plan.device)
-        self.average = build_net(shape).to(plan.device)
+        self.net = Net(shape).to(plan.device)
+        self.average = Net(shape).to(plan.device)
         self._autocast = torch.autocast(
             plan.device, torch.bfloat16, enabled=has_bfloat16(plan.device)
         )
@@ -437,7 +437,7 @@ class Trainer:
         state = read_checkpoint(path, self._plan.device)
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
-        if state["shape"] != numbers_of(shape) or sizes != shape.arrays():
+        if state["shape"] != numbers_of(shape) or sizes != arrays_of(shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
@@ -464,15 +464,15 @@ def _average(tensors: list[Tensor]) -> None:
         tensor.copy_(mean.view_as(tensor))
 
 
-def _norms(net: nn.Module) -> list[RunningNorm]:
+def _norms(net: Net) -> list[RunningNorm]:
     return [module for module in net.modules() if isinstance(module, RunningNorm)]
 
 
-def _norm_steps(net: nn.Module) -> float:
+def _norm_steps(net: Net) -> float:
     return max(float(norm.steps) for norm in _norms(net))  # frozen ones count none
 
 
-def _parameter_groups(net: nn.Module, decay: float) -> list[dict[str, Any]]:
+def _parameter_groups(net: Net, decay: float) -> list[dict[str, Any]]:
     weights = [p for p in net.parameters() if p.dim() > 1]
     others = [p for p in net.parameters() if p.dim() <= 1]
     return [

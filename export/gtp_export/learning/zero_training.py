@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from gtp_engine.evaluators.net_info import NetFileError
@@ -22,6 +22,7 @@ from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
+from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
 from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
@@ -143,7 +144,7 @@ class ZeroTask:
         found = record_losses(outputs, known, squared_ownership=False)
         return found | {"policy": (entropy - cross).mean()}
 
-    def measure(self, net: nn.Module, device: str) -> dict[str, Any]:
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
         """Measure nothing: nets are judged by their games."""
         return {}
 
