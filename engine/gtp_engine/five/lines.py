@@ -27,7 +27,7 @@ _CANDIDATES = 2 * _NEAR
 
 
 @inline_kernel
-def _step(stride: int, direction: int) -> int:
+def step_of(stride: int, direction: int) -> int:
     """Return how far the next point is: along a row, a column, and both diagonals."""
     if direction == 0:
         return 1
@@ -50,7 +50,7 @@ def wins_at(colors: Colors, stride: int, point: int, color: int, kind: int) -> b
     """Whether a stone at a point, set already or not, wins by rules of Gomocup's number."""
     is_exact = kind & EXACT != 0 or (kind & RENJU_BIT != 0 and color == BLACK)
     for direction in range(4):
-        step = _step(stride, direction)
+        step = step_of(stride, direction)
         back = _reach(colors, point, -step, color)
         ahead = _reach(colors, point, step, color)
         length = back + 1 + ahead
@@ -69,7 +69,7 @@ def _longest(colors: Colors, stride: int, point: int) -> tuple[bool, bool]:
     """Whether a black stone at a point makes a row of exactly five, and a longer one."""
     five, longer = False, False
     for direction in range(4):
-        step = _step(stride, direction)
+        step = step_of(stride, direction)
         length = 1 + _reach(colors, point, step, BLACK) + _reach(colors, point, -step, BLACK)
         five |= length == 5
         longer |= length > 5
@@ -81,7 +81,7 @@ def _count_fours(colors: Colors, stride: int, point: int) -> int:
     """Return how many fours a black stone at a point makes: sets of four that lack one for five."""
     n_fours = 0
     for direction in range(4):
-        step = _step(stride, direction)
+        step = step_of(stride, direction)
         first, second = int64(0), int64(0)  # the sets found, as bits by place
         for place in range(-4, 5):
             at = point + place * step
@@ -137,7 +137,7 @@ def _makes_straight_four(colors: Colors, stride: int, point: int, direction: int
     """Whether another black stone makes a straight four with the one at a point, and no five."""
     if colors[at] != EMPTY:
         return False
-    step = _step(stride, direction)
+    step = step_of(stride, direction)
     colors[at] = BLACK
     back = _reach(colors, point, -step, BLACK)
     ahead = _reach(colors, point, step, BLACK)
@@ -192,7 +192,7 @@ def forbidden_reason(colors: Colors, stride: int, point: int, frames: npt.NDArra
             frames[depth, 1] = candidate + 1
             direction, number = candidate // _CANDIDATES, candidate % _CANDIDATES
             place = number - _NEAR if number < _NEAR else number - _NEAR + 1
-            step = _step(stride, direction)
+            step = step_of(stride, direction)
             at = stone + place * step
             if not _is_near(colors, stone, step, place):
                 continue
