@@ -4,14 +4,16 @@ Points of the board are vertices ("D4", "pass"), figures speak for Black where t
 and for the player of the move elsewhere.
 """
 
+from functools import partial
 from typing import Any
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex
 from gtp_engine.frontends.review.judgement import Candidate, Judgement, Spot
-from gtp_engine.frontends.review.phrases import counted, names, phrase
+from gtp_engine.frontends.review.phrases import counted, phrase
 from gtp_engine.frontends.review.reasons import explain
 from gtp_engine.frontends.review.stages import GoodMove, Material, Mistake, position_at
 from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.position import Position
 
 FORMAT = "gtp-engine review 1"
 
@@ -22,7 +24,8 @@ CHANCE_CLASSES = (0.4, 0.2, 0.1, 0.05, 0.02)
 DECIDED = 0.95
 """Winrate of either player from which on a game counts as decided."""
 
-_PHASES = ((100, 15, 40), (225, 30, 80), (625, 50, 150))
+PHASES = ("opening", "middle", "endgame")
+_LAST_MOVES = ((100, 15, 40), (225, 30, 80), (625, 50, 150))
 """Largest area, last move of the opening, last move of the middle game."""
 
 
@@ -39,10 +42,7 @@ def make_report(
     """
     make = position_at(record)
     start = make(Spot(0))
-
-    def vertex(move: int) -> str:
-        return format_vertex(move, record.width, record.height)
-
+    vertex = partial(format_vertex, width=record.width, height=record.height)
     moves = _moves(record, material)
     return {
         "name": name,
@@ -61,7 +61,9 @@ def make_report(
         },
         "positions": [_position(each, vertex) for each in material.quick],
         "moves": moves,
-        "mistakes": [_mistake(each, record, moves) for each in material.mistakes],
+        "mistakes": [
+            _mistake(each, make(Spot(each.turn)), moves, vertex) for each in material.mistakes
+        ],
         "good_moves": [_good_move(each, vertex) for each in material.good_moves],
         "players": {
             COLOR_NAMES[color]: player_figures(moves, COLOR_NAMES[color], record)
@@ -81,8 +83,8 @@ def is_decided(handicap: int, black_winrate: float) -> bool:
 
 
 def phase_of(number: int, width: int, height: int) -> int:
-    """Return 0 for a move of the opening, 1 of the middle game, 2 of the endgame."""
-    _, opening, middle = next(each for each in _PHASES if width * height <= each[0])
+    """Return the place in PHASES of a move's phase."""
+    _, opening, middle = next(each for each in _LAST_MOVES if width * height <= each[0])
     return 0 if number <= opening else 1 if number <= middle else 2
 
 
@@ -94,13 +96,12 @@ def player_figures(moves: list[dict[str, Any]], color: str, record: GameRecord) 
         color: "black" or "white".
         record: The game, for the size of its board.
     """
-    keys = ("opening", "middle", "endgame")
     by_phase: list[list[dict[str, Any]]] = [[], [], []]
     for move in moves:
         if move["color"] == color:
             by_phase[phase_of(move["number"], record.width, record.height)].append(move)
     return {
-        "phases": {key: _figures(own) for key, own in zip(keys, by_phase, strict=True)},
+        "phases": {key: _figures(own) for key, own in zip(PHASES, by_phase, strict=True)},
         "all": _figures([move for own in by_phase for move in own]),
     }
 
@@ -161,12 +162,9 @@ def _candidate(candidate: Candidate, vertex: Any) -> dict[str, Any]:
     }
 
 
-def _mistake(mistake: Mistake, record: GameRecord, moves: list[dict[str, Any]]) -> dict[str, Any]:
-    position = position_at(record)(Spot(mistake.turn))
-
-    def vertex(move: int) -> str:
-        return format_vertex(move, record.width, record.height)
-
+def _mistake(
+    mistake: Mistake, position: Position, moves: list[dict[str, Any]], vertex: Any
+) -> dict[str, Any]:
     def line(first: int, judgement: Judgement) -> list[str]:
         return [vertex(first), *(map(vertex, judgement.best.pv) if judgement.best else ())]
 
@@ -209,8 +207,3 @@ def _good_move(good: GoodMove, vertex: Any) -> dict[str, Any]:
         "gap": round(good.gap, 1),
         "text": text,
     }
-
-
-def class_names() -> list[str]:
-    """Return what the classes of mistakes are called, the worst first."""
-    return names("classes")

@@ -78,36 +78,25 @@ class Judgement:
         return cls(**{**found, "candidates": candidates})
 
 
-def judgement_of(analysis: Analysis, extra: int | None = None) -> Judgement:
-    """Return what is kept of a search.
-
-    Args:
-        analysis: The search's last report, with ownership.
-        extra: A move that is kept however few visits it has, if it has any.
-    """
-    sign = 1.0 if analysis.to_play == BLACK else -1.0
-    kept = [
-        move
-        for number, move in enumerate(analysis.moves)
-        if move.visits > 0 and (number < CANDIDATES or move.point == extra)
-    ]
+def judgement_of(analysis: Analysis) -> Judgement:
+    """Return what is kept of a search's last report."""
+    kept = [move for move in analysis.moves[:CANDIDATES] if move.visits > 0]
     return Judgement(
         visits=analysis.visits,
         to_play=analysis.to_play,
         black_winrate=_for_black(analysis.winrate, analysis.to_play),
-        black_lead=round(sign * analysis.score_lead, 2),
-        ownership=_written(analysis.ownership, sign),
+        black_lead=round(gain_for(analysis.to_play, analysis.score_lead), 2),
+        ownership=_written(analysis.ownership, gain_for(analysis.to_play, 1.0)),
         candidates=tuple(_candidate(move, analysis.to_play) for move in kept),
     )
 
 
 def _candidate(move: MoveReport, to_play: int) -> Candidate:
-    sign = 1.0 if to_play == BLACK else -1.0
     return Candidate(
         move=move.point,
         visits=move.visits,
         black_winrate=_for_black(move.winrate, to_play),
-        black_lead=round(sign * move.score_lead, 2),
+        black_lead=round(gain_for(to_play, move.score_lead), 2),
         pv=move.pv,
     )
 

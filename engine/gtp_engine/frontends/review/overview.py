@@ -3,10 +3,11 @@
 import html
 from collections import Counter
 from typing import Any
+from urllib.parse import quote
 
-from gtp_engine.frontends.review.findings import class_names
+from gtp_engine.frontends.review.findings import PHASES
 from gtp_engine.frontends.review.page import whole_page
-from gtp_engine.frontends.review.phrases import phrase
+from gtp_engine.frontends.review.phrases import names, phrase
 
 MOST_NAMED = 10
 """Mistakes of a player that are listed."""
@@ -78,8 +79,6 @@ def _games_table(reports: list[dict[str, Any]]) -> str:
 
 
 def _link(report: dict[str, Any], words: str, move: int | None = None) -> str:
-    from urllib.parse import quote
-
     place = "" if move is None else f"#{move}"
     return f'<a href="{quote("./" + report["name"] + ".html")}{place}">{html.escape(words)}</a>'
 
@@ -126,7 +125,7 @@ def _typical(own: list[tuple[dict[str, Any], str]]) -> str:
     ]
     kinds = Counter(reason["kind"] for _, mistake in mistakes for reason in mistake["reasons"])
     phases = []
-    for phase in ("opening", "middle", "endgame"):
+    for phase in PHASES:
         figures = [report["players"][color]["phases"][phase] for report, color in own]
         n_moves = sum(each["moves"] for each in figures)
         if n_moves:
@@ -148,7 +147,7 @@ def _typical(own: list[tuple[dict[str, Any], str]]) -> str:
 
 def _named(report: dict[str, Any], mistake: dict[str, Any]) -> str:
     kind = mistake["class"]
-    grade = "" if kind is None else f", {class_names()[kind]}"
+    grade = "" if kind is None else f", {names('classes')[kind]}"
     words = f"{report['name']}, move {mistake['number']}"
     lost = f": {mistake['move']} lost {mistake['loss']:.1f}{grade}. "
     reason = mistake["reasons"][0]["text"] if mistake["reasons"] else ""

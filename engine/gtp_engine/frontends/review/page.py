@@ -14,13 +14,10 @@ from importlib.resources import files
 from typing import Any
 
 from gtp_engine.coords import PASS, parse_vertex, row_col
-from gtp_engine.frontends.review.findings import class_names
-from gtp_engine.frontends.review.phrases import phrase
-from gtp_engine.frontends.review.stages import DEEPER
+from gtp_engine.frontends.review.findings import PHASES
+from gtp_engine.frontends.review.phrases import names, phrase
+from gtp_engine.frontends.review.stages import DEEPER, NEARLY_AS_GOOD
 from gtp_engine.go.game_record import GameRecord, Setup
-
-NEARLY_AS_GOOD = 1.0
-"""Points that an answer in the drill may lose and be right."""
 
 _PASS_LETTERS = "--"
 
@@ -101,8 +98,8 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
         "size": report["game"]["size"],
         "player": player,
         "nearly": NEARLY_AS_GOOD,
-        "class_names": class_names(),
-        "phase_names": {name: phrase("phases", name) for name in ("opening", "middle", "endgame")},
+        "class_names": names("classes"),
+        "phase_names": {name: phrase("phases", name) for name in PHASES},
         "comments": {str(number): text for number, text in record.comments.items()},
         "setups": {str(number): _setup(each, width) for number, each in record.setups.items()},
         "moves": [{**move, "at": letters(move["move"])} for move in report["moves"]],

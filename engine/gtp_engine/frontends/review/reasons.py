@@ -17,7 +17,7 @@ from gtp_engine.frontends.review.phrases import counted, names, optional, phrase
 from gtp_engine.frontends.review.stages import Mistake
 from gtp_engine.go.position import Position
 from gtp_engine.go.tactics import Verdict, attack, defend, kind_of_attack
-from gtp_engine.play.adjudication.chains import Chain, around, find_chains
+from gtp_engine.play.adjudication.chains import around, find_chains
 
 ALIVE = 0.6
 """Mean ownership, for their owner, from which on stones live; below the negative they are dead."""
@@ -65,6 +65,8 @@ class Case:
         self.own_played = self._owned(mistake.after_played)
         """[height, width], 1 where the mistaken player owns, after the move played."""
         self.own_best = self._owned(mistake.after_best)
+        self.chains = sorted(find_chains(position), key=lambda each: -len(each.stones))
+        """Before the move, the largest first."""
 
     def _owned(self, judgement: Judgement) -> npt.NDArray[np.float64]:
         """Return what the mistaken player owns; nobody anything where the net does not say."""
@@ -93,11 +95,6 @@ class Case:
         position = self.position.copy()
         position.play(self.color, move, strict=False)
         return position
-
-    def large_chains(self) -> list[Chain]:
-        """Return the chains before the move that are worth a sentence, the largest first."""
-        chains = [each for each in find_chains(self.position) if len(each.stones) >= LEAST_STONES]
-        return sorted(chains, key=lambda chain: len(chain.stones), reverse=True)
 
     def reason(self, kind: str, evidence: dict[str, Any], **parts: object) -> Reason:
         """Return a reason; who, what was played and what was better is filled in."""
@@ -136,14 +133,13 @@ def _passed(case: Case) -> Iterator[Reason]:
 
 def _groups(case: Case) -> Iterator[Reason]:
     """Stones that live in one line and are dead in the other, the most of them."""
-    chains = find_chains(case.position)
     for owner, kind in (
         (case.color, "own_group_dies"),
         (opponent(case.color), "other_group_lives"),
     ):
         sign = 1.0 if owner == case.color else -1.0
         turned = []
-        for chain in chains:
+        for chain in case.chains:
             if chain.color != owner:
                 continue
             # For their owner: alive in the line that is better for it.
@@ -155,7 +151,6 @@ def _groups(case: Case) -> Iterator[Reason]:
         n_stones = sum(len(chain.stones) for chain, _, _ in turned)
         if n_stones < LEAST_STONES:
             continue
-        largest = max((chain for chain, _, _ in turned), key=lambda chain: len(chain.stones))
         evidence = {
             "chains": [
                 {
@@ -170,7 +165,7 @@ def _groups(case: Case) -> Iterator[Reason]:
             kind,
             evidence,
             stones=counted("stone", n_stones),
-            vertex=case.vertex(largest.stones[0]),
+            vertex=case.vertex(turned[0][0].head),
         )
 
 
@@ -178,7 +173,9 @@ def _readings(case: Case) -> Iterator[Reason]:
     """Chains that can be captured in one line and not in the other, read out move by move."""
     mistake, before = case.mistake, case.position
     played, best = case.after(mistake.played), case.after(mistake.best)
-    for chain in case.large_chains():
+    for chain in case.chains:
+        if len(chain.stones) < LEAST_STONES:
+            return
         stone = chain.head
         own = [_mean(each, chain.stones, before.width) for each in (case.own_best, case.own_played)]
         if own[0] < CLEARLY or own[1] > -CLEARLY or EMPTY in map(played.color_at, chain.stones):
@@ -222,17 +219,14 @@ def _links(case: Case) -> Iterator[Reason]:
     answer = mistake.after_played.best
     if answer is None or answer.move != mistake.best or not _is_clear(mistake.after_played):
         return
-    neighbors = {point for point in around(mistake.best, case.position.width)}
+    neighbors = set(around(mistake.best, case.position.width))
     for color, kind in ((case.color, "connection_lost"), (opponent(case.color), "cut_missed")):
         touching = [
-            chain
-            for chain in find_chains(case.position)
-            if chain.color == color and neighbors & set(chain.stones)
+            chain for chain in case.chains if chain.color == color and neighbors & set(chain.stones)
         ]
         n_stones = sum(len(chain.stones) for chain in touching)
         if len(touching) < 2 or n_stones <= len(touching):
             continue
-        touching.sort(key=lambda chain: len(chain.stones), reverse=True)
         yield case.reason(
             kind,
             {
@@ -241,8 +235,8 @@ def _links(case: Case) -> Iterator[Reason]:
                 "answer_share": round(_share(mistake.after_played), 2),
             },
             stones=counted("stone", n_stones),
-            vertex=case.vertex(touching[0].stones[0]),
-            other=case.vertex(touching[1].stones[0]),
+            vertex=case.vertex(touching[0].head),
+            other=case.vertex(touching[1].head),
         )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from sgfmill import sgf_grammar
 
 from gtp_engine.coords import BLACK, PASS, opponent, parse_vertex
-from gtp_engine.frontends.review.findings import class_names
-from gtp_engine.frontends.review.phrases import counted
+from gtp_engine.frontends.review.phrases import counted, names
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import escape_text, game_tree, point_name
 
@@ -29,7 +28,7 @@ def annotated_sgf(record: GameRecord, report: dict[str, Any]) -> str:
     # From the end: what follows a node that gets a variation moves into a branch of its own.
     for number in range(len(record.moves), -1, -1):
         node, position = nodes[places[number]], report["positions"][number]
-        notes = [_own_comment(record, number)]
+        notes = [record.comments.get(number, "").strip()]
         mistake = mistakes.get(number)
         if mistake is not None:
             notes += _mistake_notes(mistake)
@@ -43,13 +42,9 @@ def annotated_sgf(record: GameRecord, report: dict[str, Any]) -> str:
     return str(sgf_grammar.serialise_game_tree(tree, wrap=79).decode("utf-8"))
 
 
-def _own_comment(record: GameRecord, number: int) -> str:
-    return record.comments.get(number, "").strip()
-
-
 def _mistake_notes(mistake: dict[str, Any]) -> list[str]:
     loss = counted("point", mistake["loss"])
-    grade = "" if mistake["class"] is None else f" ({class_names()[mistake['class']]})"
+    grade = "" if mistake["class"] is None else f" ({names('classes')[mistake['class']]})"
     return [
         f"{mistake['move']} loses {loss}{grade}; better is {mistake['better']}.",
         *(reason["text"] for reason in mistake["reasons"]),

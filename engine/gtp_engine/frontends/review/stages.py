@@ -12,6 +12,7 @@
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.frontends.review.judgement import Judgement, Spot, gain_for
@@ -32,6 +33,8 @@ LEAST_CHANCE = 0.1
 """Winrate from which on it is one whatever its points."""
 GOOD_GAP = 3.0
 """Points that a move must be better than any other to be praised."""
+NEARLY_AS_GOOD = 1.0
+"""Points that an answer in the drill may lose and be right."""
 GLANCE = 8
 """Visits of an answer in the drill that nobody would give."""
 NEARLY = 4.0
@@ -148,7 +151,8 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
     quick = [found[Wish(Spot(turn), visits)] for turn in range(n_moves + 1)]
     deep_visits = visits * DEEPER
 
-    suspects = _suspects(record, quick)
+    costs = [quick_loss(*pair) for pair in pairwise(quick)]
+    suspects = _suspects(record, costs)
     promising = _promising(record, quick)
     turns = sorted({*suspects, *(turn + 1 for turn in suspects), *promising})
     found = yield [Wish(Spot(turn), deep_visits) for turn in turns]
@@ -172,14 +176,14 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
         )
         for turn, move in better.items()
     ]
-    costs = [quick_loss(quick[turn], quick[turn + 1]) for turn in range(n_moves)]
     for turn in suspects:
         costs[turn] = (0.0, 0.0)  # unless there is a better move
     for mistake in doubtful:
         costs[mistake.turn] = (mistake.loss, mistake.chance_lost)
     mistakes = _greatest(doubtful)
+    make = position_at(record)
     for mistake in mistakes:
-        yield from _drill(mistake, position_at(record), visits)
+        yield from _drill(mistake, make(Spot(mistake.turn)), visits)
     return Material(quick, costs, mistakes, _good_moves(record, deep, promising))
 
 
@@ -195,9 +199,8 @@ def is_mistake(loss: float, chance_lost: float) -> bool:
     return loss >= LEAST_LOSS or chance_lost >= LEAST_CHANCE
 
 
-def _suspects(record: GameRecord, quick: list[Judgement]) -> list[int]:
+def _suspects(record: GameRecord, costs: list[tuple[float, float]]) -> list[int]:
     """Return the turns at which each player seems to have lost most."""
-    costs = [quick_loss(quick[turn], quick[turn + 1]) for turn in range(len(record.moves))]
     return _of_each_player(
         record,
         [turn for turn, cost in enumerate(costs) if is_mistake(*cost)],
@@ -262,11 +265,10 @@ def _good_moves(
 
 
 def _drill(
-    mistake: Mistake, make: Callable[[Spot], Position], visits: int
+    mistake: Mistake, position: Position, visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
     """Fill in what each answer at a mistake loses."""
     known = {mistake.best: mistake.after_best, mistake.played: mistake.after_played}
-    position = make(Spot(mistake.turn))
     others = [move for move in position.legal_moves(mistake.color) if move not in known]
     glances = [Wish(Spot(mistake.turn, move), GLANCE) for move in others]
     found = yield glances
