@@ -5,11 +5,13 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gtp_engine.children import own_command
+from gtp_engine.commands import review as review_command
 from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -380,7 +382,9 @@ def test_what_is_reviewed_already_is_left_alone(tmp_path: Path, said: list[str])
     out = tmp_path / "out"
     assert review(game, "--out", out) == 0
     before = (out / "game.json").stat().st_mtime_ns
+    (out / "game.part").touch()  # as a kill right after the review was written leaves it
     assert review(game, "--out", out) == 0
+    assert not (out / "game.part").exists()
     assert (out / "game.json").stat().st_mtime_ns == before
     assert "1 of 1 games are reviewed already" in "".join(said)
     assert embedded((out / "game.html").read_text("utf-8"))["player"] is None
@@ -462,6 +466,28 @@ def test_bad_files_get_a_sentence_and_the_rest_goes_on(tmp_path: Path, said: lis
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "Games of bo" in index
     assert "Typical mistakes" in index
+
+
+@pytest.mark.parametrize("n_good", [0, 3])
+def test_of_a_game_that_fails_only_what_was_searched_is_kept(
+    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch, n_good: int
+) -> None:
+    class Failing(FakeEvaluator):
+        n_left = n_good * 4
+
+        def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+            self.n_left -= 1
+            if self.n_left < 0:
+                raise RuntimeError("the net broke")
+            return super().evaluate(*args, **kwargs)
+
+    scheduler = AnalysisScheduler(Failing(), at_once=1, threads=1, batch=1)
+    monkeypatch.setattr(review_command, "_open_scheduler", lambda *_: (scheduler, "fake"))
+    game, out = tmp_path / "game.sgf", tmp_path / "out"
+    game.write_text(GAME)
+    assert review(game, "--out", out) == 1
+    assert [path.name for path in out.iterdir()] == (["game.part"] if n_good else [])
+    assert ("game: the net broke" in "".join(said)) and ("kept" in "".join(said)) == bool(n_good)
 
 
 def test_text_of_a_record_cannot_leave_its_place(tmp_path: Path) -> None:

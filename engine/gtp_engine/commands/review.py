@@ -115,7 +115,9 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
         report = _finished(game, heading)
         if report is None:
             waiting.append(game)
-        elif args.player is not None:
+            continue
+        game.path(".part").unlink(missing_ok=True)  # of a run that was killed at its end
+        if args.player is not None:
             _write_page(game, report, args.player)
     if len(waiting) < len(games):
         logger.info(f"{len(games) - len(waiting)} of {len(games)} games are reviewed already")
@@ -138,11 +140,13 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
 
         def end(task: ReviewTask, material: Material | None) -> None:
             game = by_task.pop(task)
+            is_kept = material is None and bool(task.journal.found)
             if material is None:
-                complain(f"{game.name}: {task.failure}")
+                kept = "; what was searched is kept for another run" if is_kept else ""
+                complain(f"{game.name}: {task.failure}{kept}")
             else:
                 _write(game, material, heading, args.player)
-            task.journal.close(remove=material is not None)
+            task.journal.close(remove=not is_kept)
             advance(left.pop(id(task.record)))
 
         try:
