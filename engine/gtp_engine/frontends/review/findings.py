@@ -187,6 +187,7 @@ def _mistake(
             {"kind": reason.kind, "text": reason.text, "evidence": reason.evidence}
             for reason in explain(position, mistake)
         ],
+        "nearly": round(mistake.nearly, 2),
         "answers": {vertex(move): round(loss, 1) for move, loss in mistake.answers.items()},
     }
 

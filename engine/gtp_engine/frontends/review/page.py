@@ -16,7 +16,7 @@ from typing import Any
 from gtp_engine.coords import PASS, parse_vertex, row_col
 from gtp_engine.frontends.review.findings import PHASES
 from gtp_engine.frontends.review.phrases import names, phrase
-from gtp_engine.frontends.review.stages import DEEPER, NEARLY_AS_GOOD
+from gtp_engine.frontends.review.stages import DEEPER
 from gtp_engine.go.game_record import GameRecord, Setup
 
 _PASS_LETTERS = "--"
@@ -97,7 +97,6 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
         "deep_visits": report["visits"] * DEEPER,
         "size": report["game"]["size"],
         "player": player,
-        "nearly": NEARLY_AS_GOOD,
         "class_names": names("classes"),
         "phase_names": {name: phrase("phases", name) for name in PHASES},
         "comments": {str(number): text for number, text in record.comments.items()},
@@ -130,6 +129,7 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
                 "owners_better": mistake["ownership_better"],
                 "owners_played": mistake["ownership_played"],
                 "reasons": [reason["text"] for reason in mistake["reasons"]],
+                "nearly": mistake["nearly"],
                 "answers": {action(vertex): loss for vertex, loss in mistake["answers"].items()},
             }
             for mistake in report["mistakes"]

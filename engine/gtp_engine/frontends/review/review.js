@@ -284,7 +284,7 @@ function writeDrill(note, lines) {
     note.append(element("p", "Tap a point, or move the ring with the arrow keys and press Enter."));
   } else {
     const name = positionAt(0).vertex(drill.answered), loss = mistake.answers[drill.answered];
-    const isGood = loss <= review.nearly;
+    const isGood = loss <= mistake.nearly;
     const verdict = loss === undefined ? `${name} is not a legal move here.`
       : isGood ? (loss < 0.1 ? `${name}: right, the best move.` : `${name}: good, within ${points(loss)} of the best.`)
         : drill.answered === moves[drill.number - 1].point ? `${name} is what was played; it loses ${points(loss)}.`

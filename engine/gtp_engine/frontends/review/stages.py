@@ -5,8 +5,8 @@
    that seem to have been the only good ones.
 3. As deep, the position after the better move, so that loss and reasons compare two searches of
    the same depth, one move after the same position.
-4. For the drill, every other move at each mistake: shallowly, and those that look nearly as good
-   as the best one more closely.
+4. For the drill, every other move at each mistake: shallowly, and those of which it is in doubt
+   whether they are nearly as good as the best one closer and closer.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -34,13 +34,17 @@ LEAST_CHANCE = 0.1
 GOOD_GAP = 3.0
 """Points that a move must be better than any other to be praised."""
 NEARLY_AS_GOOD = 1.0
-"""Points that an answer in the drill may lose and be right."""
+"""Points that an answer in the drill may lose and be right, about: see `Mistake.nearly`."""
+BORDERS = [0.05 * step for step in range(10, 31)]
+"""Where the border between right and wrong may be."""
 GLANCE = 8
 """Visits of an answer in the drill that nobody would give."""
-NEARLY = 4.0
-"""Points; answers that lose less at a glance are looked at more closely."""
+DOUBTFUL = 3.0
+"""Points about the border within which an answer's grade is in doubt."""
 CLOSER_LOOKS = 12
-"""Answers at most that are."""
+"""Answers in doubt that are searched as the game's positions are."""
+DEEP_LOOKS = 6
+"""Those of them that are searched as deep as the mistake."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,12 @@ class Mistake:
     after_best: Judgement
     answers: dict[int, float] = field(default_factory=dict)
     """Points that each legal move loses against the best one."""
+
+    @property
+    def nearly(self) -> float:
+        """Points up to which an answer is right: the border that no answer comes near."""
+        losses = [NEARLY_AS_GOOD + 9.0, *self.answers.values()]
+        return max(BORDERS, key=lambda border: min(abs(border - loss) for loss in losses))
 
     @property
     def loss(self) -> float:
@@ -182,16 +192,16 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
         costs[mistake.turn] = (mistake.loss, mistake.chance_lost)
     mistakes = _greatest(doubtful)
     make = position_at(record)
-    for mistake in mistakes:
-        yield from _drill(mistake, make(Spot(mistake.turn)), visits)
+    yield from _drill(mistakes, make, visits)
     return Material(quick, costs, mistakes, _good_moves(record, deep, promising))
 
 
 def reckoned_visits(record: GameRecord, visits: int) -> int:
     """Return about how many visits a review takes, rather more than fewer."""
     deep = 2 * (3 * SUSPECTS + GOOD_MOVES) * DEEPER
-    drill = 2 * MISTAKES * (CLOSER_LOOKS * visits + record.width * record.height * GLANCE)
-    return (len(record.moves) + 1 + deep) * visits + drill
+    drill = 2 * MISTAKES * (CLOSER_LOOKS + DEEP_LOOKS * DEEPER)
+    glances = 2 * MISTAKES * record.width * record.height * GLANCE
+    return (len(record.moves) + 1 + deep + drill) * visits + glances
 
 
 def is_mistake(loss: float, chance_lost: float) -> bool:
@@ -265,24 +275,33 @@ def _good_moves(
 
 
 def _drill(
-    mistake: Mistake, position: Position, visits: int
+    mistakes: list[Mistake], make: Callable[[Spot], Position], visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
-    """Fill in what each answer at a mistake loses."""
-    known = {mistake.best: mistake.after_best, mistake.played: mistake.after_played}
-    others = [move for move in position.legal_moves(mistake.color) if move not in known]
-    glances = [Wish(Spot(mistake.turn, move), GLANCE) for move in others]
-    found = yield glances
-    leads = {wish.spot.instead: judgement.black_lead for wish, judgement in found.items()}
-    best = mistake.after_best.black_lead
-    losses = {
-        move: gain_for(mistake.color, best - lead)
-        for move, lead in leads.items()
-        if move is not None
+    """Fill in what each answer at the mistakes loses, closer the more its grade is in doubt."""
+
+    for mistake in mistakes:
+        legal = make(Spot(mistake.turn)).legal_moves(mistake.color)
+        mistake.answers = dict.fromkeys(legal, NEARLY_AS_GOOD)
+    for wanted, most in ((GLANCE, None), (visits, CLOSER_LOOKS), (visits * DEEPER, DEEP_LOOKS)):
+        wishes = {
+            Wish(Spot(mistake.turn, move), wanted): (mistake, move)
+            for mistake in mistakes
+            for move in _in_doubt(mistake)[:most]
+        }
+        found = yield list(wishes)
+        for wish, (mistake, move) in wishes.items():
+            lost = mistake.after_best.black_lead - found[wish].black_lead
+            mistake.answers[move] = gain_for(mistake.color, lost)
+    for mistake in mistakes:
+        mistake.answers = {move: max(0.0, loss) for move, loss in mistake.answers.items()}
+        mistake.answers |= {mistake.best: 0.0, mistake.played: mistake.loss}
+
+
+def _in_doubt(mistake: Mistake) -> list[int]:
+    """Return the answers that may be right or wrong, the most doubtful first."""
+    doubts = {
+        move: abs(loss - NEARLY_AS_GOOD)
+        for move, loss in mistake.answers.items()
+        if move not in (mistake.best, mistake.played)
     }
-    near = sorted((move for move in losses if losses[move] < NEARLY), key=losses.__getitem__)
-    found = yield [Wish(Spot(mistake.turn, move), visits) for move in near[:CLOSER_LOOKS]]
-    for wish, judgement in found.items():
-        if wish.spot.instead is not None:
-            losses[wish.spot.instead] = gain_for(mistake.color, best - judgement.black_lead)
-    losses |= {mistake.best: 0.0, mistake.played: mistake.loss}
-    mistake.answers = {move: max(0.0, loss) for move, loss in losses.items()}
+    return sorted((move for move in doubts if doubts[move] < DOUBTFUL), key=doubts.__getitem__)
