@@ -319,13 +319,17 @@ def test_a_group_that_dies_is_named_only_where_both_searches_are_sure() -> None:
 
 
 def test_a_connection_is_named_where_the_opponent_takes_the_point() -> None:
-    position = board(("C3 C4 E3 E4", "D5 G7"))
+    position = board(("C3 C4 E3 E4", "D4 G7"))
     flat = np.zeros((9, 9))
     better = np.full((9, 9), 0.05)
     sure = explain(position, mistake_of(position, "J9", "D3", flat, better))
     assert "connection_lost" in [each.kind for each in sure]
+    assert "same_point" not in [each.kind for each in sure]  # which is what it says already
     unsure = explain(position, mistake_of(position, "J9", "D3", flat, better, share=0.3))
     assert "connection_lost" not in [each.kind for each in unsure]
+    either = board(("C3 C4 E3 E4", "D5 G7"))  # D4 joins them too
+    found = explain(either, mistake_of(either, "J9", "D3", flat, better))
+    assert "connection_lost" not in [each.kind for each in found]
 
 
 def test_the_part_of_the_board_that_lost_the_points_is_named() -> None:
@@ -336,6 +340,45 @@ def test_the_part_of_the_board_that_lost_the_points_is_named() -> None:
     (zone,) = [each for each in found if each.kind == "zone_lost"]
     assert zone.evidence["zone"] == "upper right"
     assert zone.evidence["points"] == pytest.approx(4.5, abs=0.1)
+
+
+def test_the_big_place_and_the_lost_points_are_in_the_same_part() -> None:
+    position = board(("C3", "G7"))
+    after, better = np.zeros((9, 9)), np.zeros((9, 9))
+    after[:3, 6:] = -0.5
+    for best, kind in (("C1", "zone_lost"), ("G8", "elsewhere")):
+        found = explain(position, mistake_of(position, "C7", best, after, better, share=0.2))
+        assert [each.kind for each in found] == [kind]
+        assert "upper right" in found[0].text
+    after[6:, :3], better[3:6, 3:6] = -0.5, -0.45  # as much in two parts, less in the middle
+    (reason,) = explain(position, mistake_of(position, "C7", "G2", after, better, share=0.2))
+    assert (reason.kind, reason.text) == (
+        "elsewhere",
+        "The bigger move was at G2, lower right: C7 loses 4.9 points.",
+    )
+
+
+def test_what_costs_chances_and_no_points_is_told_in_chances() -> None:
+    position = board(("C3", "G7"))
+    flat, better = np.zeros((9, 9)), np.full((9, 9), 0.01)
+    mistake = mistake_of(position, "C7", "G2", flat, better, share=0.2)
+    object.__setattr__(mistake.after_best, "black_winrate", 0.8)
+    (reason,) = explain(position, mistake)
+    assert reason.text.endswith("C7 loses 30 % of the chance to win.")
+
+
+def test_sente_is_lost_only_where_the_opponent_is_free_to_play_elsewhere() -> None:
+    position = Position(9, 9)
+    flat, better = np.zeros((9, 9)), np.full((9, 9), 0.03)
+    for answer, elsewhere, is_said in (("C3", "G7", True), ("C3", "C3", False)):
+        mistake = mistake_of(position, "A9", "B3", flat, better)
+        for judged, move in ((mistake.after_best, answer), (mistake.after_played, elsewhere)):
+            point = parse_vertex(move, 9, 9)
+            object.__setattr__(judged, "candidates", (Candidate(point, 90, 0.5, 0.0, (point,)),))
+        found = [each.text for each in explain(position, mistake)]
+        said = "B3 keeps sente: White answers at C3. After A9 White is free to play G7."
+        assert (said in found) == is_said
+        assert any("sente" in text for text in found) == is_said
 
 
 def test_what_a_pass_gives_away_is_named() -> None:

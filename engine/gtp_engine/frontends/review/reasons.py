@@ -14,9 +14,9 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, EMPTY, PASS, format_vertex, opponent, row_col
 from gtp_engine.frontends.review.judgement import Judgement, gain_for
 from gtp_engine.frontends.review.phrases import counted, names, optional, phrase
-from gtp_engine.frontends.review.stages import Mistake
+from gtp_engine.frontends.review.stages import LEAST_LOSS, Mistake
 from gtp_engine.go.position import Position
-from gtp_engine.go.tactics import Verdict, attack, defend, kind_of_attack
+from gtp_engine.go.tactics import Kind, Verdict, attack, defend, kind_of_attack
 from gtp_engine.play.adjudication.chains import around, find_chains
 
 ALIVE = 0.6
@@ -27,13 +27,15 @@ LEAST_STONES = 2
 """Of a group that is worth a sentence."""
 LEAST_ZONE = 2.0
 """Points that a part of the board must lose to be named."""
-ZONE_SHARE = 0.6
-"""Share of the loss that it must have."""
+ZONE_SHARE = 0.5
+"""Share that it must have of the loss, and of all that changes hands."""
 CLEAR_SHARE = 0.6
 """Share of the visits that an expected answer must have."""
 MOST_REASONS = 2
 LINE_LENGTH = 6
 """Moves of a line that are named."""
+LEAST_LADDER = 5
+"""Moves of a capture, all of them ataris, that is called a ladder."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +122,9 @@ def explain(position: Position, mistake: Mistake) -> list[Reason]:
     case = Case(position, mistake)
     if mistake.played == PASS:
         return list(_passed(case))
-    found: list[Reason] = list(_readings(case)) or list(_groups(case))
-    for find in (_links, _answers, _elsewhere, _same_point, _zones):
-        found += find(case)
+    found = [*(list(_readings(case)) or _groups(case)), *_links(case), *_answers(case)]
+    # Where the opponent takes the point, that the points are there goes without saying.
+    found += [*_places(case), *([] if found else _same_point(case))]
     return found[:MOST_REASONS]
 
 
@@ -194,21 +196,22 @@ def _readings(case: Case) -> Iterator[Reason]:
         is_avoided = other is safe or (other is Verdict.UNSETTLED and is_sure)
         if reading.verdict is not Verdict.WORKS or not reading.line or not is_avoided:
             continue
-        how = kind_of_attack(start, stone, reading.line)
+        way = kind_of_attack(start, stone, reading.line)
+        is_named = way is not Kind.LADDER or len(reading.line) >= LEAST_LADDER
         line = [case.vertex(move.point) for move in reading.line]
         yield case.reason(
             kind,
             {
                 "stones": [case.vertex(point) for point in chain.stones],
-                "way": str(how),
+                "way": str(way),
                 "line": line,
                 "ownership_better": round(own[0], 2),
                 "ownership_played": round(own[1], 2),
             },
             stones=counted("stone", len(chain.stones)),
             vertex=case.vertex(stone),
-            how=optional("how", str(how)),
-            line=" ".join(line[:LINE_LENGTH]),
+            how=optional("how", str(way)) if is_named else "",
+            line=" ".join(line[:LINE_LENGTH]) + " …" * (len(line) > LINE_LENGTH),
         )
         return
 
@@ -219,7 +222,8 @@ def _links(case: Case) -> Iterator[Reason]:
     answer = mistake.after_played.best
     if answer is None or answer.move != mistake.best or not _is_clear(mistake.after_played):
         return
-    neighbors = set(around(mistake.best, case.position.width))
+    width = case.position.width
+    neighbors = set(around(mistake.best, width))
     for color, kind in ((case.color, "connection_lost"), (opponent(case.color), "cut_missed")):
         touching = [
             chain for chain in case.chains if chain.color == color and neighbors & set(chain.stones)
@@ -227,6 +231,9 @@ def _links(case: Case) -> Iterator[Reason]:
         n_stones = sum(len(chain.stones) for chain in touching)
         if len(touching) < 2 or n_stones <= len(touching):
             continue
+        near = [{p for stone in each.stones for p in around(stone, width)} for each in touching[:2]]
+        if any(case.position.color_at(p) == EMPTY for p in near[0] & near[1] - {mistake.best}):
+            continue  # they can be joined at another point too
         yield case.reason(
             kind,
             {
@@ -250,7 +257,7 @@ def _answers(case: Case) -> Iterator[Reason]:
     if (
         _distance(case, good.move, mistake.best) <= near
         and _distance(case, bad.move, mistake.played) > 2 * near
-        and bad.move != mistake.best
+        and _distance(case, bad.move, mistake.best) > near
         and _is_clear(mistake.after_best)
         and _is_clear(mistake.after_played)
     ):
@@ -267,35 +274,26 @@ def _answers(case: Case) -> Iterator[Reason]:
         )
 
 
-def _elsewhere(case: Case) -> Iterator[Reason]:
-    """The better move is in another part of the board."""
+def _places(case: Case) -> Iterator[Reason]:
+    """The better move is in another part of the board, or one part has most of the loss."""
     mistake = case.mistake
-    if mistake.best == PASS or case.zone(mistake.best) == case.zone(mistake.played):
-        return
-    if _distance(case, mistake.best, mistake.played) <= case.position.width // 3:
-        return
-    yield case.reason(
-        "elsewhere",
-        {"better": case.better, "played": case.played, "points": round(mistake.loss, 1)},
-        zone=names("zones")[case.zone(mistake.best)],
-        points=counted("point", mistake.loss),
-    )
-
-
-def _same_point(case: Case) -> Iterator[Reason]:
-    """The opponent takes the better move's point."""
-    after, point = case.mistake.after_played, case.mistake.best
-    if after.best is not None and after.best.move == point != PASS and _is_clear(after):
-        evidence = {"point": case.better, "answer_share": round(_share(after), 2)}
-        yield case.reason("same_point", evidence)
-
-
-def _zones(case: Case) -> Iterator[Reason]:
-    """One part of the board has most of the loss."""
     sums = case.zones()
     worst = int(np.argmax(sums))
-    loss = case.mistake.loss
-    if sums[worst] >= LEAST_ZONE and ZONE_SHARE * loss <= sums[worst] <= loss / ZONE_SHARE:
+    most = ZONE_SHARE * max(mistake.loss, sum(map(abs, sums)))
+    is_one = max(LEAST_ZONE, most) <= sums[worst] <= mistake.loss / ZONE_SHARE
+    zone = worst if mistake.best == PASS else case.zone(mistake.best)
+    if (
+        mistake.best != PASS
+        and zone != case.zone(mistake.played)
+        and _distance(case, mistake.best, mistake.played) > case.position.width // 3
+        and (worst == zone or not is_one)
+    ):
+        evidence = {"points": round(mistake.loss, 1), "chance": round(mistake.chance_lost, 3)}
+        loss = counted("point", mistake.loss)
+        if mistake.loss < LEAST_LOSS:
+            loss = phrase("counts", "chance", percent=round(100 * mistake.chance_lost))
+        yield case.reason("elsewhere", evidence, zone=names("zones")[zone], loss=loss)
+    elif is_one:
         yield case.reason(
             "zone_lost",
             {
@@ -306,6 +304,14 @@ def _zones(case: Case) -> Iterator[Reason]:
             zone=names("zones")[worst],
             points=counted("point", sums[worst]),
         )
+
+
+def _same_point(case: Case) -> Iterator[Reason]:
+    """The opponent takes the better move's point."""
+    after, point = case.mistake.after_played, case.mistake.best
+    if after.best is not None and after.best.move == point != PASS and _is_clear(after):
+        evidence = {"point": case.better, "answer_share": round(_share(after), 2)}
+        yield case.reason("same_point", evidence)
 
 
 def _name(color: int) -> str:
