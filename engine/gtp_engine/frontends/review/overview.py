@@ -60,6 +60,8 @@ def _games_table(reports: list[dict[str, Any]]) -> str:
     for report in reports:
         game = report["game"]
         title = f"{game['black'] or 'Black'} and {game['white'] or 'White'}"
+        if not game["black"] + game["white"]:
+            title = report["name"]
         figures = [
             "" if lost is None else f"{lost:.2f}"
             for color in ("black", "white")

@@ -120,7 +120,8 @@ function showMarks(position) {
     view.ring("marks", point, index ? "spot" : "spot best", 0.45);
     const sign = toPlay(turn) === BLACK ? 1 : -1;
     const loss = sign * (candidate.lead - best.lead);
-    view.label("marks", point, index ? loss.toFixed(1) : "best", "on-wood", index ? 0.36 : 0.32);
+    const figure = loss.toFixed(Math.abs(loss) < 9.95 ? 1 : 0).replace("-", "−");
+    view.label("marks", point, index ? figure : "best", "on-wood", index ? 0.36 : 0.32);
   });
   if (turn < N_MOVES && moves[turn].point !== PASS) view.ring("marks", moves[turn].point, "next", 0.49);
 }
