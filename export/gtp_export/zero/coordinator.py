@@ -9,6 +9,7 @@ from typing import Any
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.go.atari_go import new_game
 from gtp_engine.go.rules import GO, MAX_KOMI, Rules
@@ -169,7 +170,7 @@ def look_at_empty_board(run: RunFolder, name: str, komi: float) -> EmptyBoard:
     """
     settings = run.settings()
     komi = round(2.0 * komi) / 2.0
-    net = open_net(str(run.net(name)), "cpu", threads=1, cache_mb=0)
+    net = open_net(str(run.net(name)), "cpu", ONNX_RUNTIME, threads=1, cache_mb=0)
     size = settings.size
     raw = net.raw_evaluation(new_game(settings.game, size, size, Rules(komi=komi)))
     if not math.isfinite(raw.win + raw.lead):

@@ -16,6 +16,7 @@ from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
@@ -106,7 +107,9 @@ class Judge:
         verdict: str | None = None
 
         def player(name: str) -> Contestant:
-            return Contestant(name, open_net(str(self._run.net(name)), "cpu", threads=1), limits)
+            # OpenVINO compiles longer for a net than a match of it takes.
+            opened = open_net(str(self._run.net(name)), "cpu", ONNX_RUNTIME, threads=1)
+            return Contestant(name, opened, limits)
 
         def plays(name: str) -> bool:
             with contextlib.suppress(NetFileError):
