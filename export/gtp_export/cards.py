@@ -254,26 +254,20 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def command_line(command: str, options: Mapping[str, object]) -> str:
-    """Return a command for a shell, on one line.
+def command_line(words: Iterable[str]) -> str:
+    """Return a command of `gtp-export`, as it was given, for a shell on one line.
 
-    Folders are left out of paths, as they mean nothing to who reads a card, and so are options
-    that are None, False, 0 or empty.
+    Folders are left out of paths, as they mean nothing to who reads a card.
 
-    >>> command_line("train", {"--games": (Path("/data/a.sgf"),), "--from": None, "--int8": True})
-    'gtp-export train --games a.sgf --int8'
+    >>> command_line(["train", "--games", __file__, "--int8"])
+    'gtp-export train --games cards.py --int8'
     """
-    words = ["gtp-export", command]
-    for option, value in options.items():
-        if not value:
-            continue
-        words.append(option)
-        if value is not True:
-            words += map(_word, value if isinstance(value, list | tuple) else [value])
-    return shlex.join(words)
+    return shlex.join(["gtp-export", *map(_without_folder, words)])
 
 
-def _word(value: object) -> str:
-    if isinstance(value, Path):
-        return value.name
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _without_folder(word: str) -> str:
+    path = Path(word)
+    try:
+        return path.name if path.name and path.parent.exists() else word
+    except OSError:  # too long for a name
+        return word

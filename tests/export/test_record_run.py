@@ -54,8 +54,11 @@ def test_the_command_trains_evaluates_and_describes(
     assert facts["parity"]["ownership"] < 1e-3 and facts["learned_games"] == len(ORDERS)
     assert "ownership end" in facts["figures"] and "top1 all" not in facts["figures"]
     card = (out / "owner.md").read_text()
-    made_by = "gtp-export train --preset gocnn --games games.sgf --valid games.sgf --out run"
-    assert made_by in card and "the same on the final board" in card
+    made_by = (
+        "gtp-export train --games games.sgf --valid games.sgf --out run --samples 200 "
+        "--batch-points 320 --positions 20 --device cpu --preset gocnn --name owner\n"
+    )
+    assert f"    {made_by}" in card and "the same on the final board" in card
     # The same command again goes on from the checkpoint and puts the net there once more.
     (out / "owner.onnx").unlink()
     assert train(games, out, "--preset", "gocnn", "--name", "owner") == 0

@@ -453,7 +453,8 @@ def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[s
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert facts["positions"]["train"]
     card = (tmp_path / "student-final.md").read_text()
-    assert "    gtp-export distil --teacher tiny.onnx --preset tiny" in card
+    words = f"--teacher tiny.onnx --out {tmp_path.name} --preset tiny --samples 500 --name pupil"
+    assert f"    gtp-export distil {words}\n" in card
     assert "# pupil" in card and "2 post-activation residual blocks" in card
     assert "| Boards | 2 to 25, rectangles too |" in card
     assert (", bf16," in card) == has_bfloat16("cpu")

@@ -33,6 +33,7 @@ def run(argv: Sequence[str]) -> int:
         The exit status: 1 after a mistake; in the arguments, argparse leaves with 2.
     """
     arguments = _parser().parse_args(argv)
+    arguments.words = list(argv)  # for the cards of nets
     module = importlib.import_module(f"gtp_export.commands.{arguments.command}")
     try:
         status: int = module.run(arguments)

@@ -135,7 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
         student_share=arguments.student_games,
     )
     info = describe_student(shape, arguments.name, labelling, arguments.start, arguments.licence)
-    net = distil(labelling, plan, task, info, _command_line(arguments))
+    net = distil(labelling, plan, task, info, command_line(arguments.words))
     print(f"gtp-export: wrote {net}", file=sys.stderr)
     return 0
 
@@ -156,33 +156,3 @@ def _read_spans(arguments: argparse.Namespace) -> tuple[Span, Span]:
     if not labels.amount < whole.amount:
         raise NetFileError(f"--label-{whole.unit} must be less than --{whole.unit}")
     return Span(whole.amount - labels.amount, whole.unit), labels
-
-
-def _command_line(arguments: argparse.Namespace) -> str:
-    """Return the command for the card."""
-    return command_line(
-        "distil",
-        {
-            "--teacher": arguments.teacher,
-            "--games": arguments.games,
-            "--preset": arguments.preset,
-            "--out": arguments.out,
-            "--samples": arguments.samples,
-            "--core-hours": arguments.core_hours,
-            "--minutes": arguments.minutes,
-            "--label-positions": arguments.label_positions,
-            "--label-core-hours": arguments.label_core_hours,
-            "--label-minutes": arguments.label_minutes,
-            "--rounds": arguments.rounds if arguments.rounds > 1 else None,
-            "--from": arguments.start,
-            "--freeze": arguments.freeze,
-            "--learning-rate": arguments.learning_rate,
-            "--played-weight": arguments.played_weight,
-            "--playouts": arguments.playouts,
-            "--student-games": arguments.student_games,
-            "--device": None if arguments.device == "auto" else arguments.device,
-            "--processes": arguments.processes if arguments.processes > 1 else None,
-            "--batch-points": arguments.batch_points,
-            "--seed": None if arguments.seed == 1 else arguments.seed,
-        },
-    )

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from gtp_engine.arguments import parse_count
+from gtp_export.cards import command_line
 from gtp_export.span import HOUR, add_span_arguments, read_span
 
 ROLLOUT = "rollout"
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         positions=arguments.positions,
         precisions=tuple(kind for kind, is_wanted in wanted.items() if is_wanted),
         seed=arguments.seed,
+        command=command_line(arguments.words),
     )
     run_records(plan, _say)
     return 0

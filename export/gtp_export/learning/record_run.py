@@ -14,7 +14,7 @@ from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
-from gtp_export.cards import command_line, format_record_card
+from gtp_export.cards import format_record_card
 from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
@@ -70,25 +70,8 @@ class RecordRun:
     precisions: tuple[str, ...] = ()
     """`int8` and `fp16`, besides fp32."""
     seed: int = 1
-
-    def command_line(self) -> str:
-        """Return the command that asks for such a run."""
-        return command_line(
-            "train",
-            {
-                "--preset": self.preset,
-                "--games": self.games,
-                "--valid": self.valid,
-                "--out": self.out,
-                f"--{self.span.unit}": self.span.amount,
-                "--from": self.start,
-                "--freeze": ",".join(self.frozen),
-                "--processes": self.processes if self.processes > 1 else None,
-                "--batch-points": None if self.batch_points == BATCH_POINTS else self.batch_points,
-                "--learning-rate": self.learning_rate,
-                "--seed": None if self.seed == 1 else self.seed,
-            },
-        )
+    command: str = ""
+    """What asks for such a run, for the card."""
 
 
 def run_records(run: RecordRun, say: Say) -> Path:
@@ -205,7 +188,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     smaller = {kind: quantise(target, kind, say) for kind in run.precisions}
     entries = read_metrics(run.out)
     facts = {
-        "command": run.command_line(),
+        "command": run.command,
         "games": [path.name for path in run.games],
         "learned_games": len(task.train),
         "measured_games": len(task.valid),
