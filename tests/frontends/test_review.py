@@ -354,7 +354,7 @@ def test_the_big_place_and_the_lost_points_are_in_the_same_part() -> None:
     (reason,) = explain(position, mistake_of(position, "C7", "G2", after, better, share=0.2))
     assert (reason.kind, reason.text) == (
         "elsewhere",
-        "The bigger move was at G2, lower right: C7 loses 4.9 points.",
+        "The bigger move was at G2, lower right; C7 loses 4.9 points.",
     )
 
 

@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         return _review(args, settings)
+    except NetFileError as error:
+        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{error.filename or args.out}: {error.strerror or error}") from None
 
@@ -252,14 +254,11 @@ def _write_overview(
 
 def _open_scheduler(settings: Settings, at_once: int | None) -> tuple[AnalysisScheduler, str]:
     """Return what searches, and what it uses in one line."""
-    try:
-        net = open_net(
-            settings.net,
-            settings.device,
-            settings.runtime,
-            threads=settings.threads,
-            max_batch=settings.batch,
-        )
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = open_net(
+        settings.net,
+        settings.device,
+        settings.runtime,
+        threads=settings.threads,
+        max_batch=settings.batch,
+    )
     return AnalysisScheduler.for_settings(net, settings, at_once), net.describe()

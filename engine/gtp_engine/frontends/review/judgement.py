@@ -3,7 +3,6 @@
 Everything speaks for Black: `black_lead` in points, `black_winrate` 0 to 1.
 """
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,13 +64,9 @@ class Judgement:
         half = (len(LETTERS) - 1) / 2.0
         return np.array([LETTERS.index(letter) / half - 1.0 for letter in self.ownership])
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the judgement as plain data."""
-        return dataclasses.asdict(self)
-
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> "Judgement":
-        """Return the judgement that `to_json` wrote."""
+        """Return the judgement that has been plain data."""
         candidates = tuple(
             Candidate(**{**each, "pv": tuple(each["pv"])}) for each in found["candidates"]
         )

@@ -40,15 +40,10 @@ def overview_page(reports: list[dict[str, Any]], player: str | None) -> str:
 def color_of_player(game: dict[str, Any], player: str) -> str | None:
     """Return "black" or "white", whichever name holds the player's; None for neither."""
     wanted = player.casefold().strip()
-    if not wanted:
-        return None
-    for color in ("black", "white"):
-        if wanted == game[color].casefold().strip():
-            return color
-    for color in ("black", "white"):
-        if wanted in game[color].casefold():
-            return color
-    return None
+    names = {color: game[color].casefold().strip() for color in ("black", "white")}
+    found = [color for color in names if wanted == names[color]]
+    found += [color for color in names if wanted in names[color]]
+    return found[0] if wanted and found else None
 
 
 def _games_table(reports: list[dict[str, Any]]) -> str:

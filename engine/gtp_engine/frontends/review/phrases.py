@@ -17,11 +17,6 @@ def phrase(group: str, name: str, **parts: object) -> str:
     return str(_phrases()[group][name]).format(**parts)
 
 
-def optional(group: str, name: str) -> str:
-    """Return a word; nothing where there is none."""
-    return str(_phrases()[group].get(name, ""))
-
-
 def names(group: str) -> list[str]:
     """Return a list of words, such as those of the classes of mistakes."""
     return list(_phrases()[group]["names"])

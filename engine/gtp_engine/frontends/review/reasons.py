@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, format_vertex, opponent, row_col
 from gtp_engine.frontends.review.judgement import Judgement, gain_for
-from gtp_engine.frontends.review.phrases import counted, names, optional, phrase
+from gtp_engine.frontends.review.phrases import counted, names, phrase
 from gtp_engine.frontends.review.stages import LEAST_LOSS, Mistake
 from gtp_engine.go.position import Position
 from gtp_engine.go.tactics import Kind, Verdict, attack, defend, kind_of_attack
@@ -210,7 +210,7 @@ def _readings(case: Case) -> Iterator[Reason]:
             },
             stones=counted("stone", len(chain.stones)),
             vertex=case.vertex(stone),
-            how=optional("how", str(way)) if is_named else "",
+            how=phrase("how", str(way)) if is_named else "",
             line=" ".join(line[:LINE_LENGTH]) + " …" * (len(line) > LINE_LENGTH),
         )
         return

@@ -8,7 +8,7 @@ import contextlib
 import json
 import queue
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class Journal:
         self.found[wish] = judgement
         spot = wish.spot
         line = {"turn": spot.turn, "instead": spot.instead, "wanted": wish.visits}
-        self._write({**line, "judgement": judgement.to_json()})
+        self._write({**line, "judgement": asdict(judgement)})
 
     def close(self, *, remove: bool) -> None:
         """Close the file; remove it if the review is written."""
