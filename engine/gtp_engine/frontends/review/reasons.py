@@ -123,8 +123,9 @@ def explain(position: Position, mistake: Mistake) -> list[Reason]:
     if mistake.played == PASS:
         return list(_passed(case))
     found = [*(list(_readings(case)) or _groups(case)), *_links(case), *_answers(case)]
-    # Where the opponent takes the point, that the points are there goes without saying.
-    found += [*_places(case), *([] if found else _same_point(case))]
+    # Where stones have been named, it goes without saying who takes the point, and what it costs.
+    weaker = [*_places(case), *_same_point(case)]
+    found += [each for each in weaker if not found or each.kind == "elsewhere"]
     return found[:MOST_REASONS]
 
 
@@ -280,7 +281,7 @@ def _places(case: Case) -> Iterator[Reason]:
     sums = case.zones()
     worst = int(np.argmax(sums))
     most = ZONE_SHARE * max(mistake.loss, sum(map(abs, sums)))
-    is_one = max(LEAST_ZONE, most) <= sums[worst] <= mistake.loss / ZONE_SHARE
+    is_one = max(LEAST_ZONE, most) <= sums[worst] <= mistake.loss + LEAST_ZONE
     zone = worst if mistake.best == PASS else case.zone(mistake.best)
     if (
         mistake.best != PASS
