@@ -136,6 +136,11 @@ def test_the_drill_looks_closer_where_a_grade_is_in_doubt() -> None:
     for losses, border in (((0.0, 0.4, 1.3, 3.0), 0.85), ((0.0, 0.9, 2.2), 1.5)):
         mistake.answers = dict(enumerate(losses))
         assert mistake.nearly == pytest.approx(border)
+    # What was played is never right, though it cost more chances than points.
+    for lost, border in ((0.8, 0.6), (0.4, 0.2)):
+        object.__setattr__(mistake.after_played, "black_lead", 1.0 + lost)
+        mistake.answers = {better: 0.0, mistake.played: lost, 5: 0.4 if lost > 0.5 else 0.0}
+        assert mistake.nearly == pytest.approx(border)
 
 
 def run_all(record: GameRecord, journal: Journal) -> tuple[Material | None, list[Wish]]:

@@ -29,6 +29,8 @@ LEAST_ZONE = 2.0
 """Points that a part of the board must lose to be named."""
 ZONE_SHARE = 0.5
 """Share that it must have of the loss, and of all that changes hands."""
+ZONE_EXCESS = 1.5
+"""Times the loss that it may have, where other parts gain; more would seem to contradict it."""
 CLEAR_SHARE = 0.6
 """Share of the visits that an expected answer must have."""
 MOST_REASONS = 2
@@ -281,7 +283,7 @@ def _places(case: Case) -> Iterator[Reason]:
     sums = case.zones()
     worst = int(np.argmax(sums))
     most = ZONE_SHARE * max(mistake.loss, sum(map(abs, sums)))
-    is_one = max(LEAST_ZONE, most) <= sums[worst] <= mistake.loss + LEAST_ZONE
+    is_one = max(LEAST_ZONE, most) <= sums[worst] <= ZONE_EXCESS * mistake.loss
     zone = worst if mistake.best == PASS else case.zone(mistake.best)
     if (
         mistake.best != PASS

@@ -73,9 +73,10 @@ class Mistake:
 
     @property
     def nearly(self) -> float:
-        """Points up to which an answer is right: the border that no answer comes near."""
-        losses = [NEARLY_AS_GOOD + 9.0, *self.answers.values()]
-        return max(BORDERS, key=lambda border: min(abs(border - loss) for loss in losses))
+        """Points up to which an answer is right: fewer than were lost, and no answer near them."""
+        losses = [self.loss, *self.answers.values()]
+        borders = [border for border in BORDERS if border < self.loss] or [self.loss / 2]
+        return max(borders, key=lambda border: min(abs(border - loss) for loss in losses))
 
     @property
     def loss(self) -> float:
