@@ -26,7 +26,7 @@ RECIPES = ("ours", "supergo", "gumbel")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export zero` takes."""
     add = parser.add_argument
-    add("words", nargs="+", metavar="[PART] RUN", help=f"{', '.join(PARTS)}; and the run's folder")
+    add("named", nargs="+", metavar="[PART] RUN", help=f"{', '.join(PARTS)}; and the run's folder")
     add("--game", metavar="NAME", help="go or atari-go (go)")
     add("--size", type=parse_count, metavar="N", help="of the square board (9)")
     span = parser.add_mutually_exclusive_group().add_argument
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for."""
     from gtp_export.zero.settings import RunFolder
 
-    *parts, folder = arguments.words
+    *parts, folder = arguments.named
     if len(parts) > 1 or (parts and parts[0] not in PARTS):
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
     run_folder = RunFolder(Path(folder))
