@@ -30,14 +30,11 @@ from numpy.typing import NDArray
 from gtp_engine.evaluators.net_info import SPATIAL_INPUT
 from gtp_export.quantise.folding import conv_bias
 from gtp_export.quantise.graph_edit import GraphEdit
-from gtp_export.quantise.layers import layer_weights
 from gtp_export.quantise.ranges import Range
+from gtp_export.quantise.rounding import SMALLEST_STEP, Integers
 
-WEIGHT_LIMIT = {7: 63, 8: 127}
-"""Largest integer weight by bits."""
 LEVELS = 255
 """Steps of a uint8 activation."""
-SMALLEST_STEP = 1e-8
 SMALLEST_SHARE = 0.01
 """Channels that are narrower than this share of the widest one get no more levels for it."""
 
@@ -97,38 +94,39 @@ def step_of(seen: Range, calibration: str, after_relu: bool) -> Step:
 
 
 def quantise_int8(
-    model: onnx.ModelProto, ranges: Mapping[str, Range], settings: Int8Settings
+    model: onnx.ModelProto,
+    ranges: Mapping[str, Range],
+    weights: Mapping[str, Integers],
+    settings: Int8Settings,
 ) -> onnx.ModelProto:
     """Return a copy of a model whose norms are folded, with these layers in int8.
 
     Args:
         model: Stays as it is.
         ranges: By tensor, those of `tensors_to_watch`.
+        weights: By layer.
         settings: Which layers, and how.
     """
     edit = GraphEdit(copy.deepcopy(model))
     layers = [node for node in edit.nodes if node.name in settings.layers]
-    writer = _Writer(edit, ranges, settings)
+    writer = _Writer(edit, ranges, settings.calibration)
     for node in layers:
         writer.read_quantised(node)
     for node in layers:
         if node.op_type == "Conv":
             writer.write_quantised(node)
     for node in layers:
-        writer.quantise_weights(node)
+        writer.quantise_weights(node, weights[node.name])
     return writer.finish()
 
 
 class _Writer:
     """Collects new nodes by the tensor or node they belong to."""
 
-    def __init__(
-        self, edit: GraphEdit, ranges: Mapping[str, Range], settings: Int8Settings
-    ) -> None:
+    def __init__(self, edit: GraphEdit, ranges: Mapping[str, Range], calibration: str) -> None:
         self._edit = edit
         self._ranges = ranges
-        self._calibration = settings.calibration
-        self._limit = WEIGHT_LIMIT[settings.weight_bits]
+        self._calibration = calibration
         self._steps: dict[str, Step] = {}
         self._twins: dict[str, str] = {}
         self._after: dict[str, list[onnx.NodeProto]] = {}
@@ -203,22 +201,14 @@ class _Writer:
         self._after[tensor].append(edit.node("Mul", [rounded, factors], twin))
         return twin
 
-    def quantise_weights(self, layer: onnx.NodeProto) -> None:
+    def quantise_weights(self, layer: onnx.NodeProto, weights: Integers) -> None:
         """Put a layer's weights, and its bias if it has one, in integers."""
-        edit = self._edit
-        weights = layer_weights(edit, layer)
-        assert weights is not None
-        shares = self._shares.get(layer.name, np.ones(len(weights), np.float32))
-        column = (-1, *[1] * (weights.ndim - 1))
-        weights = weights / shares.reshape(column)
-        scales = np.abs(weights).max(axis=tuple(range(1, weights.ndim))) / self._limit
-        scales = np.maximum(scales, SMALLEST_STEP).astype(np.float32)
-        integers = np.rint(weights / scales.reshape(column))
-        integers = np.clip(integers, -self._limit, self._limit).astype(np.int8)
+        edit, (integers, scales) = self._edit, weights
         if layer.op_type == "MatMul":
             self._before[layer.name] = [self._dequantised(layer, 1, integers.T, scales, axis=1)]
             return
-        bias = conv_bias(edit, layer) / shares
+        shares = self._shares.get(layer.name, np.ones(len(integers), np.float32))
+        scales, bias = scales / shares, conv_bias(edit, layer) / shares
         nodes = [self._dequantised(layer, 1, integers, scales)]
         if bias.any():
             unit = (scales * np.float32(self._inputs[layer.name].scale)).astype(np.float32)

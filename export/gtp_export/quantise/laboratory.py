@@ -19,6 +19,8 @@ from gtp_export.quantise.int8 import Int8Settings, quantise_int8, tensors_to_wat
 from gtp_export.quantise.layers import Layer, list_layers, name_nodes
 from gtp_export.quantise.positions import Positions, play_positions
 from gtp_export.quantise.ranges import Range, watch_tensors
+from gtp_export.quantise.rounding import Integers, round_weights
+from gtp_export.quantise.smoothing import smooth_products
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +55,10 @@ class Laboratory:
         name_nodes(model)
         edit = GraphEdit(model)
         fold_norms(edit)
-        self.model = edit.finish()
+        self.model = smooth_products(edit.finish(), self.info, self.calibration)
         self.layers: list[Layer] = list_layers(GraphEdit(self.model))
         self._ranges: dict[str, Range] = {}
+        self._integers: dict[int, dict[str, Integers]] = {}
 
     def ranges(self, layers: frozenset[str]) -> dict[str, Range]:
         """Return the ranges that quantising these layers needs."""
@@ -68,7 +71,16 @@ class Laboratory:
 
     def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
         """Return the net with these layers in int8."""
-        return quantise_int8(self.model, self.ranges(settings.layers), settings)
+        ranges, weights = self.ranges(settings.layers), self._weights(settings.weight_bits)
+        return quantise_int8(self.model, ranges, weights, settings)
+
+    def _weights(self, bits: int) -> dict[str, Integers]:
+        """Return the weights of all layers in integers."""
+        if bits not in self._integers:
+            names = [layer.name for layer in self.layers]
+            rounded = round_weights(self.model, self.info, names, bits, self.calibration)
+            self._integers[bits] = rounded
+        return self._integers[bits]
 
     def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
         """Return how far a model is from the original, on games that calibrated nothing."""

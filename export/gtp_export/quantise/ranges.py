@@ -32,7 +32,7 @@ class Range:
     """The same without the outermost `TAIL` of either side, in the batch where they lie widest."""
     channel_low: NDArray[np.float32]
     channel_high: NDArray[np.float32]
-    """[C] smallest and largest by channel, if the tensor is a map; [0] otherwise."""
+    """[C] smallest and largest by channel of a map or of points [B, S, C]; [0] otherwise."""
 
     def joined(self, other: "Range") -> "Range":
         """Return the range over both sets of positions."""
@@ -63,15 +63,16 @@ def watch_tensors(
     found: dict[str, Range] = {}
     for start in range(0, len(names), TENSORS_AT_ONCE):
         part = names[start : start + TENSORS_AT_ONCE]
-        for name, values in _values(model, info, part, positions):
+        for name, values in tensor_values(model, info, part, positions):
             seen = _range_of(values)
             found[name] = found[name].joined(seen) if name in found else seen
     return found
 
 
-def _values(
+def tensor_values(
     model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: Positions
 ) -> Iterable[tuple[str, NDArray[np.float32]]]:
+    """Run a model on all positions; give each named tensor of each batch."""
     watched = copy.deepcopy(model)
     del watched.graph.output[:]
     for name in names:
@@ -85,7 +86,8 @@ def _values(
 def _range_of(values: NDArray[np.float32]) -> Range:
     low_tail, high_tail = np.quantile(values, [TAIL, 1.0 - TAIL])
     low = high = np.zeros(0, np.float32)
-    if values.ndim == 4:
-        low, high = values.min(axis=(0, 2, 3)), values.max(axis=(0, 2, 3))
+    if values.ndim > 2:
+        others = (0, 2, 3) if values.ndim == 4 else (0, 1)
+        low, high = values.min(axis=others), values.max(axis=others)
     ends = float(values.min()), float(values.max())
     return Range(*ends, float(low_tail), float(high_tail), low, high)

@@ -1,0 +1,114 @@
+"""Weights as integers, each rounded so as to make good what others were rounded by.
+
+Frantar et al. 2022, "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained
+Transformers": what a layer gives is to stay the same for the inputs that it meets, not each weight.
+So an input's weights are rounded one after the other, and what is lost by one goes into those that
+follow, by as much as their inputs are alike.
+"""
+
+import copy
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from gtp_engine.evaluators.net_info import NetInfo
+from gtp_export.quantise.graph_edit import GraphEdit, attribute
+from gtp_export.quantise.layers import layer_weights
+from gtp_export.quantise.positions import Positions
+from gtp_export.quantise.ranges import TENSORS_AT_ONCE, tensor_values
+
+WEIGHT_LIMIT = {7: 63, 8: 127}
+"""Largest integer weight by bits."""
+SMALLEST_STEP = 1e-8
+DAMPING = 0.01
+"""Share of the inputs' mean square that is added to each, so that none follows from the others."""
+SAMPLED = 5
+"""Of so many points one is looked at; their neighbours would say little more."""
+
+
+class Integers(NamedTuple):
+    """A layer's weights, as integers times a scale."""
+
+    values: NDArray[np.int8]
+    """[out, ...]."""
+    scales: NDArray[np.float32]
+    """[out]."""
+
+
+def round_weights(
+    model: onnx.ModelProto,
+    info: NetInfo,
+    names: Collection[str],
+    weight_bits: int,
+    positions: Positions,
+) -> dict[str, Integers]:
+    """Return the weights of some layers, by name, rounded for the inputs of these positions."""
+    edit = GraphEdit(copy.deepcopy(model))
+    layers = [node for node in edit.nodes if node.name in names]
+    found: dict[str, Integers] = {}
+    for start in range(0, len(layers), TENSORS_AT_ONCE):
+        part = {
+            node.name: (node, _weights(edit, node)) for node in layers[start:][:TENSORS_AT_ONCE]
+        }
+        grams = {name: np.zeros((one[0].size,) * 2) for name, (_, one) in part.items()}
+        inputs = list(dict.fromkeys(node.input[0] for node, _ in part.values()))
+        for tensor, values in tensor_values(model, info, inputs, positions):
+            for name, (node, weights) in part.items():
+                if node.input[0] == tensor:
+                    met = inputs_met(values, weights, attribute(node, "dilations", (1, 1)))
+                    grams[name] += met[::SAMPLED].T @ met[::SAMPLED]
+        for name, (_, weights) in part.items():
+            found[name] = round_matrix(weights, grams[name], WEIGHT_LIMIT[weight_bits])
+    return found
+
+
+def _weights(edit: GraphEdit, node: onnx.NodeProto) -> NDArray[np.float32]:
+    weights = layer_weights(edit, node)
+    assert weights is not None
+    return weights
+
+
+def inputs_met(
+    values: NDArray[np.float32], weights: NDArray[np.float32], dilations: tuple[int, int]
+) -> NDArray[np.float32]:
+    """Return [samples, in * kh * kw] what the weights [out, in, kh, kw] of an output are put to.
+
+    Args:
+        values: [B, in, H, W], or [B, S, in] for weights [out, in].
+        weights: The layer's.
+        dilations: Of the kernel.
+    """
+    if weights.ndim == 2:
+        return values.reshape(-1, values.shape[-1])
+    reach = [d * (k - 1) for d, k in zip(dilations, weights.shape[2:], strict=True)]
+    padded = np.pad(values, [(0, 0), (0, 0), *((r // 2, r - r // 2) for r in reach)])
+    windows = sliding_window_view(padded, [r + 1 for r in reach], axis=(2, 3))
+    windows = windows[..., :: dilations[0], :: dilations[1]]
+    return windows.transpose(0, 2, 3, 1, 4, 5).reshape(-1, weights[0].size)
+
+
+def round_matrix(weights: NDArray[np.float32], gram: NDArray[np.float64], limit: int) -> Integers:
+    """Return weights [out, ...] as integers up to a limit.
+
+    Args:
+        weights: Of one layer.
+        gram: [n, n] the inputs' products, summed over samples; n weights make one output.
+        limit: The largest integer.
+    """
+    left = weights.reshape(len(weights), -1).astype(np.float64)
+    scales = np.maximum(np.abs(left).max(axis=1) / limit, SMALLEST_STEP).astype(np.float32)
+    order = np.argsort(-np.diag(gram))  # the inputs that matter most while others can follow
+    left, gram = left[:, order], gram[order][:, order]
+    gram = gram + np.eye(len(gram)) * (DAMPING * np.trace(gram) / len(gram) + SMALLEST_STEP)
+    follow = np.linalg.cholesky(np.linalg.inv(gram)).T
+    values = np.zeros(left.shape, np.int8)
+    for i, place in enumerate(order):
+        rounded = np.clip(np.rint(left[:, i] / scales), -limit, limit)
+        values[:, place] = rounded
+        lost = (left[:, i] - rounded * scales) / follow[i, i]
+        left[:, i:] -= lost[:, None] * follow[i, i:]
+    return Integers(values.reshape(weights.shape), scales)
