@@ -74,6 +74,7 @@ def _sentence(error: Exception) -> str:
 
 def _missing(error: ModuleNotFoundError) -> str:
     extras = {"onnx": "convert", "h5py": "keras", "torch": "train", "matplotlib": "plots"}
+    extras |= {"ray": "ray"}
     package = (error.name or "").partition(".")[0]
     if package in extras:
         return f"this needs {package}; `pip install 'gtp-engine[{extras[package]}]'` brings it"

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--set", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="a setting")
     add("--from", dest="start", metavar="NET", help="net to go on from; `default`: the shipped one")
     add("--seed", type=parse_count, metavar="N")
+    add("--ray", metavar="ADDRESS", help="workers on a Ray cluster, or on `local`: one of here")
     add("--json", action="store_true", help="status: as JSON on stdout")
     add("--plot", type=Path, metavar="DIR", help="status: draw it too")
     add("--out", type=Path, metavar="DIR", help="games: where to write them")
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gtp_export.zero.supervisor import supervise
 
     changed = _prepare(run_folder, arguments)
-    return supervise(run_folder, sys.stderr.isatty(), **changed)
+    return supervise(run_folder, sys.stderr.isatty(), arguments.ray, **changed)
 
 
 def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int:
@@ -67,6 +68,10 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
 
             return coordinate_run(run, **_prepare(run, arguments))
         case "work":
+            if arguments.ray is not None:
+                from gtp_export.zero.ray_workers import ray_run
+
+                return ray_run(run, arguments.ray)
             from gtp_export.zero.work import work_run
 
             return work_run(run)

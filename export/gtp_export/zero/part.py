@@ -46,11 +46,14 @@ class Part:
         self._noted = time.monotonic()
         self._lock = threading.Lock()
 
-    def end_with_parent(self, ending: threading.Event | None = None) -> None:
+    def end_with_parent(
+        self, ending: threading.Event | None = None, grace: float = GRACE_SECONDS
+    ) -> None:
         """End this process when its stdin closes, as it does when its parent is killed.
 
         Args:
-            ending: Is set first; the process has GRACE_SECONDS then to end by itself.
+            ending: Is set first; the process has so long then to end by itself.
+            grace: Seconds.
         """
 
         def watch() -> None:
@@ -58,7 +61,7 @@ class Part:
                 pass
             if ending is not None:
                 ending.set()
-                time.sleep(GRACE_SECONDS)
+                time.sleep(grace)
             self.note(0.0)
             os._exit(0)
 

@@ -7,7 +7,7 @@ import time
 from typing import IO, Any
 
 from gtp_engine.children import own_command
-from gtp_engine.platforms import OWN_GROUP
+from gtp_engine.platforms import OWN_GROUP, kill_group
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.settings import RunFolder
@@ -20,7 +20,7 @@ TELL_SECONDS = 15.0
 """Between two lines, or two states that a bar shows."""
 GAME_SECONDS = 120.0
 """Between two games that are shown."""
-END_SECONDS = 5.0
+END_SECONDS = 10.0
 """A child that has not ended by then is killed."""
 LONGEST_PAUSE = 60.0
 """Seconds before a part that ends again and again is started again, at most."""
@@ -31,9 +31,9 @@ STEADY_SECONDS = 60.0
 class Child:
     """A part of the run in a process of its own, started again where it fails."""
 
-    def __init__(self, run: RunFolder, kind: str) -> None:
+    def __init__(self, run: RunFolder, kind: str, *options: str) -> None:
         """Start it."""
-        self._command = own_command("zero", kind, str(run.path), package="gtp_export")
+        self._command = own_command("zero", kind, str(run.path), *options, package="gtp_export")
         self._kind = kind
         self._failures = 0
         self._due = 0.0
@@ -61,6 +61,7 @@ class Child:
             self._failures = 0 if steady else self._failures + 1
             self._due = now + min(LONGEST_PAUSE, 2.0**self._failures - 1.0)
             self.end()
+            kill_group(self.process)  # what it had started
             status = self.process.returncode
             logger.warning(f"`zero {self._kind}` has ended with status {status}; it starts again")
         if now >= self._due:
@@ -77,8 +78,9 @@ class Child:
         try:
             self.process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            kill_group(self.process)
             self.process.wait()
+        kill_group(self.process)
 
 
 def _relay(stream: IO[bytes]) -> None:
@@ -88,12 +90,13 @@ def _relay(stream: IO[bytes]) -> None:
             logger.info(text.removeprefix("gtp-export: "))
 
 
-def supervise(run: RunFolder, is_terminal: bool, **changed: Any) -> int:
+def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **changed: Any) -> int:
     """Run all parts until the span is over.
 
     Args:
         run: The run; its settings are written.
         is_terminal: Whether to draw a bar instead of lines.
+        ray: Address of a Ray cluster that the workers are on, or "local"; None: processes here.
         changed: Settings that are written anew.
 
     Raises:
@@ -107,8 +110,9 @@ def supervise(run: RunFolder, is_terminal: bool, **changed: Any) -> int:
     try:
         coordinator.step()  # so that there is a net
         words = describe(read_status(run))
-        kinds = [*["work"] * coordinator.settings.workers, "train", "judge"]
-        children += [Child(run, kind) for kind in kinds if coordinator.share < 1.0]
+        players = [("work",)] * settings.workers if ray is None else [("work", "--ray", ray)]
+        kinds = [*players, ("train",), ("judge",)]
+        children += [Child(run, *kind) for kind in kinds if coordinator.share < 1.0]
         while (share := coordinator.share) < 1.0:
             coordinator.step()
             for child in children:

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import secrets
 import threading
 import time
@@ -67,14 +68,16 @@ class Worker:
         self._retry_at = 0.0
         self.look()
 
-    def work(self) -> None:
-        """Play until the run is stopped or over, or the process is ended.
+    def work(self, seconds: float = math.inf) -> None:
+        """Play so long, or until the run is stopped or over, or the process is ended.
 
         Raises:
             NetFileError: The net fails, and so does playing without one.
         """
-        part = self._part
+        part, end = self._part, time.monotonic() + seconds
         while not (self.ending.is_set() or part.is_over or (self._run.path / STOP).exists()):
+            if time.monotonic() >= end:
+                return
             next_look = time.monotonic() + LOOK_SECONDS
             while time.monotonic() < next_look and not self.ending.is_set():
                 self.step()
