@@ -174,3 +174,22 @@ def find_wins(shapes: Shapes, color: int) -> tuple[int, int]:
                 return int64(2), first
             n, first = int64(1), int64(point)
     return n, first
+
+
+@kernel
+def find_new_wins(shapes: Shapes, color: int, point: int) -> tuple[int, int]:
+    """Return what `find_wins` does, where the color had no win before its stone at a point."""
+    n, first = int64(0), int64(0)
+    for direction in range(4):
+        step = step_of(shapes.stride, direction)
+        for way in (-1, 1):
+            at = point + way * step
+            for _ in range(_REACH - 1):
+                if shapes.colors[at] == EMPTY and is_win(shapes, at, color):
+                    if n == 1 and at != first:
+                        return int64(2), first
+                    n, first = int64(1), int64(at)
+                elif shapes.colors[at] != color and shapes.colors[at] != EMPTY:
+                    break
+                at += way * step
+    return n, first

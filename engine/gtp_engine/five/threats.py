@@ -18,6 +18,7 @@ from gtp_engine.five.shapes import (
     Shapes,
     best_class,
     change,
+    find_new_wins,
     find_wins,
     is_allowed,
     new_shapes,
@@ -80,12 +81,15 @@ def win_by_fours(
         if is_new:
             is_new = False
             nodes -= 1
-            n_wins, win = find_wins(shapes, color)
-            if n_wins > 0:
-                line[depth, 0] = win
-                is_won = True
-                break
-            n_answers, must = find_wins(shapes, other)
+            if depth == 0:
+                n_wins, win = find_wins(shapes, color)
+                if n_wins > 0:
+                    line[0, 0] = win
+                    is_won = True
+                    break
+                n_answers, must = find_wins(shapes, other)
+            else:  # there is none of the color's own, and of the other's what the answer made
+                n_answers, must = find_new_wins(shapes, other, int64(line[depth - 1, 1]))
             is_end = n_answers > 1 or nodes <= 0 or depth + 1 == DEEPEST_FOURS
             line[depth, 2] = n_points if is_end or shapes.kind & CARO_BIT != 0 else 0
             line[depth, 3] = must
@@ -101,7 +105,7 @@ def win_by_fours(
             line[depth, 0] = point
             line[depth, 2] = point + 1
             change(shapes, point, color, int64(1))
-            n_wins, win = find_wins(shapes, color)
+            n_wins, win = find_new_wins(shapes, color, point)
             if n_wins > 1 or not is_allowed(shapes, win, other):
                 change(shapes, point, color, int64(-1))
                 is_won = True
