@@ -26,6 +26,7 @@ LAYERS = [
     "kernels",
     "go",
     "five",
+    "games",
     "arguments",
     "evaluators",
     "search",

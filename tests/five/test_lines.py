@@ -14,7 +14,8 @@ from tests.five.naive_lines import NaiveBoard
 from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, WHITE, row_col
 from gtp_engine.five.game import FiveError, FiveGame
-from gtp_engine.five.rules import RENJU, RULES, find_rules
+from gtp_engine.five.rules import RENJU, find_rules
+from gtp_engine.go.rules import FIVE_RULES
 
 
 def game_of(black: list[str], white: list[str], rule: str = "renju", size: int = 15) -> FiveGame:
@@ -94,9 +95,9 @@ def test_forbidden_points_are_those_of_the_oracle(game: FiveGame) -> None:
 
 
 @settings(deadline=None)
-@given(dense_boards(), st.sampled_from(sorted(RULES)))
+@given(dense_boards(), st.sampled_from(sorted(FIVE_RULES)))
 def test_wins_are_those_of_the_oracle(game: FiveGame, rule: str) -> None:
-    game.set_rules(RULES[rule])
+    game.set_rules(FIVE_RULES[rule])
     oracle = naive(game)
     for point in game.points():
         if game.colors[point] == 0:

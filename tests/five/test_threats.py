@@ -8,9 +8,9 @@ from tests.five.test_lines import game_of
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.five.game import FiveGame
-from gtp_engine.five.rules import RULES
 from gtp_engine.five.shapes import change, find_wins, is_allowed, new_shapes
 from gtp_engine.five.threats import DEEPEST_FOURS, find_blocks, find_win, win_by_fours
+from gtp_engine.go.rules import FIVE_RULES
 
 
 def shapes_of(game: FiveGame):  # type: ignore[no-untyped-def]
@@ -70,7 +70,7 @@ def middle_games(draw: st.DrawFn, empty: int = 100) -> FiveGame:
     size = draw(st.integers(5, 9)) if empty == 100 else draw(st.sampled_from((5, 6)))
     rule = draw(st.sampled_from(("freestyle", "standard", "renju")))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    game = FiveGame(size, rules=RULES[rule])
+    game = FiveGame(size, rules=FIVE_RULES[rule])
     least = max(0, size * size - empty)
     n_stones = draw(st.integers(least, max(least, size * size * 2 // 3)))
     for _ in range(n_stones):
@@ -123,10 +123,10 @@ def test_shapes_are_kept_up_to_date(game: FiveGame, seed: int) -> None:
 
 
 @settings(deadline=None)
-@given(middle_games(), st.sampled_from(sorted(RULES)))
+@given(middle_games(), st.sampled_from(sorted(FIVE_RULES)))
 def test_fives_blocks_and_forbidden_points_are_those_of_the_game(game: FiveGame, rule: str) -> None:
     game = game_of([], [], rule, game.width) if game.is_over else game
-    played = FiveGame(game.width, rules=RULES[rule])
+    played = FiveGame(game.width, rules=FIVE_RULES[rule])
     played.set_up(game.stones(BLACK), game.stones(WHITE))
     shapes = shapes_of(played)
     empty = [point for point in played.points() if played.color_at(point) == EMPTY]

@@ -11,7 +11,7 @@ from functools import partial
 from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
 from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError
 from gtp_engine.go.rules import ATARI_GO, GO, Rules

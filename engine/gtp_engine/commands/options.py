@@ -25,7 +25,9 @@ from gtp_engine.arguments import (
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.files import read_file
-from gtp_engine.go.rules import ATARI_GO, GAMES, Rules
+from gtp_engine.five.rules import find_rules
+from gtp_engine.games import FIVE, GAMES, usual_size
+from gtp_engine.go.rules import FIVE_RULES, GO, NO_FIVE, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import (
@@ -97,6 +99,16 @@ def _game(text: str) -> str:
     return text
 
 
+def _rules(text: str) -> Rules:
+    """Return rules of any game; those of five in a row have names that Go has not."""
+    try:
+        return Rules.parse(text)
+    except ValueError:
+        if text.strip().lower() in FIVE_RULES:
+            return find_rules(text)
+        raise
+
+
 def _device(text: str) -> str:
     if text not in DEVICES:
         raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
@@ -157,9 +169,17 @@ OPTIONS = (
         _THINKING,
     ),
     Option("seed", "N", "with one thread: play the same game each time", parse_seed, _THINKING),
-    Option("game", "NAME", "go or atari-go: the first capture wins (go)", _game, _GAME),
-    Option("size", "N|WxH", "the first board (19)", parse_size, _GAME),
-    Option("rules", "NAME|JSON", "the first rules, as in kata-set-rules", Rules.parse, _GAME),
+    Option(
+        "game", "NAME", "go, atari-go: the first capture wins, or five in a row (go)", _game, _GAME
+    ),
+    Option("size", "N|WxH", "the first board (19; five in a row: 15)", parse_size, _GAME),
+    Option(
+        "rules",
+        "NAME|JSON",
+        "the first rules, as in kata-set-rules; five in a row: freestyle, standard, renju, caro",
+        _rules,
+        _GAME,
+    ),
     Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
     Option("keep-games", "DIR", "keep every game played there as SGF", _path, _GAME),
     Option(
@@ -263,11 +283,15 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         told = values.pop("parameters", SearchParams())
         values = {field.name: getattr(recipe, field.name) for field in fields(recipe)} | values
         values["parameters"] = recipe.parameters.changed_by(told)
+    game = values.get("game", GO)
+    values.setdefault("size", (usual_size(game), usual_size(game)))
     settings = Settings(**values)
-    if settings.game == ATARI_GO:
+    if game != GO:
         for name in {"net", "level", "human_profile"} & set(values):
             dashed = name.replace("_", "-")
-            raise UsageError(f"--{dashed}: {ATARI_GO} is searched without a net, which none knows")
+            raise UsageError(f"--{dashed}: {game} is searched without a net, which none knows")
+    if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
+        raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings
 
 

@@ -3,10 +3,8 @@
 import argparse
 
 from gtp_engine.arguments import UsageError, parse_size
-from gtp_engine.five import rules as five_rules
-from gtp_engine.go.rules import GAMES, GO, InvalidRulesError, Rules
-
-FIVE = "five"
+from gtp_engine.games import FIVE, GAMES
+from gtp_engine.go.rules import FIVE_RULES, GO, InvalidRulesError, Rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "In five in a row a line is `depth sequences/wins`; won games end, and moves that renju\n"
         "forbids are left out."
     )
-    parser.add_argument("--game", choices=(*GAMES, FIVE), default=GO, help="which game (go)")
+    parser.add_argument("--game", choices=GAMES, default=GO, help="which game (go)")
     parser.add_argument(
         "--size",
         type=parse_size,
@@ -37,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="NAME",
         help="rules by name; their ko and suicide rules matter here (tromp-taylor; in five in a"
-        f" row {', '.join(five_rules.RULES)}, default freestyle)",
+        f" row {', '.join(FIVE_RULES)}, default freestyle)",
     )
     for color in ("black", "white"):
         parser.add_argument(
@@ -54,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: There are no such rules, or no such position.
     """
-    from gtp_engine.go.atari_go import new_game
+    from gtp_engine.games import new_game
     from gtp_engine.go.perft import perft
 
     if args.game == FIVE:
@@ -76,10 +74,11 @@ def run(args: argparse.Namespace) -> int:
 def _count_five(args: argparse.Namespace) -> int:
     from gtp_engine.five.game import FiveGame
     from gtp_engine.five.perft import perft
+    from gtp_engine.five.rules import find_rules
 
     try:
         width, height = args.size
-        game = FiveGame(width, height, five_rules.find_rules(args.rules or "freestyle"))
+        game = FiveGame(width, height, find_rules(args.rules or "freestyle"))
         game.set_up(
             [game.point(each) for each in args.black], [game.point(each) for each in args.white]
         )

@@ -7,7 +7,7 @@ from gtp_engine.coords import PASS
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.symmetry import point_table

@@ -18,11 +18,13 @@ from gtp_engine.coords import (
     OVER,
     PASS,
     WHITE,
+    format_vertex,
     point_at,
     row_col,
 )
 from gtp_engine.five.lines import REASONS, Colors, forbidden_reason, new_frames, wins_at
 from gtp_engine.five.rules import FREESTYLE, RENJU_BIT
+from gtp_engine.five.threats import find_win
 from gtp_engine.go import history as histories
 from gtp_engine.go.board import ZOBRIST, BoardRecord, take_from_empty
 from gtp_engine.go.branch import Branch, Paths, draw_symmetry
@@ -146,6 +148,7 @@ class FiveGame(Position):
     """A game in progress."""
 
     branch_type = FiveBranch
+    sgf_game = "4"
 
     def __init__(
         self,
@@ -230,6 +233,12 @@ class FiveGame(Position):
         n = legal_moves(self.board, mover, self.rules.five, found)
         return sorted(int(point) for point in found[:n])
 
+    def proved_win(self, nodes: int) -> int | None:
+        """Return the first move of a win by fours and threes, found among so many positions."""
+        if nodes == 0:
+            return None
+        return int(find_win(self.board, self.to_play, self.rules.five, nodes)) or None
+
     # Playing ------------------------------------------------------------------------------------
 
     def set_rules(self, rules: Rules) -> None:
@@ -273,10 +282,11 @@ class FiveGame(Position):
             raise FiveError("the game is over: a draw")
         if point == PASS:
             raise FiveError("nobody passes in five in a row")
+        name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
         if self.color_at(point) != EMPTY:
-            raise FiveError(f"{self.name(point)} is occupied")
+            raise FiveError(f"{name} is occupied")
         if color == BLACK and (reason := self.forbidden(point)):
-            raise FiveError(f"{self.name(point)} is forbidden: {reason}")
+            raise FiveError(f"{name} is forbidden: {reason}")
         if self._ply + 2 >= len(self._history.situations):
             self.reserve(len(self._history.situations))
         play(self._history, self._ply, point, color, self._flags.five)

@@ -21,6 +21,7 @@ from gtp_engine.five.shapes import (
     find_new_wins,
     find_wins,
     is_allowed,
+    is_win,
     new_shapes,
 )
 from gtp_engine.go.board import BoardRecord
@@ -248,3 +249,49 @@ def find_win(board: BoardRecord, color: int, kind: int, nodes: int) -> int:
         if first != 0 or nodes <= 0:
             break
     return first
+
+
+@kernel
+def moves_to_consider(
+    shapes: Shapes, color: int, nodes: int, found: npt.NDArray[np.int16]
+) -> tuple[int, int]:
+    """Write the moves to choose from, in no order, into found, [points].
+
+    The fives where there are some; the first of fours that win; what stops the opponent's five, or
+    one of several that cannot all be stopped; else every legal move.
+
+    Args:
+        shapes: Nobody has won.
+        color: To move.
+        nodes: Positions that may be looked at for fours that win; with 0, fives alone are seen.
+        found: Room.
+
+    Returns:
+        How many moves, and the result where it is known: 1 the color wins, -1 it loses, else 0.
+    """
+    n = int64(0)
+    n_wins, _ = find_wins(shapes, color)
+    if n_wins == 0 and nodes > 0:
+        line = np.zeros((DEEPEST_FOURS, 4), np.int16)
+        first, _ = win_by_fours(shapes, color, nodes, line)
+        if first != 0:
+            found[0] = first
+            return int64(1), int64(1)
+    is_threatened = n_wins == 0 and find_wins(shapes, int64(3 - color))[0] > 0
+    if is_threatened:
+        n = int64(find_blocks(shapes, color, found))
+        if n > 0:
+            return n, int64(0)
+    if n_wins > 0 or is_threatened:
+        winner = color if n_wins > 0 else int64(3 - color)
+        for point in range(len(shapes.colors)):
+            is_five = shapes.colors[point] == EMPTY and is_win(shapes, point, winner)
+            if is_five and is_allowed(shapes, point, color):
+                found[n] = point
+                n += 1
+    if n == 0:
+        for point in range(len(shapes.colors)):
+            if shapes.colors[point] == EMPTY and is_allowed(shapes, point, color):
+                found[n] = point
+                n += 1
+    return n, int64(1 if n_wins > 0 else (-1 if is_threatened else 0))

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, OVER, PASS, WHITE
 from gtp_engine.go.board import BoardRecord, is_capture_at, is_suicide, neighbors, place_stone
 from gtp_engine.go.branch import Branch, Paths, draw_symmetry, play_path
-from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rollouts import next_random, random_below
-from gtp_engine.go.rules import ATARI_GO, GO, Ko, RuleFlags, Rules
+from gtp_engine.go.rules import ATARI_GO, Ko, RuleFlags, Rules
 from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
 
 RULES = Rules(ko=Ko.SIMPLE, must_move=True)
@@ -152,25 +151,6 @@ def new_game(name: str, width: int, height: int, rules: Rules | None = None) -> 
         SetupError: The size is not supported.
     """
     return (AtariGo if name == ATARI_GO else Position)(width, height, rules)
-
-
-def replayed(name: str, position: Position) -> Position:
-    """Return the stones and moves of a game as one of another name in GAMES.
-
-    Raises:
-        SgfError: They do not make such a game.
-    """
-    if name == GO:
-        return position
-    game = new_game(name, position.width, position.height, position.rules)
-    first = position.history.boards[0]["color"]
-    black, white = ([p for p in game.points() if first[p] == color] for color in (BLACK, WHITE))
-    game.set_up(black, white, int(position.history.turns[0]["to_play"]))
-    try:
-        game.play_all(position.moves)
-    except IllegalMoveError as error:
-        raise SgfError(f"not a game of {name}: {error}") from None
-    return game
 
 
 # Rollouts ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, format_vertex
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
-from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, Rules
 
 
 class SgfError(ValueError):
@@ -28,6 +28,8 @@ class GameRecord:
 
     width: int = 19
     height: int = 19
+    kind: type[Position] = Position
+    """What the game is played on."""
     komi: float | None = None
     """Points to White; None when the record does not say."""
     rules: Rules | None = None
@@ -137,7 +139,7 @@ class GameRecord:
             if self.komi is not None:
                 rules = replace(rules, komi=self.komi)
         try:
-            return Position(self.width, self.height, rules, encores=encores)
+            return self.kind(self.width, self.height, rules, encores=encores)
         except SetupError as error:
             raise SgfError(str(error)) from None
 
@@ -213,6 +215,8 @@ _SGF_NAMES = {
 
 def describe_rules(rules: Rules) -> str:
     """Return the name a record gives these rules, or all their parts where they have none."""
+    if rules.five != NO_FIVE:
+        return rules.describe()
     if rules.preset in _SGF_NAMES:
         return _SGF_NAMES[rules.preset]
     kata = rules.to_kata()

@@ -55,6 +55,8 @@ class Position:
 
     branch_type: type[Branch] = Branch
     """How a search plays on."""
+    sgf_game = "1"
+    """The number that records of the game have in SGF."""
 
     def __init__(
         self,
@@ -376,6 +378,14 @@ class Position:
             and self._history.turns[0]["to_play"] == other._history.turns[0]["to_play"]
             and bool(np.array_equal(first["color"], its_first["color"]))
         )
+
+    def proved_win(self, nodes: int) -> int | None:
+        """Return the first move of a win that the game can prove by itself; None without.
+
+        Args:
+            nodes: How many positions may be looked at.
+        """
+        return None
 
     def branch(self, plies: int, spare: Any = None) -> Branch:
         """Return a copy on which a search plays paths of so many moves, in a spare one's place."""

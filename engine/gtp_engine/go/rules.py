@@ -54,8 +54,7 @@ GAMES = (GO, ATARI_GO)
 """The games on Go's boards and by its moves, as users name them; see `atari_go.py`."""
 
 NO_FIVE = -1
-FIVE_NAMES = {0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "caro-exact"}
-"""The rules of five in a row by Gomocup's number; see `five/rules.py`."""
+_FIVE_NAMES = {0: "freestyle", 1: "standard", 4: "renju", 8: "caro", 9: "caro-exact"}
 
 
 class RuleFlags(NamedTuple):
@@ -113,7 +112,7 @@ class Rules:
     must_move: bool = False
     """Whether only those may pass who have no other move; so it is in Atari Go."""
     five: int = NO_FIVE
-    """Number of the rules in FIVE_NAMES where five in a row is played."""
+    """Gomocup's number of the rules where five in a row is played; see `five/rules.py`."""
 
     @classmethod
     def parse(cls, text: str, komi: float | None = None) -> "Rules":
@@ -179,6 +178,8 @@ class Rules:
 
     def to_kata(self) -> dict[str, str | bool]:
         """Return the rules as `kata-get-rules` prints them, komi left out."""
+        if self.five != NO_FIVE:
+            return {"rules": self.describe()}
         return {
             "ko": self.ko.name,
             "scoring": self.scoring.name,
@@ -207,7 +208,7 @@ class Rules:
     def describe(self) -> str:
         """Return the name of the preset, or what a mixture of rules consists of; without komi."""
         if self.five != NO_FIVE:
-            return FIVE_NAMES[self.five]
+            return _FIVE_NAMES[self.five]
         if self.must_move:
             return "the first capture wins"
         if (title := self.title) is not None:
@@ -277,6 +278,12 @@ PRESETS: dict[str, Rules] = {
     "cgos": Rules(friendly_pass_ok=False),
 }
 """Named rules. Each carries its customary komi for 19x19."""
+
+FIVE_RULES = {
+    name: Rules(ko=Ko.SIMPLE, komi=0.0, must_move=True, five=number)
+    for number, name in _FIVE_NAMES.items()
+}
+"""The rules of five in a row by name; what Go alone goes by means nothing there."""
 
 _TITLES = {"chinese-ogs": "chinese-superko"}
 """Names to show in place of those that name one of several servers with the same rules."""

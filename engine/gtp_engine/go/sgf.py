@@ -38,7 +38,7 @@ from gtp_engine.go.game_record import (
 )
 from gtp_engine.go.handicap import fixed_handicap_points, largest_fixed
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import parse_komi
+from gtp_engine.go.rules import FIVE_RULES, Rules, parse_komi
 from gtp_engine.version import __version__
 
 __all__ = ["GameRecord", "Setup", "SgfError", "format_sgf", "load_sgf", "parse_games", "parse_sgf"]
@@ -64,31 +64,31 @@ _LONGEST_LINE = 1 << 20
 # Reading -----------------------------------------------------------------------------------------
 
 
-def load_sgf(path: str | Path) -> GameRecord:
-    """Read the first game of a file.
+def load_sgf(path: str | Path, kind: type[Position] = Position) -> GameRecord:
+    """Read the first game of a file, a game of Go unless it is to be of another kind.
 
     Raises:
-        SgfError: The file cannot be read or holds no game of Go.
+        SgfError: The file cannot be read or holds no such game.
     """
     try:
         data = read_file(path)
     except OSError as error:
         raise SgfError(f"cannot read {str(path)[:200]!r}: {error.strerror}") from None
-    return parse_sgf(data)
+    return parse_sgf(data, kind)
 
 
-def parse_sgf(data: bytes | str) -> GameRecord:
+def parse_sgf(data: bytes | str, kind: type[Position] = Position) -> GameRecord:
     """Read the first game of a file's content.
 
     Raises:
         SgfError: There is no game of Go in it.
     """
-    for record in parse_games(data):
+    for record in parse_games(data, kind):
         return record
     raise SgfError("there is no SGF game in it")
 
 
-def parse_games(data: bytes | str) -> Iterator[GameRecord]:
+def parse_games(data: bytes | str, kind: type[Position] = Position) -> Iterator[GameRecord]:
     """Read all games of a file's content one by one.
 
     Raises:
@@ -102,7 +102,7 @@ def parse_games(data: bytes | str) -> Iterator[GameRecord]:
         if any(nodes):
             if not is_closed:
                 _check_tail(encoded[end:], nodes)
-            yield read_nodes(nodes)
+            yield read_nodes(nodes, kind)
         position = end
 
 
@@ -171,16 +171,18 @@ def _check_tail(tail: bytes, nodes: list[Node]) -> None:
         raise SgfError(f"the SGF is malformed after move {n_moves}")
 
 
-def read_nodes(nodes: list[Node]) -> GameRecord:
+def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord:
     """Return the game that a main line describes.
 
     Raises:
-        SgfError: It is no game of Go, or has an impossible size, point or komi.
+        SgfError: It is of another game, or has an impossible size, point or komi.
     """
     root = nodes[0]
-    if "GM" in root and _first(root, "GM").strip() not in ("", "1"):
-        raise SgfError("it is a record of another game than Go")
+    if "GM" in root and _first(root, "GM").strip() not in ("", kind.sgf_game):
+        named = "Go" if kind is Position else "the one played"
+        raise SgfError(f"it is a record of another game than {named}")
     record = read_root(root)
+    record.kind = kind
     for index, node in enumerate(nodes):
         _read_setup(record, node)
         for name in node:
@@ -207,7 +209,7 @@ def read_root(root: Node) -> GameRecord:
         width=width,
         height=height,
         komi=_read_komi(_first(root, "KM")),
-        rules=parse_rules(_text(root, "RU")),
+        rules=_read_rules(root),
         handicap=_read_handicap(root),
         result=_text(root, "RE"),
         black_name=_text(root, "PB"),
@@ -222,6 +224,11 @@ def read_root(root: Node) -> GameRecord:
     if "XD" in root:
         record.dead = tuple(dict.fromkeys(_read_points(root["XD"], width, height)))
     return record
+
+
+def _read_rules(root: Node) -> Rules | None:
+    name = _text(root, "RU")
+    return FIVE_RULES.get(name.lower()) if _first(root, "GM") == "4" else parse_rules(name)
 
 
 def _first(node: Node, name: str) -> str:
@@ -545,7 +552,7 @@ def _root_node(
     size = str(width) if width == height else f"{width}:{height}"
     root = {
         "FF": [b"4"],
-        "GM": [b"1"],
+        "GM": [position.sgf_game.encode()],
         "CA": [b"UTF-8"],
         "AP": [escape_text(f"gtp-engine:{__version__}")],
         "SZ": [size.encode()],

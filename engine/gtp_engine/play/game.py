@@ -47,7 +47,7 @@ class Game:
         """The game, once the kernels are there."""
         self._wait_for_boards()
         if self._position is None:
-            from gtp_engine.go.atari_go import new_game
+            from gtp_engine.games import new_game
 
             settings = self.settings
             self._position = new_game(settings.game, *settings.size, self._first_rules())
@@ -100,7 +100,7 @@ class Game:
         Raises:
             SetupError: A size that is not supported; the game is unchanged.
         """
-        from gtp_engine.go.atari_go import new_game
+        from gtp_engine.games import new_game
 
         self._before_change()
         rules = self.rules
@@ -125,7 +125,7 @@ class Game:
         Raises:
             SgfError: It is none of the game that is played here; the game is unchanged.
         """
-        from gtp_engine.go.atari_go import replayed
+        from gtp_engine.games import replayed
 
         position = replayed(self.settings.game, position)
         self._before_change()

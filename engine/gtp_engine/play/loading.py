@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import NO_NET, without_rollouts
+from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO
 from gtp_engine.play.settings import DEFAULT_ROLLOUT_WEIGHT, Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -66,7 +67,7 @@ class Loader:
         self._net, self._has_rollouts = without_rollouts(settings.net)
         self._has_net = evaluator is None and settings.game == GO and self._net != NO_NET
         """Whether the settings name a net to be opened."""
-        if self._net == NO_NET:
+        if self._net == NO_NET or settings.game == FIVE:
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
@@ -249,12 +250,14 @@ class Loader:
         Raises:
             NetFileError: The net fails, or does not take the board.
         """
-        from gtp_engine.go.atari_go import new_game
+        from gtp_engine.games import new_game
         from gtp_engine.search.search import Search
         from gtp_engine.search.stopping import Limits
 
         trial = Search(evaluator, SearchParams(use_cache=False))
-        trial.set_position(new_game(self._settings.game, *self._settings.size))
+        game = new_game(self._settings.game, *self._settings.size)
+        game.proved_win(1)
+        trial.set_position(game)
         trial.run(Limits(visits=3))
         return trial.step_seconds
 
@@ -267,6 +270,10 @@ class Loader:
 
             logger.info("no net: patterns and rollouts")
             return RolloutEvaluator(self._seed())
+        if self._settings.game == FIVE:
+            from gtp_engine.evaluators.five import FiveEvaluator
+
+            return FiveEvaluator(self.params.threat_nodes)
         from gtp_engine.evaluators.atari_rollouts import AtariRollouts
 
         return AtariRollouts()

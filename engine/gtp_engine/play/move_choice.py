@@ -62,6 +62,7 @@ class Reason(StrEnum):
     """Why a move was chosen; the module says when each holds."""
 
     SEARCH = "search"
+    PROVED = "a win is proved"
     WON = "the count is won"
     LOST = "a pass would lose the count"
     SETTLED = "every point is settled"
@@ -97,6 +98,9 @@ def decide(
     ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
     avoid = report.avoid if report is not None else ()
     if position.rules.must_move:  # there are no passes, and nothing to count
+        proved = position.proved_win(search.params.threat_nodes)
+        if proved is not None and is_allowed(proved, position.to_play, avoid):
+            return Decision(position.to_play, proved, None, Reason.PROVED)
         search.set_position(position, (), avoid)
         analysis = search.run(limits, report)
         moves = [move.point for move in analysis.moves] or search.root_moves()

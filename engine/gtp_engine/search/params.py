@@ -52,6 +52,9 @@ class SearchParams:
     """Show the net each leaf under a random symmetry; the identity otherwise."""
     use_cache: bool = True
     """Look evaluations up in the cache."""
+    threat_nodes: int = 20_000
+    """Positions that a game may look at before the search to find a win it can prove; a leaf gets
+    a share of what was set when the engine loaded; 0 proves nothing [0, 10^9]."""
 
     def with_option(self, name: str, text: str) -> "SearchParams":
         """Return a copy with one field set from text.
@@ -141,6 +144,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "lcb_min_visit_share": (0, 1),
     "random_symmetry": (0, 1),
     "use_cache": (0, 1),
+    "threat_nodes": (0, 10**9),
 }
 """Lowest and highest value of every parameter that may be set."""
 

@@ -68,7 +68,13 @@ def boardsize(session: Session, arguments: Arguments) -> str:
     height = arguments.integer(1, "the board's height") if len(arguments) > 1 else width
     if not (MIN_SIZE <= width <= MAX_SIZE and MIN_SIZE <= height <= MAX_SIZE):
         raise GtpError("unacceptable size")
-    session.board_engine().new_game(width, height)
+    engine = session.board_engine()
+    from gtp_engine.go.position import SetupError
+
+    try:
+        engine.new_game(width, height)
+    except SetupError:
+        raise GtpError("unacceptable size") from None
     return ""
 
 

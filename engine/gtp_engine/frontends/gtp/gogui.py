@@ -102,7 +102,8 @@ def analyze_commands(session: Session, arguments: Arguments) -> str:
     """List the analyze commands; that somebody asks says that GoGui is there, which draws."""
     if session.live_graphics is LiveGraphics.NONE:
         session.live_graphics = LiveGraphics.CANDIDATES
-    return "\n".join(ANALYZE_COMMANDS)
+    known = session.commands
+    return "\n".join(line for line in ANALYZE_COMMANDS if line.split("/")[2].split()[0] in known)
 
 
 def _look(

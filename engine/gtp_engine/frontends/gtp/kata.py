@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.coords import BLACK, WHITE
@@ -18,6 +19,7 @@ from gtp_engine.frontends.gtp.info_lines import Extras, kata_line, shown_moves
 from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
+from gtp_engine.games import parse_rules
 from gtp_engine.go.rules import InvalidRulesError, Rules
 
 if TYPE_CHECKING:
@@ -51,8 +53,9 @@ def change_rules(session: Session, text: str) -> None:
     """
     engine = session.board_engine()
     try:
-        rules = Rules.parse(text, komi=engine.komi)
-        names_komi = Rules.parse(text, komi=0.0) == Rules.parse(text, komi=1.0)
+        parse = partial(parse_rules, engine.settings.game, text)
+        rules = parse(komi=engine.komi)
+        names_komi = parse(komi=0.0) == parse(komi=1.0)
     except InvalidRulesError as error:
         raise GtpError(f"syntax error: {error}") from None
     _adopt(session, rules, names_komi)

@@ -7,6 +7,7 @@ from pathlib import Path
 from gtp_engine.files import write_whole
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
+from gtp_engine.games import position_type
 
 commands = Registry()
 
@@ -25,7 +26,7 @@ def load(session: Session, arguments: Arguments) -> str:
     from gtp_engine.go.sgf import SgfError, load_sgf
 
     try:
-        record = load_sgf(path)
+        record = load_sgf(path, position_type(engine.settings.game))
         engine.adopt(record.position_under(engine.rules, before_move))
     except SgfError as error:
         raise GtpError(f"cannot load file: {error}") from None

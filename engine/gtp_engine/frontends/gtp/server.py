@@ -13,6 +13,7 @@ from gtp_engine.frontends.gtp import (
     kgs,
     leela,
     records,
+    ruler,
     tactics,
     time_control,
 )
@@ -20,6 +21,7 @@ from gtp_engine.frontends.gtp.journal import Journal
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+from gtp_engine.games import FIVE
 
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
@@ -40,7 +42,9 @@ _DIALECTS = (
 )
 
 COMMANDS = Registry(module.commands for module in _DIALECTS)
-"""Every command, of all dialects."""
+"""Every command of Go, of all dialects."""
+
+_OF_FIVE = Registry((COMMANDS.without(ruler.OF_GO_ALONE), ruler.commands))
 
 _LOAD_AFTER = 0.1
 """Seconds of silence after which the engine loads although nothing asked for it.
@@ -58,7 +62,8 @@ class Server:
         self._journal = journal
         # Who does not listen gets no more answers: a search would go on for nobody.
         output.on_closed = inbox.abandon
-        self._session = Session(engine, COMMANDS, inbox, output)
+        commands = _OF_FIVE if engine.settings.game == FIVE else COMMANDS
+        self._session = Session(engine, commands, inbox, output)
 
     def run(self) -> None:
         """Answer requests until `quit`, the end of input or of the client."""
@@ -77,7 +82,7 @@ class Server:
         self._journal.note(">", f"{request.id} {request.name} {request.rest}".strip())
         self._session.begin(line)
         try:
-            handler = COMMANDS.find(request.name)
+            handler = self._session.commands.find(request.name)
             if handler is None:
                 raise GtpError("unknown command")
             text, success = handler(self._session, Arguments(request.rest)), True

@@ -242,6 +242,12 @@ class Registry:
             for name in part:
                 self._add(name, part._handlers[name])
 
+    def without(self, names: Iterable[str]) -> "Registry":
+        """Return a registry that lacks some commands."""
+        rest = Registry()
+        rest._handlers = {each: self._handlers[each] for each in self if each not in names}
+        return rest
+
     def command(self, *names: str) -> Callable[[Handler], Handler]:
         """Register the decorated function as the handler of these commands."""
 

@@ -33,7 +33,9 @@ from gtp_engine.frontends.terminal.screen import (
     describe_game,
     describe_score,
 )
+from gtp_engine.games import position_type
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
+from gtp_engine.go.rules import NO_FIVE
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
@@ -310,6 +312,12 @@ class TerminalGame:
         self._view = View(self._engine.analyze(color, request, limits, stop=self._stop))
 
     def _finish(self) -> None:
+        if self._position.rules.must_move:  # nothing is counted
+            margin = self._engine.final_score()
+            winner = COLOR_NAMES[WHITE if margin > 0 else BLACK].capitalize()
+            self._message.append(f"{winner} has won." if margin else "A draw.")
+            self._end(format_result(margin))
+            return
         status = self._engine.final_status()
         self._view.status = status
         self._end(format_result(status.white_score))
@@ -379,7 +387,8 @@ class TerminalGame:
         """Return what the player to move can capture or save, a sentence for each move."""
         position = self._position
         first: dict[int, Tactic] = {}
-        for tactic in threats(position, position.to_play):
+        found = [] if position.rules.five != NO_FIVE else threats(position, position.to_play)
+        for tactic in found:
             first.setdefault(tactic.move, tactic)
         return [
             f"{format_vertex(move, position.width, position.height)} {tactic.text}."
@@ -462,7 +471,7 @@ class TerminalGame:
         self._message += said
 
     def _adopt(self, path: Path) -> None:
-        record = load_sgf(path)
+        record = load_sgf(path, position_type(self._engine.settings.game))
         self._engine.adopt(record.position_under(self._engine.rules))
         self._begin()
         self._message.append(f"{path} goes on after move {self._position.ply}.")

@@ -13,6 +13,7 @@ from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex, opponent
 from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
 from gtp_engine.frontends.terminal.keyboard import key_words
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import NO_FIVE
 from gtp_engine.search.analysis import Analysis
 
 PANEL_WIDTH = 32
@@ -131,14 +132,15 @@ def _beside(board: Sequence[Text], panel: Sequence[Text]) -> list[Text]:
 
 def describe_game(position: Position, names: dict[int, str]) -> list[str]:
     """Return who plays, what was captured, the rules and the last move."""
-    lines = [
-        f"{COLOR_NAMES[color].capitalize()}: {names[color]},"
-        f" captured {position.captured(opponent(color))}"
-        for color in (BLACK, WHITE)
-    ]
     rules = position.rules
+    lines = []
+    for color in (BLACK, WHITE):
+        captured = f", captured {position.captured(opponent(color))}"
+        who = f"{COLOR_NAMES[color].capitalize()}: {names[color]}"
+        lines.append(who + (captured if rules.five == NO_FIVE else ""))
     if rules.must_move:
-        lines.append(rules.describe().capitalize())
+        named = "" if rules.five == NO_FIVE else "five in a row, "
+        lines.append(f"{named}{rules.describe()}".capitalize())
     else:
         named = f"{rules.title} rules" if rules.title else f"{rules.scoring.name.lower()} scoring"
         lines.append(f"{named.capitalize()}, komi {position.komi:g}")

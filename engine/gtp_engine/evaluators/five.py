@@ -1,0 +1,143 @@
+"""Judge positions of five in a row without a net: by what can be read out, and by shapes."""
+
+import math
+
+import numpy as np
+
+from gtp_engine.coords import EMPTY
+from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.evaluator import NetlessEvaluator
+from gtp_engine.five.shapes import Shapes, class_at, new_shapes
+from gtp_engine.five.threats import moves_to_consider
+from gtp_engine.go.history import PLAYING, History
+from gtp_engine.go.rules import RuleFlags
+from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
+
+SHARE_OF_A_LEAF = 200
+"""At the root of a search so many times the nodes are read that are read at a leaf."""
+
+_OWN = np.array([0.0, 0.5, 3.0, 3.0, 30.0, 0.0])
+_OTHERS = np.array([0.0, 0.4, 2.5, 2.0, 20.0, 0.0])
+"""By class: how much a line speaks for a move at its point, one's own and the opponent's."""
+
+_WORTH = np.array([0.0, 0.02, 0.08, 0.1, 0.5, 0.0]), np.array([0.0, 0.01, 0.05, 0.05, 0.3, 0.0])
+"""By class: what a line at an empty point adds to the logit of winning, one's own, and takes from
+it, the opponent's."""
+
+
+@kernel
+def list_moves(
+    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags, nodes: int
+) -> Shapes:
+    """Write a position's moves to consider into a slot, its result where that is known, or 0.
+
+    Args:
+        batch: The batch.
+        slot: Which of its slots.
+        history: The game and the path to the position.
+        ply: The position.
+        rules: The rules.
+        nodes: See `moves_to_consider`.
+
+    Returns:
+        The position's shapes.
+    """
+    board = history.boards[ply]
+    turn = history.turns[ply]
+    to_play = int64(turn["to_play"])
+    shapes = new_shapes(
+        board["color"], int64(board["stride"]), int64(board["n_points"]), int64(rules.five)
+    )
+    numbers = batch.slots[slot]
+    numbers["n_moves"] = 0
+    numbers["komi"] = 0.0
+    numbers["rollout_value"] = 0.0
+    if turn["status"] != PLAYING:
+        return shapes
+    found = np.zeros(len(shapes.colors), np.int16)
+    n_found, result = moves_to_consider(shapes, to_play, nodes, found)
+    numbers["rollout_value"] = result
+    is_found = np.zeros(len(shapes.colors), np.bool_)
+    for i in range(n_found):
+        is_found[found[i]] = True
+    n = 0
+    for i in range(board["n_empty"]):  # whose order the position hash relies on
+        point = int64(board["empty"][i])
+        if is_found[point]:
+            batch.moves[slot, n] = point
+            n += 1
+    numbers["n_moves"] = n
+    return shapes
+
+
+@inline_kernel
+def _weight(shapes: Shapes, point: int, to_play: int) -> float:
+    """Return how much speaks for a move, by the lines through its point; above 0."""
+    weight = 0.0
+    for direction in range(4):
+        weight += _OWN[class_at(shapes, point, to_play, direction)]
+        weight += _OTHERS[class_at(shapes, point, 3 - to_play, direction)]
+    return weight * weight
+
+
+@kernel
+def _estimate(shapes: Shapes, to_play: int) -> float:
+    """Return the value that the shapes promise the player to move, -1 to 1."""
+    logit = 0.0
+    for point in range(len(shapes.colors)):
+        if shapes.colors[point] == EMPTY:
+            for direction in range(4):
+                logit += _WORTH[0][class_at(shapes, point, to_play, direction)]
+                logit -= _WORTH[1][class_at(shapes, point, 3 - to_play, direction)]
+    return math.tanh(logit)
+
+
+@hot_kernel
+def _encode(
+    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags, nodes: int
+) -> None:
+    shapes = list_moves(batch, slot, history, ply, rules, nodes)
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    numbers = batch.slots[slot]
+    n_moves = int64(numbers["n_moves"])
+    middle = int64(board["n_points"]) // 2
+    stride = int64(board["stride"])
+    total = 0.0
+    for i in range(n_moves):
+        point = int64(batch.moves[slot, i])
+        rows, columns = abs(point // stride - middle // stride), abs(point % stride - stride // 2)
+        weight = _weight(shapes, point, to_play) + 0.1 / (1 + max(rows, columns))
+        batch.priors[slot, i] = np.float32(weight)
+        total += weight
+    for i in range(n_moves):
+        batch.priors[slot, i] /= np.float32(total)
+    known = int64(numbers["rollout_value"])
+    value = float(known) if known != 0 else _estimate(shapes, to_play)
+    numbers["value"] = value
+    numbers["lead"] = value
+    numbers["stdev"] = 1.0
+    numbers["no_result"] = 0.0
+
+
+class FiveEvaluator(NetlessEvaluator):
+    """Reads fours at every leaf, and judges what is left open by the shapes on the board."""
+
+    name = "threats and shapes"
+
+    def __init__(self, nodes: int) -> None:
+        """Say how many positions are read at the root; at a leaf, a share of them. 0: fives."""
+        self._nodes = nodes // SHARE_OF_A_LEAF
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Judge a position; symmetry and optimism change nothing."""
+        _encode(batch, slot, history, ply, rules, self._nodes)
