@@ -1,33 +1,75 @@
-"""`gtp-engine five`: questions about boards of five in a row."""
+"""`gtp-engine five`: five in a row in the protocol of Gomocup, and questions about boards."""
 
 import argparse
 import json
+import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_size
+from gtp_engine.commands.gtp import end_process
+from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.files import read_file
+from gtp_engine.games import FIVE
+
+OPTIONS = ("playouts", "parameters", "seed", "threads", "memory", "log")
+"""The engine's options that mean something here; time is the manager's."""
+
+MEMORY_MB = 96
+"""For the tree: tournaments allow a program 350 MB in all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the command's options."""
     parser.description = (
-        "Say which points renju forbids Black. Each line of the file is a board in JSON:\n"
+        "Speak the protocol of Gomocup and Piskvork on stdin and stdout; or, with --forbidden,\n"
+        "say which points renju forbids Black. Each line of that file is a board in JSON:\n"
         '{"black": ["h8", ...], "white": [...]}, columns a to o with i, row 1 at the bottom.\n'
         'For each a line is printed such as {"k8":"overline"}, {} where nothing is forbidden.'
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--forbidden", type=Path, metavar="FILE.jsonl", required=True)
+    parser.add_argument("--forbidden", type=Path, metavar="FILE.jsonl")
     parser.add_argument(
         "--size",
+        dest="forbidden_size",
         type=parse_size,
         default=(15, 15),
         metavar="N[xM]",
-        help="columns and rows, 5 to 25 (15)",
+        help="of the boards in FILE.jsonl: columns and rows, 5 to 25 (15)",
     )
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Speak the protocol until the manager leaves, or answer for each board of a file.
+
+    Raises:
+        UsageError: An option makes no sense, or the file cannot be read.
+    """
+    if args.forbidden is not None:
+        return _print_forbidden(args)
+    settings = read_settings(args)
+    settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
+    from gtp_engine.frontends.gtp.stdio import Inbox, Output, claim_stdout
+    from gtp_engine.play.engine import Engine
+
+    try:
+        output = Output(claim_stdout())
+    except OSError:
+        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
+        return 1
+    inbox = Inbox(0, parse_line, "END", is_stop)
+    inbox.start()
+    engine = Engine(replace(settings, size=(15, 15)))
+    Server(engine, inbox, output).run()
+    end_process(engine)
+    return 0
+
+
+def _print_forbidden(args: argparse.Namespace) -> int:
     """Print a line for each board; return 1 if one could not be used, which is told on stderr.
 
     Raises:
@@ -38,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         lines = read_file(args.forbidden).splitlines()
-        game = FiveGame(args.size[0], args.size[1], RENJU)
+        game = FiveGame(args.forbidden_size[0], args.forbidden_size[1], RENJU)
     except OSError as error:
         raise UsageError(f"{args.forbidden}: {error.strerror}") from None
     except FiveError as error:

@@ -43,7 +43,10 @@ COMMANDS = {
     "tune": CommandEntry(
         "gtp_engine.commands.tune", "find the search's best numbers for a net and a board"
     ),
-    "five": CommandEntry("gtp_engine.commands.five", "say what renju forbids on boards of a file"),
+    "five": CommandEntry(
+        "gtp_engine.commands.five",
+        "play five in a row for Piskvork and other managers",
+    ),
     "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
 }
 

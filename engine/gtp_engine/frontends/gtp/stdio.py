@@ -91,8 +91,23 @@ class Inbox:
     search by GoGui's `# interrupt` or by a client that is leaving.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        parse: Callable[[str], Request | None] = parse_request,
+        leaves: str = "quit",
+        is_interrupt: Callable[[str], bool] = is_interrupt,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            descriptor: Where lines come from.
+            parse: Makes a request of a line, or None of one that asks nothing.
+            leaves: The request of a client that is leaving.
+            is_interrupt: Whether a line ends the search under way.
+        """
         self._descriptor = descriptor
+        self._parse, self._leaves, self._is_interrupt = parse, leaves, is_interrupt
         self._changed = threading.Condition()
         self._lines: deque[Line] = deque()
         self._queued = 0
@@ -192,13 +207,13 @@ class Inbox:
 
     def _accept(self, raw: bytes, silence: float) -> None:
         text = clean_line(raw)
-        request = parse_request(text)
+        request = self._parse(text)
         with self._changed:
             self._arrived += 1
-            if is_interrupt(text):
+            if self._is_interrupt(text):
                 self._cut = self._arrived
             if request is not None:
-                if request.name == "quit":
+                if request.name == self._leaves:
                     self._leave(silence)
                 self._lines.append(Line(self._arrived, request))
                 self._queued += len(request.rest)

@@ -1,0 +1,1 @@
+"""Five in a row in the protocol of Gomocup and Piskvork."""

@@ -1,0 +1,130 @@
+"""Conversations with managers of five in a row, as written down in transcripts/.
+
+`> ` is sent, `< ` is an answer; `< move` is some empty point of the board, `*` whatever follows.
+"""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gtp_engine.children import own_command
+from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
+from gtp_engine.frontends.gtp.stdio import Inbox, Output
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+
+TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
+TIMEOUT = 300
+
+
+class Manager:
+    """Talks to a server in this process."""
+
+    def __init__(self, engine: Engine) -> None:
+        to_server, self._to_server = os.pipe()
+        from_server, to_manager = os.pipe()
+        self._descriptors = to_server, to_manager
+        inbox = Inbox(to_server, parse_line, "END", is_stop)
+        inbox.start()
+        self._server = Server(engine, inbox, Output(to_manager))
+        self._answers = os.fdopen(from_server, "rb")
+        self.thread = threading.Thread(target=self._server.run, daemon=True)
+        self.thread.start()
+
+    def send(self, line: str) -> None:
+        """Send a line."""
+        os.write(self._to_server, line.encode() + b"\r\n")
+
+    def answer(self) -> str:
+        """Return the next line."""
+        return self._answers.readline().decode().strip()
+
+    def leave(self) -> None:
+        """Hang up, and wait until the server has gone."""
+        os.close(self._to_server)
+        self.thread.join(TIMEOUT)
+        assert not self.thread.is_alive()
+        os.close(self._descriptors[0])
+        os.close(self._descriptors[1])
+        self._answers.close()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    engine = Engine(Settings(game="five", size=(15, 15), playouts=5, resign=False, seed=1))
+    engine.wait_ready()
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_transcript(path: Path, engine: Engine) -> None:
+    manager = Manager(engine)
+    taken = set()
+    for line in path.read_text().splitlines():
+        mark, _, text = line.partition(" ")
+        if mark == ">":
+            manager.send(text)
+            if text.lower() in ("begin", "board"):
+                taken.clear()
+            taken.add(",".join(text.split()[-1].split(",")[:2]))
+        elif mark == "<":
+            answer = manager.answer()
+            if text == "move":
+                x, y = (int(number) for number in answer.split(","))
+                assert 0 <= x < 20 and 0 <= y < 20 and answer not in taken
+                taken.add(answer)
+            elif text.endswith("*"):
+                assert answer.startswith(text[:-1])
+            else:
+                assert answer == text, line
+    manager.leave()
+
+
+def test_start_is_answered_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Settings(game="five", size=(15, 15), playouts=5, resign=False))
+    asked: list[float | None] = []
+    monkeypatch.setattr(Engine, "load", lambda self: None)
+    monkeypatch.setattr(Engine, "wait_ready", lambda self, seconds: asked.append(seconds))
+    manager = Manager(engine)
+    for line in ("START 15", "INFO timeout_turn 300"):
+        manager.send(line)
+    assert manager.answer() == "OK" and not engine.has_kernels and not asked
+    manager.send("BEGIN")  # a plain move, for kernels still compile when the time is up
+    assert manager.answer().count(",") == 1 and 0 < (asked[0] or 0) < 0.3
+    manager.leave()
+
+
+def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
+    manager = Manager(engine)
+    began = threading.Event()
+    genmove = engine.genmove
+
+    def think(color: int, *, commit: bool, stop: threading.Event) -> object:
+        began.set()
+        assert stop.wait(TIMEOUT)
+        return genmove(color, commit=commit, stop=stop)
+
+    engine.genmove = think  # type: ignore[assignment,method-assign]
+    try:
+        for line in ("START 15", "BEGIN"):
+            manager.send(line)
+        assert manager.answer() == "OK" and began.wait(TIMEOUT)
+        manager.send("YXSTOP")
+        assert "," in manager.answer()
+    finally:
+        engine.genmove = genmove  # type: ignore[method-assign]
+    manager.send("END")
+    manager.thread.join(TIMEOUT)
+    manager.leave()
+
+
+def test_the_command_speaks_the_protocol_alone() -> None:
+    script = "START 15\nINFO timeout_turn 0\nTURN 7,7\nEND\nABOUT\n"
+    run = subprocess.run(own_command("five"), input=script, capture_output=True, text=True)
+    first, move, *rest = run.stdout.splitlines()
+    assert (run.returncode, first, move.count(","), rest) == (0, "OK", 1, [])
