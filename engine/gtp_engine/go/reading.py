@@ -28,7 +28,7 @@ from gtp_engine.go.board import (
     is_suicide,
     neighbors,
 )
-from gtp_engine.go.ladders import add_move, find_captures, is_ko_capture
+from gtp_engine.go.ladders import add_move, is_ko_capture
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, take_back, try_move
 from gtp_engine.kernels import int64, kernel, uint64
 
@@ -67,8 +67,8 @@ NODES = np.dtype(
 MAX_DEPTH = 240
 _MAX_MOVES = 48
 """Moves looked at in one position."""
-_BEGIN, _COUNT, _PROOF, _DISPROOF, _CHOSEN, _SECOND, _SLOT, _KO = 0, 1, 2, 3, 4, 5, 6, 7
-_FRAME = 8
+_PROOF, _DISPROOF, _CHOSEN, _SECOND, _SLOT, _KO = 0, 1, 2, 3, 4, 5
+_FRAME = 6
 
 _SEARCH, _USED, _MET_KO, _CUT, _BROKEN = 0, 1, 2, 3, 4
 
@@ -83,9 +83,9 @@ class Memory(NamedTuple):
     work: Work
     """[MAX_DEPTH + 1, UNDO_ROW], flat: how to take moves back."""
     moves: npt.NDArray[np.int16]
-    """[MAX_DEPTH, _MAX_MOVES], flat: the moves of each depth."""
+    """[MAX_DEPTH, 1 + _MAX_MOVES]: how many moves each depth has, and the moves."""
     slots: npt.NDArray[np.int32]
-    """[MAX_DEPTH, _MAX_MOVES], flat: where the positions after them are kept."""
+    """[MAX_DEPTH, 1 + _MAX_MOVES]: where the positions after them are kept."""
     frames: npt.NDArray[np.int64]
     """[MAX_DEPTH, _FRAME]: where the search stands at each depth."""
     hashes: npt.NDArray[np.uint64]
@@ -100,8 +100,8 @@ def new_memory(slots: int = 1 << 18) -> Memory:
         np.zeros(slots, NODES),
         np.zeros(1, BOARD),
         np.zeros((MAX_DEPTH + 1) * UNDO_ROW, np.int16),
-        np.zeros(MAX_DEPTH * _MAX_MOVES, np.int16),
-        np.zeros(MAX_DEPTH * _MAX_MOVES, np.int32),
+        np.zeros((MAX_DEPTH, 1 + _MAX_MOVES), np.int16),
+        np.zeros((MAX_DEPTH, 1 + _MAX_MOVES), np.int32),
         np.zeros((MAX_DEPTH, _FRAME), np.int64),
         np.zeros(MAX_DEPTH, np.uint64),
         np.zeros(5, np.int64),
@@ -147,66 +147,56 @@ def _may_retake(memory: Memory, board: BoardRecord, point: int, color: int, ko_m
 
 
 @kernel
-def _add_liberties(
-    board: BoardRecord, chain: int, most: int, behind: int, moves: Work, begin: int, n: int
-) -> int:
-    """Add the liberties of a chain that has no more than so many; return how many moves now.
+def _add(board: BoardRecord, point: int, moves: Work) -> None:
+    """Add a point to a list, which begins with its length, if it is empty, new and has room."""
+    n = int64(moves[0])
+    if board["color"][point] != EMPTY or n == _MAX_MOVES - 1:
+        return
+    for i in range(1, n + 1):
+        if moves[i] == point:
+            return
+    moves[0] = n + 1
+    moves[n + 1] = point
 
-    With `behind` the empty points beside them are added too.
-    """
+
+@kernel
+def _add_liberties(board: BoardRecord, chain: int, most: int, moves: Work) -> None:
+    """Add the liberties of a chain that has no more than so many."""
     found = np.empty(8, np.int16)
     count = collect_liberties(board, chain, most + 1, found)
-    if count <= most:
-        for i in range(count):
-            n = _add(board, int64(found[i]), moves, begin, n)
-        if behind:
-            for i in range(count):
-                for near in neighbors(board, int64(found[i])):
-                    if board["color"][near] == EMPTY:
-                        n = _add(board, near, moves, begin, n)
-                    elif board["color"][near] != WALL:
-                        n = _add_weak(board, near, moves, begin, n)
-    return n
+    for i in range(count if count <= most else 0):
+        _add(board, int64(found[i]), moves)
 
 
 @kernel
-def _add_weak(board: BoardRecord, chain: int, moves: Work, begin: int, n: int) -> int:
-    """Add the liberties of a chain that has no more than two."""
+def _add_behind(board: BoardRecord, chain: int, moves: Work) -> None:
+    """Add what lies behind the liberties of a chain: empty points, liberties of weak chains."""
     found = np.empty(8, np.int16)
-    count = collect_liberties(board, chain, int64(3), found)
-    for i in range(count if count < 3 else 0):
-        n = _add(board, int64(found[i]), moves, begin, n)
-    return n
+    for i in range(collect_liberties(board, chain, int64(OUT), found)):
+        for near in neighbors(board, int64(found[i])):
+            if board["color"][near] == EMPTY:
+                _add(board, near, moves)
+            elif board["color"][near] != WALL:
+                _add_liberties(board, near, int64(2), moves)
 
 
 @kernel
-def _add(board: BoardRecord, point: int, moves: Work, begin: int, n: int) -> int:
-    """Add a point if it is empty, new and there is room; return how many there are now."""
-    if board["color"][point] == EMPTY and n < _MAX_MOVES - 1:
-        return n + add_move(moves, begin, n, point)
-    return n
-
-
-@kernel
-def _add_captures(board: BoardRecord, chain: int, moves: Work, begin: int, n: int) -> int:
-    """Add the captures of chains in atari around a chain; return how many there are now."""
-    found = np.empty(64, np.int16)
-    for i in range(find_captures(board, chain, found, int64(0))):
-        n = _add(board, int64(found[i]), moves, begin, n)
-    return n
+def _add_captures(board: BoardRecord, chain: int, moves: Work) -> None:
+    """Add the captures of chains in atari around a chain."""
+    stone = chain
+    while True:
+        for near in neighbors(board, stone):
+            if board["color"][near] == 3 - board["color"][chain]:
+                _add_liberties(board, near, int64(1), moves)
+        stone = int64(board["next"][stone])
+        if stone == chain:
+            return
 
 
 @kernel
 def _add_around(
-    board: BoardRecord,
-    chain: int,
-    most: int,
-    behind: int,
-    saving: int,
-    moves: Work,
-    begin: int,
-    n: int,
-) -> int:
+    board: BoardRecord, chain: int, most: int, behind: int, saving: bool, moves: Work
+) -> None:
     """Add the liberties of enemy chains around a chain that have no more than so many.
 
     Args:
@@ -216,42 +206,32 @@ def _add_around(
         behind: Up to so many liberties, what lies behind them is added too.
         saving: Add what captures around those chains too.
         moves: The list.
-        begin: Where it begins.
-        n: How many there are.
     """
-    enemy = 3 - int64(board["color"][chain])
     seen = np.empty(32, np.int16)
     n_seen = int64(0)
     stone = chain
     while True:
         for near in neighbors(board, stone):
-            if board["color"][near] == enemy and n_seen < 32:
+            if board["color"][near] == 3 - board["color"][chain] and n_seen < 32:
                 head = int64(board["head"][near])
                 if add_move(seen, int64(0), n_seen, head):
                     n_seen += 1
                     liberties = count_liberties(board, head, most + 1)
                     if liberties <= most:
-                        n = _add_liberties(
-                            board, head, most, int64(liberties <= behind), moves, begin, n
-                        )
+                        _add_liberties(board, head, most, moves)
+                        if liberties <= behind:
+                            _add_behind(board, head, moves)
                         if saving:
-                            n = _add_captures(board, head, moves, begin, n)
+                            _add_captures(board, head, moves)
         stone = int64(board["next"][stone])
         if stone == chain:
-            return n
+            return
 
 
 @kernel
 def _add_beside_liberties(
-    board: BoardRecord,
-    chain: int,
-    friends: int,
-    enemies: int,
-    attacking: bool,
-    moves: Work,
-    begin: int,
-    n: int,
-) -> int:
+    board: BoardRecord, chain: int, friends: int, enemies: int, attacking: bool, moves: Work
+) -> None:
     """Add the liberties of chains beside the liberties of a chain: how it could connect.
 
     Args:
@@ -261,50 +241,36 @@ def _add_beside_liberties(
         enemies: Liberties of the others at most.
         attacking: For whom.
         moves: The list.
-        begin: Where it begins.
-        n: How many there are.
     """
-    color = int64(board["color"][chain])
+    color = board["color"][chain]
     found = np.empty(8, np.int16)
-    count = collect_liberties(board, chain, int64(OUT), found)
-    for i in range(count):
+    for i in range(collect_liberties(board, chain, int64(OUT), found)):
         for near in neighbors(board, int64(found[i])):
             if board["color"][near] == color and board["head"][near] != board["head"][chain]:
-                n = _add_liberties(board, near, friends, int64(0), moves, begin, n)
+                _add_liberties(board, near, friends, moves)
                 if not attacking:
-                    n = _add_around(board, near, enemies, int64(0), int64(0), moves, begin, n)
+                    _add_around(board, near, enemies, int64(0), False, moves)
             elif board["color"][near] == 3 - color:
-                n = _add_liberties(board, near, enemies, int64(0), moves, begin, n)
-    return n
+                _add_liberties(board, near, enemies, moves)
 
 
 @kernel
-def _list_moves(
-    board: BoardRecord, chain: int, attacking: bool, tier: int, moves: Work, begin: int
-) -> int:
+def _list_moves(board: BoardRecord, chain: int, attacking: bool, tier: int, moves: Work) -> None:
     """List the moves of a side that may be worth reading, the likely ones first.
 
     Each tier up to 3 has the moves of those before it and more.
     """
-    n = int64(0)
-    if attacking:
-        n = _add_liberties(board, chain, int64(OUT), int64(0), moves, begin, n)
-        n = _add_around(board, chain, int64(1), int64(0), int64(1), moves, begin, n)
-    else:
-        n = _add_captures(board, chain, moves, begin, n)
-        n = _add_liberties(board, chain, int64(OUT), int64(0), moves, begin, n)
-        n = _add_around(board, chain, int64(2), int64(0), int64(0), moves, begin, n)
+    if not attacking:
+        _add_captures(board, chain, moves)
+    _add_liberties(board, chain, int64(OUT), moves)
+    _add_around(board, chain, int64(1 if attacking else 2), int64(0), attacking, moves)
     if tier > 1:
-        n = _add_liberties(board, chain, int64(OUT), int64(1), moves, begin, n)
-        if attacking:
-            n = _add_around(board, chain, int64(2), int64(0), int64(1), moves, begin, n)
-        else:
-            n = _add_around(board, chain, int64(3), int64(0), int64(0), moves, begin, n)
-        n = _add_beside_liberties(board, chain, int64(2), int64(1), attacking, moves, begin, n)
+        _add_behind(board, chain, moves)
+        _add_around(board, chain, int64(2 if attacking else 3), int64(0), attacking, moves)
+        _add_beside_liberties(board, chain, int64(2), int64(1), attacking, moves)
     if tier > 2:
-        n = _add_around(board, chain, int64(4), int64(2), int64(attacking), moves, begin, n)
-        n = _add_beside_liberties(board, chain, int64(4), int64(3), attacking, moves, begin, n)
-    return n
+        _add_around(board, chain, int64(4), int64(2), attacking, moves)
+        _add_beside_liberties(board, chain, int64(4), int64(3), attacking, moves)
 
 
 @kernel
@@ -341,6 +307,13 @@ def _key(memory: Memory, board: BoardRecord, move: int, color: int) -> int:
     if color == 1:
         key ^= uint64(0xC2B2AE3D27D4EB4F)
     return key
+
+
+@kernel
+def _root_key(board: BoardRecord, first: int) -> int:
+    """Return the key of the position that is read."""
+    key = uint64(board["hash"]) ^ uint64(board["ko_point"] != 0)
+    return key ^ uint64(0xC2B2AE3D27D4EB4F) if first == 2 else key
 
 
 @kernel
@@ -410,37 +383,36 @@ def _expand(
 ) -> None:
     """List the moves of a position and find or make the nodes behind them."""
     attacking = mover != color
-    begin = int64(depth * _MAX_MOVES)
-    moves = memory.moves
-    n = int64(0)
+    moves = memory.moves[depth]
+    moves[0] = 0
     may_pass = False
     if board["color"][chain] != color:
-        moves[begin] = chain
-        listed = 1
+        _add(board, chain, moves)
     elif not attacking and _may_capture(memory, board, chain, ko_master):
-        listed = _add_captures(board, chain, moves, begin, n)
-        listed = _add_liberties(board, chain, int64(1), int64(0), moves, begin, listed)
+        _add_captures(board, chain, moves)
+        _add_liberties(board, chain, int64(1), moves)
         if board["size"][board["head"][chain]] == 1:  # what takes one stone may be taken back
-            listed = _add_around(board, chain, int64(2), int64(0), int64(0), moves, begin, listed)
+            _add_around(board, chain, int64(2), int64(0), False, moves)
     else:
         tier = int64(memory.nodes[memory.frames[depth, _SLOT]]["tier"])
-        listed = _list_moves(board, chain, attacking, tier, moves, begin)
+        _list_moves(board, chain, attacking, tier, moves)
         may_pass = depth > 0 and (not attacking or board["ko_point"] != 0)
-    for i in range(listed):
-        move = int64(moves[begin + i])
-        if _may_play(memory, board, move, mover, ko_master):
-            moves[begin + n] = move
+    n = int64(0)
+    for i in range(1, int64(moves[0]) + 1):
+        if _may_play(memory, board, int64(moves[i]), mover, ko_master):
             n += 1
+            moves[n] = moves[i]
     # Who is not threatened may look on, and whom a ko bans must.
     if may_pass:
-        moves[begin + n] = PASS
         n += 1
+        moves[n] = PASS
+    moves[0] = n
     k = _out_at(depth + 1)
-    for i in range(n):
-        move = int64(moves[begin + i])
+    for i in range(1, n + 1):
+        move = int64(moves[i])
         key = _key(memory, board, move, mover)
         slot = _slot_of(memory, key)
-        memory.slots[begin + i] = slot
+        memory.slots[depth, i] = slot
         node = memory.nodes[slot]
         if node["search"] != memory.counts[_SEARCH]:
             node["search"] = memory.counts[_SEARCH]
@@ -449,8 +421,6 @@ def _expand(
             _play(memory, board, move, mover, depth)
             _judge(memory, board, slot, chain, color, not attacking, k, ko_master)
             _unplay(memory, board, move, depth)
-    memory.frames[depth, _BEGIN] = begin
-    memory.frames[depth, _COUNT] = n
 
 
 @kernel
@@ -464,8 +434,8 @@ def _weigh(memory: Memory, depth: int, attacking: bool) -> tuple[int, int]:
     chosen = 0
     shortest, longest = int64(10_000), int64(-1)
     quick, slow = int64(0), int64(0)
-    for i in range(frame[_COUNT]):
-        node = memory.nodes[memory.slots[frame[_BEGIN] + i]]
+    for i in range(1, int64(memory.moves[depth, 0]) + 1):
+        node = memory.nodes[memory.slots[depth, i]]
         proof, disproof = int64(node["proof"]), int64(node["disproof"])
         if node["is_open"]:  # a position comes back: the attack makes no progress
             proof, disproof = NEVER, 0
@@ -494,9 +464,8 @@ def _weigh(memory: Memory, depth: int, attacking: bool) -> tuple[int, int]:
 @kernel
 def _note(memory: Memory, depth: int, index: int, plies: int) -> None:
     """Write down the move that decides a position."""
-    frame = memory.frames[depth]
-    node = memory.nodes[frame[_SLOT]]
-    node["move"] = memory.moves[frame[_BEGIN] + index] if frame[_COUNT] else PASS
+    node = memory.nodes[memory.frames[depth, _SLOT]]
+    node["move"] = memory.moves[depth, index] if memory.moves[depth, 0] else PASS
     node["plies"] = plies + 1
 
 
@@ -520,11 +489,7 @@ def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, b
     memory.counts[_SEARCH] += 1
     memory.counts[_USED] = 0
     memory.counts[_CUT] = 0
-    key = uint64(board["hash"])
-    if first == 2:
-        key ^= uint64(0xC2B2AE3D27D4EB4F)
-    if board["ko_point"] != 0:
-        key ^= uint64(1)
+    key = _root_key(board, first)
     slot = _slot_of(memory, key)
     root = memory.nodes[slot]
     root["key"] = key
@@ -573,13 +538,12 @@ def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, b
                     return 1
                 return -1 if disproof or memory.counts[_CUT] else 0
             depth -= 1
-            chosen = frames[depth, _BEGIN] + frames[depth, _CHOSEN]
-            _unplay(memory, board, int64(memory.moves[chosen]), depth)
+            _unplay(memory, board, int64(memory.moves[depth, frames[depth, _CHOSEN]]), depth)
             entering = False
             continue
         # 4. Or read on where least is missing.
-        at = frames[depth, _BEGIN] + frames[depth, _CHOSEN]
-        child = memory.nodes[memory.slots[at]]
+        chosen = frames[depth, _CHOSEN]
+        child = memory.nodes[memory.slots[depth, chosen]]
         second = frames[depth, _SECOND]
         if depth >= MAX_DEPTH - 2:
             child["proof"], child["disproof"] = NEVER, 0
@@ -592,8 +556,8 @@ def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, b
         else:
             frames[depth + 1, _DISPROOF] = min(frames[depth, _DISPROOF], second + 1 + second // 4)
             frames[depth + 1, _PROOF] = frames[depth, _PROOF] - proof + child["proof"]
-        frames[depth + 1, _SLOT] = memory.slots[at]
-        _play(memory, board, int64(memory.moves[at]), mover, depth)
+        frames[depth + 1, _SLOT] = memory.slots[depth, chosen]
+        _play(memory, board, int64(memory.moves[depth, chosen]), mover, depth)
         depth += 1
         entering = True
 
@@ -607,11 +571,7 @@ def follow(memory: Memory, chain: int, first: int, line: Work) -> int:
     board = memory.board[0]
     memory.counts[_BROKEN] = 0
     mover = first
-    key = uint64(board["hash"])
-    if first == 2:
-        key ^= uint64(0xC2B2AE3D27D4EB4F)
-    if board["ko_point"] != 0:
-        key ^= uint64(1)
+    key = _root_key(board, first)
     n = int64(0)
     while n < len(line):
         slot = _slot_of(memory, key)
