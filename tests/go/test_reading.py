@@ -60,6 +60,14 @@ def test_what_takes_a_single_stone_is_made_short_of_liberties() -> None:
     assert not check(512)
 
 
+def test_the_attack_protects_what_surrounds_the_friends_of_the_chain() -> None:
+    assert check(4205)
+
+
+def test_the_attack_gains_liberties_by_captures_behind() -> None:
+    assert check(4352)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 2**31))
 def test_brute_force_finds_nothing_else(seed: int) -> None:

@@ -160,24 +160,13 @@ def _add(board: BoardRecord, point: int, moves: Work) -> None:
 
 
 @kernel
-def _add_liberties(board: BoardRecord, chain: int, most: int, moves: Work) -> None:
-    """Add the liberties of a chain that has no more than so many."""
+def _add_liberties(board: BoardRecord, chain: int, most: int, moves: Work) -> int:
+    """Add the liberties of a chain that has no more than so many; return how many, or one more."""
     found = np.empty(8, np.int16)
     count = collect_liberties(board, chain, most + 1, found)
     for i in range(count if count <= most else 0):
         _add(board, int64(found[i]), moves)
-
-
-@kernel
-def _add_behind(board: BoardRecord, chain: int, moves: Work) -> None:
-    """Add what lies behind the liberties of a chain: empty points, liberties of weak chains."""
-    found = np.empty(8, np.int16)
-    for i in range(collect_liberties(board, chain, int64(OUT), found)):
-        for near in neighbors(board, int64(found[i])):
-            if board["color"][near] == EMPTY:
-                _add(board, near, moves)
-            elif board["color"][near] != WALL:
-                _add_liberties(board, near, int64(2), moves)
+    return count
 
 
 @kernel
@@ -191,6 +180,19 @@ def _add_captures(board: BoardRecord, chain: int, moves: Work) -> None:
         stone = int64(board["next"][stone])
         if stone == chain:
             return
+
+
+@kernel
+def _add_behind(board: BoardRecord, chain: int, moves: Work) -> None:
+    """Add what lies behind the liberties of a chain: empty points, liberties of weak chains."""
+    found = np.empty(8, np.int16)
+    for i in range(collect_liberties(board, chain, int64(OUT), found)):
+        for near in neighbors(board, int64(found[i])):
+            if board["color"][near] == EMPTY:
+                _add(board, near, moves)
+            elif board["color"][near] != WALL:
+                _add_liberties(board, near, int64(2), moves)
+                _add_captures(board, near, moves)
 
 
 @kernel
@@ -216,13 +218,11 @@ def _add_around(
                 head = int64(board["head"][near])
                 if add_move(seen, int64(0), n_seen, head):
                     n_seen += 1
-                    liberties = count_liberties(board, head, most + 1)
-                    if liberties <= most:
-                        _add_liberties(board, head, most, moves)
-                        if liberties <= behind:
-                            _add_behind(board, head, moves)
-                        if saving:
-                            _add_captures(board, head, moves)
+                    liberties = _add_liberties(board, head, most, moves)
+                    if liberties <= behind:
+                        _add_behind(board, head, moves)
+                    if liberties <= most and saving:
+                        _add_captures(board, head, moves)
         stone = int64(board["next"][stone])
         if stone == chain:
             return
@@ -248,7 +248,7 @@ def _add_beside_liberties(
         for near in neighbors(board, int64(found[i])):
             if board["color"][near] == color and board["head"][near] != board["head"][chain]:
                 _add_liberties(board, near, friends, moves)
-                if not attacking:
+                if not attacking or enemies > 1:
                     _add_around(board, near, enemies, int64(0), False, moves)
             elif board["color"][near] == 3 - color:
                 _add_liberties(board, near, enemies, moves)

@@ -21,7 +21,7 @@ from gtp_engine.go.rollouts import is_own_eye
 NODE_BUDGET = 100_000
 """Positions that one search of a question looks at; a question takes up to nine, below a second."""
 
-SCAN_BUDGET = 2_000
+SCAN_BUDGET = 1_800
 """Positions looked at for one chain when all chains of a board are read."""
 
 
