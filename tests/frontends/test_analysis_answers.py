@@ -1,15 +1,23 @@
 """Answers: perspectives, forms and positions, against numbers worked out by hand."""
 
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.frontends.analysis_client import query
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.evaluators.net_evaluator import RawEvaluation
 from gtp_engine.frontends.analysis.answer import answer, no_answer, position_hashes
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.game import QueryGame
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.query import Query, parse_query
+from gtp_engine.frontends.analysis.query import KNOWN_FIELDS, Query, parse_query
+from gtp_engine.frontends.gtp.parameters import PARAMETERS
+from gtp_engine.frontends.gtp.server import COMMANDS
 from gtp_engine.go.position import Position
 from gtp_engine.search.analysis import Analysis, MoveReport
 
@@ -114,6 +122,80 @@ def test_a_policy_has_minus_one_for_illegal_moves_and_the_pass_last() -> None:
     policy = np.array([0.5, np.nan, 0.25, 0.125, 0.125], np.float32)
     given = answer(parse(), 0, Position(2), found(BLACK), policy)
     assert given["policy"] == [0.5, -1.0, 0.25, 0.125, 0.125]
+
+
+RAW = RawEvaluation(
+    to_play=WHITE,
+    symmetry=0,
+    win=0.5,
+    loss=0.25,
+    no_result=0.25,
+    lead=3.0,
+    score_mean=2.0,
+    score_stdev=5.0,
+    var_time=8.0,
+    shortterm_winloss_error=0.5,
+    shortterm_score_error=1.5,
+    policy=np.zeros((2, 2), np.float32),
+    policy_pass=0.0,
+    ownership=None,
+)
+
+
+def test_what_the_net_says_without_a_search() -> None:
+    asked = parse(rules="japanese", includeNoResultValue=True, includePolicy=True)
+    policy = np.array([0.5, np.nan, 0.25, 0.125, 0.125], np.float32)
+    given = answer(asked, 0, Position(2), found(WHITE), policy, RAW, True)
+    root, move = given["rootInfo"], given["moveInfos"][0]
+    assert root["rawScoreSelfplay"] == -2.0 and root["rawScoreSelfplayStdev"] == 5.0
+    # An error of a value, from -1 to 1, is half as large for a winrate.
+    assert root["rawStWrError"] == 0.25 and root["rawStScoreError"] == 1.5
+    assert root["rawNoResultProb"] == move["noResultValue"] == 0.25
+    assert root["rawVarTimeLeft"] == 8.0
+    assert root["humanWinrate"] == 0.375 and root["humanScoreMean"] == -2.0
+    assert root["humanScoreStdev"] == 5.0 and move["humanPrior"] == move["prior"]
+    assert given["humanPolicy"] == given["policy"]
+    # Superko knows no games without result; a net of another kind says nothing of people.
+    asked = parse(rules="tromp-taylor", includeNoResultValue=True)
+    plain = replace(RAW, var_time=None, shortterm_winloss_error=None)
+    given = answer(asked, 0, Position(2), found(WHITE), None, plain)
+    assert given["moveInfos"][0]["noResultValue"] == 0.0
+    unknown = {"rawStWrError", "rawStScoreError", "rawVarTimeLeft", "humanWinrate"}
+    assert not unknown & set(given["rootInfo"])
+
+
+def test_the_table_of_katagos_dialect_is_true() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gtp.md").read_text(encoding="utf-8")
+    table = page.partition("## KataGo's dialect")[2].partition("\n\n`overrideSettings`")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][1:]
+    asked = parse(
+        rules="japanese",
+        includePVVisits=True,
+        includeMovesOwnership=True,
+        includeMovesOwnershipStdev=True,
+        includeNoResultValue=True,
+    )
+    analysis = found(WHITE)
+    mirrored = replace(analysis.moves[0], is_symmetry_of=PASS)
+    full = answer(asked, 0, Position(2), replace(analysis, moves=(mirrored,)), None, RAW, True)
+    known: dict[str, Callable[[str], bool]] = {
+        "commands": lambda name: COMMANDS.find(name) is not None,
+        "parameters": PARAMETERS.__contains__,
+        "fields of a query": KNOWN_FIELDS.__contains__,
+        "a move in an answer": full["moveInfos"][0].__contains__,
+        "the position in an answer": full["rootInfo"].__contains__,
+    }
+    n_there = n_missing = 0
+    for what, *columns in rows:
+        is_known = known.pop(what.strip("| "))
+        # Why something is missing is said in brackets.
+        columns = [re.sub(r"\([^)]*\)", "", text) for text in columns]
+        there, missing = (re.findall(r"`([\w-]+)`", text) for text in columns)
+        assert [name for name in there if not is_known(name)] == []
+        assert [name for name in missing if is_known(name)] == []
+        n_there += len(there)
+        n_missing += len(missing)
+    assert not known and (n_there, n_missing) == (126, 12)
 
 
 def test_a_turn_that_was_never_looked_at() -> None:

@@ -193,18 +193,14 @@ def test_who_moves_first(changes: dict[str, Any], first: int) -> None:
 
 
 def test_what_is_not_known_is_said_but_does_no_harm() -> None:
-    found = parse(typo=1, overrideSettings={"antiMirror": True}, includeNoResultValue=True)
-    assert [field for field, _ in found.warnings] == [
-        "overrideSettings",
-        "typo",
-        "includeNoResultValue",
-    ]
+    found = parse(typo=1, overrideSettings={"antiMirror": True})
+    assert [field for field, _ in found.warnings] == ["overrideSettings", "typo"]
 
 
-def test_a_wide_root_is_a_warmer_policy() -> None:
-    settings, unknown = AnalysisSettings().with_overrides({"wideRootNoise": 0.04})
-    assert unknown == []
-    assert settings.params.root_policy_temperature == pytest.approx(1.16)
+def test_roots_are_wide_unless_somebody_says_otherwise() -> None:
+    assert AnalysisSettings().params.wide_root_noise == 0.04
+    settings, unknown = AnalysisSettings().with_overrides({"wideRootNoise": 0.0})
+    assert unknown == [] and settings.params.wide_root_noise == 0.0
 
 
 def test_parameters_by_their_own_names() -> None:

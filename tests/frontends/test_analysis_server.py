@@ -17,6 +17,7 @@ from gtp_engine.frontends.analysis.server import read_lines
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings
+from gtp_engine.search.params import ANALYSIS_WIDTH, SearchParams
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
@@ -47,7 +48,7 @@ def test_an_answer_is_what_a_search_finds() -> None:
     position = Position(5, rules=Rules.parse("chinese", komi=6.5))
     for color, (_, vertex) in zip((1, 2), moves, strict=True):
         position.play(color, (6 - int(vertex[1])) * 6 + "ABCDE".index(vertex[0]) + 1)
-    search = Search(FakeEvaluator(), seed=1)
+    search = Search(FakeEvaluator(), SearchParams(wide_root_noise=ANALYSIS_WIDTH), seed=1)
     search.set_position(position)
     expected = search.run(Limits(visits=10), ReportRequest(ownership=True))
     assert given["rootInfo"]["visits"] == 10 and given["turnNumber"] == 2

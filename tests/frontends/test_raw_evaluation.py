@@ -5,7 +5,7 @@ import pytest
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.net_evaluator import RawEvaluation
-from gtp_engine.frontends.gtp.kata import format_raw_evaluation
+from gtp_engine.frontends.gtp.kata import format_human_evaluation, format_raw_evaluation
 
 
 @pytest.mark.parametrize("to_play", [BLACK, WHITE])
@@ -30,3 +30,9 @@ def test_zero_has_no_sign(to_play: int, lead: float) -> None:
     lines = format_raw_evaluation(raw).splitlines()
     assert "whiteLead 0.000" in lines and "whiteScoreSelfplay 0.000" in lines
     assert "varTimeLeft -1.000" in lines and lines[-2:] == ["whiteOwnership", "0.0000000"]
+    # A net of people's games speaks of the score at the end, and of no time.
+    human = [line.partition(" ")[0] for line in format_human_evaluation(raw).splitlines()[:7]]
+    assert human == [
+        *("symmetry", "whiteWin", "whiteLoss", "noResult", "whiteScore", "whiteScoreSq"),
+        "shorttermWinlossError",
+    ]

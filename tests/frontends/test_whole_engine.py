@@ -16,7 +16,8 @@ TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 QUICK = ["--net", TINY, "--device", "cpu", "--threads", "1", "--seed", "7", "--playouts", "12"]
 
 INFO = re.compile(
-    r"info move \S+ visits \d+( \w+ -?\d+\.\d+)+( isSymmetryOf \S+)? order \d+ pv( [A-T]\d+| pass)+"
+    r"info move \S+ visits \d+ edgeVisits \d+( \w+ -?\d+\.\d+)+"
+    r"( isSymmetryOf \S+)? order \d+ pv( [A-T]\d+| pass)+"
 )
 
 

@@ -21,6 +21,7 @@ from gtp_engine.search.puct import (
     mean_utility,
     score_utility,
     select_child,
+    widened,
 )
 from gtp_engine.search.tree import N_NODES, NEW, TERMINAL, Tree, add_node
 from gtp_engine.search.tree import children_of as child_records
@@ -242,3 +243,28 @@ def test_params_are_set_by_name() -> None:
             params.with_option(name, text)
     with pytest.raises(ValueError, match="unknown parameter"):
         params.with_option("__class__", "1")
+
+
+def test_a_wide_root_raises_every_other_move_by_a_half_normal_number() -> None:
+    drawn = [widened(0.5, k, float(total), 0.1) for total in range(200) for k in range(20)]
+    assert [prior for prior, _ in drawn] == pytest.approx([0.5 ** (1 / 1.4)] * len(drawn))
+    bonuses = np.array([bonus for _, bonus in drawn])
+    raised = bonuses[bonuses > 0]
+    assert bonuses.min() == 0.0 and 0.45 < len(raised) / len(bonuses) < 0.55
+    # The absolute value of a normal number is sqrt(2 / pi) on average, its square 1.
+    assert raised.mean() == pytest.approx(0.1 * np.sqrt(2 / np.pi), rel=0.05)
+    assert (raised**2).mean() == pytest.approx(0.01, rel=0.1)
+
+
+def test_only_the_root_is_wide() -> None:
+    # A third move that is far behind: it comes up at the root by its draws, not below.
+    tree = nine_visits(prior_of_the_third=1e-6)
+    wide = PLAIN._replace(wide_root_noise=1.0)
+    found = set()
+    for total in range(9, 60):
+        tree.nodes[0]["visits"] = total
+        found.add(int(select_child(tree, 0, True, wide, NO_SCORE)))
+        assert select_child(tree, 0, False, wide, NO_SCORE) == select_child(
+            tree, 0, False, PLAIN, NO_SCORE
+        )
+    assert found == {0, 1, 2}

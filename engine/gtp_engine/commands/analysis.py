@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_count, parse_size
@@ -121,7 +122,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _analysis_settings(args: argparse.Namespace, params: SearchParams) -> AnalysisSettings:
     """Return what holds where queries say nothing; options go before configuration files."""
-    settings = AnalysisSettings(params)
+    settings = AnalysisSettings()
+    settings = replace(settings, params=settings.params.changed_by(params))
     try:
         if args.kata_config is not None:
             settings = settings.with_overrides(read_config(args.kata_config))[0]

@@ -259,7 +259,9 @@ class Engine(Game):
         *,
         stop: threading.Event | None = None,
     ) -> "Analysis":
-        """Search without playing, until a limit is reached or `stop` is set, from any thread.
+        """Search for people, who want to see several moves, without playing.
+
+        It goes on until a limit is reached or `stop` is set, from any thread.
 
         Raises:
             EngineUnavailableError: There is no usable net.
@@ -268,7 +270,12 @@ class Engine(Game):
         self._say_doubts()
         self._ponderer.stop()
         search.set_position(self._position_to_play(color), avoid=report.avoid)
-        return search.run(replace(limits or Limits(), stop=stop), report)
+        width = self.settings.analysis_width
+        search.params = replace(self.search_params, wide_root_noise=width)
+        try:
+            return search.run(replace(limits or Limits(), stop=stop), report)
+        finally:
+            search.params = self.search_params
 
     def rest(self) -> None:
         """Stop thinking on the opponent's time, until the next move."""
@@ -377,10 +384,10 @@ class Engine(Game):
         """
         settings = self.settings
         if not self.clock.is_limited:
-            if settings.playouts is not None and settings.time is None:
-                return Limits(playouts=settings.playouts)
-            seconds = DEFAULT_SECONDS_PER_MOVE if settings.time is None else settings.time
-            return Limits(playouts=settings.playouts, seconds=seconds)
+            seconds = settings.time
+            if settings.playouts is None and settings.visits is None and seconds is None:
+                seconds = DEFAULT_SECONDS_PER_MOVE
+            return Limits(visits=settings.visits, playouts=settings.playouts, seconds=seconds)
         # A search that found everything in the cache says nothing about the net's speed.
         evaluation = max(self.search.step_seconds, self._loader.step_seconds)
         position = self.position
@@ -395,7 +402,12 @@ class Engine(Game):
         if plan.is_urgent:
             return None
         hard = plan.hard if settings.time is None else min(plan.hard, settings.time)
-        return Limits(playouts=settings.playouts, seconds=hard, soft_seconds=min(plan.soft, hard))
+        return Limits(
+            visits=settings.visits,
+            playouts=settings.playouts,
+            seconds=hard,
+            soft_seconds=min(plan.soft, hard),
+        )
 
     def _resign_rule(self) -> ResignRule:
         settings = self.settings

@@ -6,7 +6,7 @@ from pathlib import Path
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import GO, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
-from gtp_engine.search.params import SearchParams
+from gtp_engine.search.params import ANALYSIS_WIDTH, SearchParams
 
 DEVICES = ("auto", "cuda", "tensorrt", "gpu", "cpu")
 RUNTIMES = ("auto", "onnxruntime", "openvino")
@@ -28,6 +28,8 @@ class Settings:
     """One of `rules.GAMES`."""
     playouts: int | None = None
     """New playouts a move, those of a reused tree not counted; None: time decides."""
+    visits: int | None = None
+    """Visits of the position to be moved in, those of a reused tree counted; None: as above."""
     time: float | None = None
     """Seconds a move; None: the clock decides, or DEFAULT_SECONDS_PER_MOVE without one."""
     lag: float | None = None
@@ -65,6 +67,8 @@ class Settings:
     """Own turns in a row below the threshold before it does."""
     parameters: SearchParams = field(default_factory=SearchParams)
     """The numbers that steer the search at first."""
+    analysis_width: float = ANALYSIS_WIDTH
+    """`wide_root_noise` while a client has a position analysed."""
     ponder: bool = False
     """Whether to search on while the opponent thinks."""
     seed: int | None = None

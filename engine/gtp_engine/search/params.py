@@ -42,6 +42,8 @@ class SearchParams:
     """Share of the optimistic policy inside the tree, where the net has one [0, 1]."""
     root_policy_optimism: float = 0.2
     """The same at the root [0, 1]."""
+    wide_root_noise: float = 0.0
+    """How much more of the root's moves are looked at [0, 10]; for analysis, see `puct.widened`."""
     root_symmetries: int = 1
     """Symmetries under which the net is shown the root; what it says is averaged [1, 8]."""
     lcb_stdevs: float = 4.0
@@ -99,6 +101,7 @@ class SearchParams:
             float(self.fpu_reduction),
             float(self.root_fpu_reduction),
             float(self.virtual_loss),
+            float(self.wide_root_noise),
         )
 
 
@@ -110,6 +113,7 @@ class PuctNumbers(NamedTuple):
     fpu_reduction: float
     root_fpu_reduction: float
     virtual_loss: float
+    wide_root_noise: float = 0.0
 
 
 class ScoreUtility(NamedTuple):
@@ -139,6 +143,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "root_noise_total": (0.01, 1000),
     "policy_optimism": (0, 1),
     "root_policy_optimism": (0, 1),
+    "wide_root_noise": (0, 10),
     "root_symmetries": (1, 8),
     "lcb_stdevs": (0, 10),
     "lcb_min_visit_share": (0, 1),
@@ -147,6 +152,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "threat_nodes": (0, 10**9),
 }
 """Lowest and highest value of every parameter that may be set."""
+
+
+ANALYSIS_WIDTH = 0.04
+"""`wide_root_noise` of analyses that are made for people, who want to see several moves; as
+KataGo's."""
 
 
 @dataclass(frozen=True, slots=True)

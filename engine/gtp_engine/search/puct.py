@@ -11,7 +11,8 @@ from the node.
 import numpy as np
 
 from gtp_engine.coords import WHITE
-from gtp_engine.kernels import inline_kernel, int64, kernel
+from gtp_engine.evaluators.position_hash import mix
+from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import ChildRecord, NodeRecord, Tree
 
@@ -84,6 +85,28 @@ def child_utility(
 
 
 @kernel
+def widened(prior: float, k: int, total: float, width: float) -> tuple[float, float]:
+    """Return a flatter prior of a move at the root, and what its utility is raised by.
+
+    As KataGo's wideRootNoise: the prior to the power of 1 / (1 + 4 width); every other time the
+    absolute value of a normal number times the width. The draws are hashes of the root's visits.
+
+    Args:
+        prior: The move's.
+        k: Index of the move.
+        total: Visits of the root.
+        width: Above 0.
+    """
+    state = mix(uint64(int64(total)) * uint64(1024) + uint64(k))
+    bonus = 0.0
+    if state & uint64(1):
+        first = (np.float64(state >> uint64(11)) + 1.0) * 2.0**-53
+        second = np.float64(mix(state) >> uint64(11)) * 2.0**-53
+        bonus = width * abs(np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second))
+    return prior ** (1.0 / (1.0 + 4.0 * width)), bonus
+
+
+@kernel
 def select_child(
     tree: Tree, node: int, is_root: bool, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -100,18 +123,28 @@ def select_child(
     best = int64(-1)
     best_value = -np.inf
     tried_policy = 0.0
+    width = numbers.wide_root_noise if is_root else 0.0
     for k in range(n_children):
         edge = tree.children[first + k]
         prior = np.float64(edge["prior"])
         tried_policy += prior
         visits = int64(edge["visits"]) + int64(edge["pending"])
-        value = child_utility(edge, center, numbers, score) + scale * prior / (1.0 + visits)
+        utility = child_utility(edge, center, numbers, score)
+        weight: float = prior
+        if width > 0.0:
+            weight, bonus = widened(prior, int64(k), total, width)
+            utility += bonus
+        value = utility + scale * weight / (1.0 + visits)
         if value > best_value:
             best_value = value
             best = int64(k)
     if record["untried"] >= 0:
         reduction = numbers.root_fpu_reduction if is_root else numbers.fpu_reduction
         first_play = mean_utility(record, score) - reduction * np.sqrt(tried_policy)
-        if first_play + scale * np.float64(record["untried_prior"]) > best_value:
+        weight = float(record["untried_prior"])
+        if width > 0.0:
+            weight, bonus = widened(weight, n_children, total, width)
+            first_play += bonus
+        if first_play + scale * weight > best_value:
             best = n_children
     return best

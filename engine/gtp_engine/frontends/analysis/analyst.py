@@ -280,6 +280,7 @@ class Analyst:
                 self._changed.notify_all()
 
     def _answer(self, turn: OpenTurn, analysis: "Analysis") -> None:
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
         from gtp_engine.evaluators.policy_play import policy_by_action
         from gtp_engine.frontends.analysis.answer import answer
 
@@ -291,7 +292,11 @@ class Analyst:
         if query.wanted.policy:
             optimism = query.settings.params.root_policy_optimism
             policy = policy_by_action(self.evaluator(), position, optimism)
-        self._send(answer(query, turn.turn, position, analysis, policy))
+        net = self._loader.evaluator
+        raw, is_human = None, False
+        if isinstance(net, NetEvaluator) and analysis.is_final:
+            raw, is_human = net.raw_evaluation(position, 0), net.takes_profile
+        self._send(answer(query, turn.turn, position, analysis, policy, raw, is_human))
 
     def _explain(self, turn: OpenTurn, error: Exception) -> None:
         """Say why a turn has no answer, unless it was said of another turn of the query."""

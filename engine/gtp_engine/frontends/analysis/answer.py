@@ -14,8 +14,10 @@ from gtp_engine.coords import BLACK, WHITE, format_vertex, row_col
 from gtp_engine.frontends.analysis.overrides import BLACK_VIEW, WHITE_VIEW
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Ko
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.net_evaluator import RawEvaluation
     from gtp_engine.search.analysis import Analysis, MoveReport
 
 DIGITS = 6
@@ -30,6 +32,8 @@ def answer(
     position: Position,
     analysis: "Analysis",
     policy: npt.NDArray[np.float32] | None,
+    raw: "RawEvaluation | None" = None,
+    is_human: bool = False,
 ) -> Json:
     """Return the answer about one turn of a query.
 
@@ -39,8 +43,10 @@ def answer(
         position: The position.
         analysis: What was found so far; final or not.
         policy: [A + 1] the net's policy, NaN for illegal moves; None leaves it out.
+        raw: What the net says without a search; None leaves it out.
+        is_human: Whether the net plays like people.
     """
-    view = _View(query, analysis)
+    view = _View(query, analysis, raw, is_human)
     found: Json = {
         "id": query.id,
         "turnNumber": turn,
@@ -54,6 +60,8 @@ def answer(
         found["ownershipStdev"] = numbers(analysis.ownership_stdev.ravel())
     if policy is not None:
         found["policy"] = numbers(np.where(np.isnan(policy), -1.0, policy))
+        if is_human:
+            found["humanPolicy"] = found["policy"]
     return found
 
 
@@ -70,9 +78,13 @@ def numbers(values: Iterable[Any]) -> list[float]:
 class _View:
     """The numbers of an analysis as the one whom the settings name sees them."""
 
-    def __init__(self, query: Query, analysis: "Analysis") -> None:
+    def __init__(
+        self, query: Query, analysis: "Analysis", raw: "RawEvaluation | None", is_human: bool
+    ) -> None:
         self._query = query
         self._analysis = analysis
+        self._raw = raw
+        self._is_human = is_human
         viewer = {BLACK_VIEW: BLACK, WHITE_VIEW: WHITE}.get(query.settings.perspective)
         self._is_turned = viewer is not None and viewer != analysis.to_play
 
@@ -97,6 +109,10 @@ class _View:
             "prior": _rounded(move.prior),
             "pv": [self._vertex(point) for point in move.pv],
         }
+        if self._is_human:
+            entry["humanPrior"] = entry["prior"]
+        if wanted.no_result and self._raw is not None:
+            entry["noResultValue"] = self._no_result
         if move.is_symmetry_of is not None:
             entry["isSymmetryOf"] = self._vertex(move.is_symmetry_of)
         if wanted.pv_visits:
@@ -112,7 +128,7 @@ class _View:
         """Return the entry of the position itself."""
         analysis = self._analysis
         here, alike = position_hashes(position)
-        return {
+        found = {
             "currentPlayer": "B" if analysis.to_play == BLACK else "W",
             "visits": analysis.visits,
             "weight": analysis.visits,
@@ -126,6 +142,35 @@ class _View:
             "thisHash": here,
             "symHash": alike,
         }
+        return found | self._raw_numbers() if self._raw is not None else found
+
+    def _raw_numbers(self) -> Json:
+        """Return what the net says without a search, besides winrate and lead."""
+        raw = self._raw
+        assert raw is not None
+        mean, stdev = self._signed(raw.score_mean), _rounded(raw.score_stdev)
+        error, score_error = raw.shortterm_winloss_error, raw.shortterm_score_error
+        found = {
+            "rawScoreSelfplay": mean,
+            "rawScoreSelfplayStdev": stdev,
+            "rawNoResultProb": self._no_result,
+        }
+        if error is not None and score_error is not None:
+            # Of a winrate, 0 to 1, where the net's is of a value, -1 to 1.
+            found |= {"rawStWrError": _rounded(error / 2), "rawStScoreError": _rounded(score_error)}
+        if raw.var_time is not None:
+            found["rawVarTimeLeft"] = _rounded(raw.var_time)
+        if self._is_human:
+            winrate = raw.win + 0.5 * raw.no_result
+            found |= {"humanWinrate": self._rate(winrate), "humanScoreMean": mean}
+            found |= {"humanScoreStdev": stdev}
+        return found
+
+    @property
+    def _no_result(self) -> float:
+        """The chance of no result that the net gives the position; none under superko."""
+        assert self._raw is not None
+        return _rounded(self._raw.no_result if self._query.rules.ko is Ko.SIMPLE else 0.0)
 
     def owned(self, ownership: npt.NDArray[Any]) -> list[float]:
         """Return an ownership row by row from the top."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.files import read_file
-from gtp_engine.search.params import RANGES, SearchParams
+from gtp_engine.search.params import ANALYSIS_WIDTH, RANGES, SearchParams
 from gtp_engine.search.stopping import Limits
 
 BLACK_VIEW, WHITE_VIEW, MOVER_VIEW = "BLACK", "WHITE", "SIDETOMOVE"
@@ -23,9 +23,25 @@ DEFAULT_VISITS = 500
 MOST_VISITS = 1 << 50
 LONGEST_PV = 1000
 
-_TEMPERATURE_OF_WIDTH = 4.0
-"""How much one unit of `wideRootNoise` adds to the root's policy temperature. KataGo does the
-same, and besides adds noise to the root's utilities, which has no counterpart here."""
+KATA_NAMES = {
+    "cpuctExploration": "cpuct",
+    "fpuReductionMax": "fpu_reduction",
+    "rootFpuReductionMax": "root_fpu_reduction",
+    "numVirtualLossesPerThread": "virtual_loss",
+    "nnPolicyTemperature": "policy_temperature",
+    "rootPolicyTemperature": "root_policy_temperature",
+    "rootDirichletNoiseWeight": "root_noise_weight",
+    "rootDirichletNoiseTotalConcentration": "root_noise_total",
+    "wideRootNoise": "wide_root_noise",
+    "staticScoreUtilityFactor": "score_utility",
+    "dynamicScoreUtilityFactor": "dynamic_score_utility",
+    "lcbStdevs": "lcb_stdevs",
+    "minVisitPropForLCB": "lcb_min_visit_share",
+    "policyOptimism": "policy_optimism",
+    "rootPolicyOptimism": "root_policy_optimism",
+    "rootNumSymmetriesToSample": "root_symmetries",
+}
+"""KataGo's names of what `SearchParams` has."""
 
 
 class OverrideError(ValueError):
@@ -36,7 +52,9 @@ class OverrideError(ValueError):
 class AnalysisSettings:
     """How one position is analysed and reported."""
 
-    params: SearchParams = field(default_factory=SearchParams)
+    params: SearchParams = field(
+        default_factory=lambda: SearchParams(wide_root_noise=ANALYSIS_WIDTH)
+    )
     limits: Limits = field(default_factory=lambda: Limits(visits=DEFAULT_VISITS))
     perspective: str = BLACK_VIEW
     """One of PERSPECTIVES."""
@@ -104,12 +122,6 @@ def _seconds(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSetti
     return settings.with_limits(seconds=_number(name, value, 0.0, 1e20))
 
 
-def _width(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    temperature = 1.0 + _TEMPERATURE_OF_WIDTH * _number(name, value, 0.0, 2.0)
-    params = replace(settings.params, root_policy_temperature=temperature)
-    return replace(settings, params=params)
-
-
 def _view(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
     perspective = str(value).upper()
     if perspective not in PERSPECTIVES:
@@ -127,17 +139,7 @@ _SETTERS: dict[str, Setter] = {
     "maxTime": _seconds,
     "reportAnalysisWinratesAs": _view,
     "analysisPVLen": _pv_length,
-    "cpuctExploration": _param("cpuct"),
-    "fpuReductionMax": _param("fpu_reduction"),
-    "rootFpuReductionMax": _param("root_fpu_reduction"),
-    "rootPolicyTemperature": _param("root_policy_temperature"),
-    "wideRootNoise": _width,
-    "staticScoreUtilityFactor": _param("score_utility"),
-    "dynamicScoreUtilityFactor": _param("dynamic_score_utility"),
-    "lcbStdevs": _param("lcb_stdevs"),
-    "policyOptimism": _param("policy_optimism"),
-    "rootPolicyOptimism": _param("root_policy_optimism"),
-    "rootNumSymmetriesToSample": _param("root_symmetries"),
+    **{name: _param(param) for name, param in KATA_NAMES.items()},
 }
 
 

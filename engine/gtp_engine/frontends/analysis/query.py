@@ -153,9 +153,6 @@ def parse_query(values: Mapping[str, Any], settings: AnalysisSettings) -> Query:
     settings, unknown = _settings(fields, settings)
     warnings = [("overrideSettings", f"not known here: {', '.join(unknown)}")] if unknown else []
     warnings += [(name, "unknown field") for name in values if name not in KNOWN_FIELDS]
-    wanted = Wanted(**{name: fields.boolean(key) for key, name in _FLAGS.items()})
-    if wanted.no_result:
-        warnings.append(("includeNoResultValue", "games without result are not told apart here"))
     return Query(
         id=values["id"],
         width=width,
@@ -168,7 +165,7 @@ def parse_query(values: Mapping[str, Any], settings: AnalysisSettings) -> Query:
         priorities=priorities,
         settings=settings,
         avoid=_avoid_rules(fields, width, height),
-        wanted=wanted,
+        wanted=Wanted(**{name: fields.boolean(key) for key, name in _FLAGS.items()}),
         report_every=_seconds(fields, "reportDuringSearchEvery"),
         first_report=_seconds(fields, "firstReportDuringSearchAfter"),
         warnings=tuple(warnings),

@@ -46,6 +46,7 @@ def known_command(session: Session, arguments: Arguments) -> str:
 
 
 @commands.command("list_commands")
+@commands.command("help", is_listed=False)
 def list_commands(session: Session, arguments: Arguments) -> str:
     """List all commands."""
     return "\n".join(session.commands)

@@ -79,6 +79,7 @@ def kata_line(
             f" winrate {_decimal(analysis.winrate)} scoreMean {_decimal(analysis.score_lead)}"
             f" scoreStdev {_decimal(analysis.score_stdev)}"
             f" scoreLead {_decimal(analysis.score_lead)}"
+            f" scoreSelfplay {_decimal(analysis.score_lead)} weight {_decimal(analysis.visits)}"
         )
     if analysis.ownership is not None:
         parts.append(f"ownership {_decimals(analysis.ownership.ravel())}")
@@ -89,11 +90,13 @@ def kata_line(
 
 def _kata_move(analysis: "Analysis", move: "MoveReport", extras: Extras) -> str:
     parts = [
-        f"info move {_vertex(analysis, move.point)} visits {move.visits}"
+        f"info move {_vertex(analysis, move.point)} visits {move.visits} edgeVisits {move.visits}"
         f" utility {_decimal(move.utility)} winrate {_decimal(move.winrate)}"
         f" scoreMean {_decimal(move.score_lead)} scoreStdev {_decimal(move.score_stdev)}"
-        f" scoreLead {_decimal(move.score_lead)} prior {_decimal(move.prior)}"
+        f" scoreLead {_decimal(move.score_lead)} scoreSelfplay {_decimal(move.score_lead)}"
+        f" prior {_decimal(move.prior)}"
         f" lcb {_decimal(move.lcb)} utilityLcb {_decimal(move.utility_lcb)}"
+        f" weight {_decimal(move.visits)}"
     ]
     if extras.no_result_value is not None:
         parts.append(f"noResultValue {_decimal(extras.no_result_value)}")

@@ -122,13 +122,16 @@ def clear_cache(session: Session, arguments: Arguments) -> str:
 # Analysis ---------------------------------------------------------------------------------------
 
 
+# Sabaki would prefer the short names, and misread the winrates.
 @commands.command("kata-analyze")
+@commands.command("analyze", is_listed=False)
 def kata_analyze(session: Session, arguments: Arguments) -> str:
     """Analyse until the client sends another line."""
     return run_analysis(session, arguments, _form)
 
 
 @commands.command("kata-genmove_analyze")
+@commands.command("genmove_analyze", is_listed=False)
 def kata_genmove_analyze(session: Session, arguments: Arguments) -> str:
     """Choose and play a move, reporting on the way."""
     return run_genmove(session, arguments, _form)
@@ -199,6 +202,21 @@ def benchmark(session: Session, arguments: Arguments) -> str:
 @commands.command("kata-raw-nn")
 def raw_nn(session: Session, arguments: Arguments) -> str:
     """Give the net's own opinion: `[COLOR] SYMMETRY [OPTIMISM]`, the symmetry 0 to 7 or `all`."""
+    return _raw_evaluations(session, arguments, format_raw_evaluation)
+
+
+@commands.command("kata-raw-human-nn")
+def raw_human_nn(session: Session, arguments: Arguments) -> str:
+    """Give the opinion of a net that plays like people: `[COLOR] SYMMETRY`."""
+    net = session.net_engine().net()
+    if net is None or net.info.meta_features == 0:
+        raise GtpError("the net in use is not one that takes a human profile")
+    return _raw_evaluations(session, arguments, format_human_evaluation)
+
+
+def _raw_evaluations(
+    session: Session, arguments: Arguments, form: Callable[["RawEvaluation"], str]
+) -> str:
     color = None
     if arguments.words and arguments.words[0].lower() in COLOR_WORDS:
         color = arguments.color(0)
@@ -215,7 +233,7 @@ def raw_nn(session: Session, arguments: Arguments) -> str:
     if chosen is not None and chosen not in possible:
         raise GtpError(f"symmetry {chosen} turns the board, which is not square")
     return "\n".join(
-        format_raw_evaluation(engine.raw_evaluation(symmetry, optimism, color))
+        form(engine.raw_evaluation(symmetry, optimism, color))
         for symmetry in (possible if chosen is None else [chosen])
     )
 
@@ -251,6 +269,17 @@ def format_raw_evaluation(raw: "RawEvaluation") -> str:
     if raw.ownership is not None:
         owned = raw.ownership if is_white else -raw.ownership
         lines += ["whiteOwnership", *(_row(row, _share) for row in owned)]
+    return "\n".join(lines)
+
+
+def format_human_evaluation(raw: "RawEvaluation") -> str:
+    """Return the same for a net of people's games, whose score is that of the end."""
+    names = {"whiteScoreSelfplay ": "whiteScore ", "whiteScoreSelfplaySq ": "whiteScoreSq "}
+    lines = []
+    for line in format_raw_evaluation(raw).splitlines():
+        name = line.partition(" ")[0] + " "
+        if name not in ("whiteLead ", "varTimeLeft "):
+            lines.append(names.get(name, name) + line[len(name) :])
     return "\n".join(lines)
 
 

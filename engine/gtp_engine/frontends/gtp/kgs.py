@@ -32,6 +32,13 @@ def genmove_cleanup(session: Session, arguments: Arguments) -> str:
     return generate(session, arguments, is_played=True, cleanup=True)
 
 
+# Versions of kgsGtp from 3.5.20 on fail where they find it in the list.
+@commands.command("kgs-chat", is_listed=False)
+def chat(session: Session, arguments: Arguments) -> str:
+    """Answer what somebody says on the server."""
+    return f"{session.engine.settings.name} does not talk while it plays"
+
+
 @commands.command("kgs-game_over")
 def game_over(session: Session, arguments: Arguments) -> str:
     """Take note that the game has ended: nothing is thought about until the next one."""

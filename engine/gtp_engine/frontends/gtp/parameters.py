@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.frontends.analysis.overrides import KATA_NAMES
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.search.params import RANGES, SearchParams
@@ -49,6 +50,13 @@ def _set_playouts(session: Session, text: str) -> None:
     _set(session, playouts=playouts or None)
 
 
+def _set_visits(session: Session, text: str) -> None:
+    visits = Arguments(text).integer(0, "maxVisits")
+    if visits < 0:
+        raise GtpError("syntax error: maxVisits must be 0 or more")
+    _set(session, visits=visits or None)
+
+
 def _set_time(session: Session, text: str) -> None:
     seconds = Arguments(text).number(0, "maxTime", minimum=0)
     _set(session, time=seconds or None)
@@ -63,6 +71,13 @@ def _set_threshold(session: Session, text: str) -> None:
     if threshold > 1:
         raise GtpError("syntax error: resignThreshold lies between -1 and 1")
     _set(session, resign_threshold=threshold)
+
+
+def _set_width(session: Session, text: str) -> None:
+    width = Arguments(text).number(0, "analysisWideRootNoise", minimum=0)
+    if width > RANGES["wide_root_noise"][1]:
+        raise GtpError("syntax error: analysisWideRootNoise lies between 0 and 10")
+    _set(session, analysis_width=width)
 
 
 def _set_pondering(session: Session, text: str) -> None:
@@ -109,6 +124,7 @@ LIMITS_AND_MANNERS = {
     "maxPlayouts": Parameter(
         lambda session: str(session.engine.settings.playouts or 0), _set_playouts
     ),
+    "maxVisits": Parameter(lambda session: str(session.engine.settings.visits or 0), _set_visits),
     "maxTime": Parameter(lambda session: f"{session.engine.settings.time or 0:g}", _set_time),
     "allowResignation": Parameter(
         lambda session: str(session.engine.settings.resign).lower(), _set_resigning
@@ -119,6 +135,9 @@ LIMITS_AND_MANNERS = {
     "ponderingEnabled": Parameter(
         lambda session: str(session.engine.settings.ponder).lower(), _set_pondering
     ),
+    "analysisWideRootNoise": Parameter(
+        lambda session: f"{session.engine.settings.analysis_width:g}", _set_width
+    ),
     "humanSLProfile": Parameter(_read_profile, _set_profile),
 }
 """How long to think and how to behave; 0 takes a limit away."""
@@ -126,5 +145,8 @@ LIMITS_AND_MANNERS = {
 OF_THE_SEARCH = {name: _search_parameter(name) for name in RANGES}
 """The fields of `SearchParams`."""
 
-PARAMETERS = LIMITS_AND_MANNERS | OF_THE_SEARCH
+OF_KATAGO = {name: OF_THE_SEARCH[own] for name, own in KATA_NAMES.items()}
+"""The same under KataGo's names."""
+
+PARAMETERS = LIMITS_AND_MANNERS | OF_THE_SEARCH | OF_KATAGO
 """All of them."""

@@ -238,22 +238,30 @@ class Registry:
             ValueError: Two of them handle the same command.
         """
         self._handlers: dict[str, Handler] = {}
+        self._unlisted: set[str] = set()
         for part in parts:
-            for name in part:
-                self._add(name, part._handlers[name])
+            self._unlisted |= part._unlisted
+            for name, handler in part._handlers.items():
+                self._add(name, handler)
 
     def without(self, names: Iterable[str]) -> "Registry":
         """Return a registry that lacks some commands."""
         rest = Registry()
-        rest._handlers = {each: self._handlers[each] for each in self if each not in names}
+        rest._handlers = {each: do for each, do in self._handlers.items() if each not in names}
+        rest._unlisted = self._unlisted
         return rest
 
-    def command(self, *names: str) -> Callable[[Handler], Handler]:
-        """Register the decorated function as the handler of these commands."""
+    def command(self, *names: str, is_listed: bool = True) -> Callable[[Handler], Handler]:
+        """Register the decorated function as the handler of these commands.
+
+        Some are not listed, for the sake of clients that fare worse where they find them.
+        """
 
         def register(handler: Handler) -> Handler:
             for name in names:
                 self._add(name, handler)
+            if not is_listed:
+                self._unlisted.update(names)
             return handler
 
         return register
@@ -268,7 +276,7 @@ class Registry:
         return self._handlers.get(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._handlers))
+        return iter(sorted(self._handlers.keys() - self._unlisted))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._handlers
+        return name in self._handlers and name not in self._unlisted
