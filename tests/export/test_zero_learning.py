@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("onnx")
@@ -19,11 +20,12 @@ from tests.export.test_zero_targets import write_games
 from gtp_engine.arena.many_games import PlayedGame, play_games
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
-from gtp_export.learning.zero_training import Learning, ShardSource
+from gtp_export.learning.zero_training import Learning, ShardSource, batch_of
 from gtp_export.zero.catalogue import MatchRecord
 from gtp_export.zero.judge import GNU_GO, ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
+from gtp_export.zero.targets import Window
 
 
 def small_run(folder: Path, **wanted: object) -> RunFolder:
@@ -56,6 +58,34 @@ def test_training_waits_for_games_and_makes_nets(tmp_path: Path) -> None:
     assert info.trained_sizes == (SIZE, SIZE) and "learned from nothing" in info.source
     write_games(run.shards, 2, games=1)
     assert learning.step()  # more games, more training
+
+
+@pytest.mark.parametrize("head", ["policy", "value", "score", "ownership"])
+def test_what_has_no_weight_is_not_learned(tmp_path: Path, head: str) -> None:
+    run = small_run(tmp_path, **{f"{head}_weight": 0.0})
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+    assert learning.step() and learning._trainer is not None
+    last = {"policy": "policy.out", "value": "value.out"}
+    last |= {name: f"value.{name}" for name in ("score", "ownership")}
+    moved = {
+        name
+        for name, layer in last.items()
+        if any(one.grad.any() for one in learning._trainer.net.get_submodule(layer).parameters())
+    }
+    assert moved == last.keys() - {head}
+
+
+def test_the_search_has_its_share_in_the_outcome_that_is_learned(tmp_path: Path) -> None:
+    window = Window("katago_v7")
+    window.add(write_games(tmp_path, 1))
+    samples = window.draw(50, np.random.default_rng(1))
+    played, mixed, searched = (
+        batch_of(samples, mix).targets.outcome.numpy() for mix in (0.0, 0.3, 1.0)
+    )
+    assert set(played) <= {0.0, 0.5, 1.0}
+    np.testing.assert_allclose(searched, (samples.value + 1.0) / 2.0)
+    np.testing.assert_allclose(mixed, 0.7 * played + 0.3 * searched, rtol=1e-6)
 
 
 def test_training_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:

@@ -66,6 +66,36 @@ def test_caps_vary_from_move_to_move() -> None:
     assert set(kinds) == {FAST, FULL}
 
 
+@pytest.mark.parametrize(
+    ("name", "off"),
+    [
+        ("full_share", 1.0),
+        ("root_noise", 0.0),
+        ("forced_playouts", 0.0),
+        ("score_utility", 0.0),
+        ("temperature", 0.0),
+        ("opening_moves", 0.0),
+        ("komi_spread", 0.0),
+        ("komi_wide_share", 0.0),
+        ("stored_share", 0.0),
+    ],
+)
+def test_each_trick_of_ours_can_be_switched_off(name: str, off: float) -> None:
+    def found(settings: Settings) -> list[tuple[object, ...]]:
+        players = SelfPlay(settings, FakeEvaluator(), "net", 0.5, 1)
+        games: list[PlayedGame] = []
+        while len(games) < 20:
+            games += players.step()
+        return [
+            (game.record.komi, move.point, None if one is None else one.actions.tobytes())
+            for game in games
+            for move, one in zip(game.record.moves, game.searched, strict=True)
+        ]
+
+    settings = small()
+    assert found(replace(settings, **{name: off})) != found(settings)  # type: ignore[arg-type]
+
+
 def test_the_same_seed_makes_the_same_games() -> None:
     first, again, other = (play(small(), 20, seed) for seed in (5, 5, 6))
     assert [game.record for game in first] == [game.record for game in again]

@@ -1,6 +1,6 @@
 """Small boards, whose value is known, are learned from nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -14,34 +14,35 @@ from gtp_engine.go.rules import Rules
 from gtp_export.learning.zero_training import Learning
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import Judge
-from gtp_export.zero.settings import RunFolder, settings_for
+from gtp_export.zero.settings import RECIPES, RunFolder, settings_for
 from gtp_export.zero.work import Worker
 
 MOST_WAITING = 100
 """Games of a shard."""
 
 
-def learn(folder: Path, size: int, games: int) -> Iterator[NetEvaluator]:
+def learn(
+    folder: Path, size: int, games: int, recipe: str = "ours", **wanted: object
+) -> Generator[NetEvaluator]:
     """Let all parts of a run take turns in this process; yield the best net now and then.
 
     Args:
         folder: Of the run.
         size: Of the board.
         games: After so many the run ends.
+        recipe: How to learn.
+        wanted: Other settings.
     """
     run = RunFolder(folder)
-    run.create(
-        settings_for(
-            "go", size, "ours", anchor_games=0, shard_games=MOST_WAITING, shard_seconds=1e9
-        )
-    )
+    wanted = {"anchor_games": 0, "shard_games": MOST_WAITING, "shard_seconds": 1e9} | wanted
+    run.create(settings_for("go", size, recipe, **wanted))
     keeper = Coordinator(run)
     keeper.step()
     settings = run.settings()
     worker, learning, judge = Worker(run, seed=1), Learning(run, settings), Judge(run, settings)
     best = b""
     try:
-        for _ in range(games // MOST_WAITING):
+        for _ in range(games // settings.shard_games):
             shards = len(list(run.shards.iterdir()))
             while len(list(run.shards.iterdir())) == shards:
                 worker.step()
@@ -56,6 +57,17 @@ def learn(folder: Path, size: int, games: int) -> Iterator[NetEvaluator]:
                 yield open_net(str(run.best), "cpu", threads=1)
     finally:
         keeper.close()
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_learns_and_hands_its_nets_on(tmp_path: Path, recipe: str) -> None:
+    few = {"net_samples": 256, "first_positions": 50, "shard_games": 10, "gate_games": 20}
+    few |= {"batch": 32, "judge_visits": 4, "visits": 8, "fast_visits": 4}
+    nets = learn(tmp_path / "run", 3, 200, recipe, **few)
+    first, trained = next(nets), next(nets)
+    nets.close()
+    assert first.net.info.name.endswith("-0") and not trained.net.info.name.endswith("-0")
+    assert "score" in trained.net.info.heads or recipe == "supergo"
 
 
 def black_winrate(net: NetEvaluator, size: int, komi: float) -> float:
