@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import IO, Any
 
 from gtp_engine.children import own_command
+from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO
 from gtp_engine.platforms import LEAVE_SIGNALS, OWN_GROUP, kill_group, split_command_line
 
@@ -84,13 +85,16 @@ def split_command(text: str, game: str = GO) -> list[str]:
     if not words:
         raise ValueError("the command of an engine is empty")
     if words[0] == "self":
-        told = () if game == GO else ("--game", game)
+        told = {GO: (), FIVE: (FIVE,)}.get(game, ("--game", game))
         return own_command(*told, *words[1:])
     return words
 
 
 class GtpClient:
     """An engine's process; a context manager that ends it."""
+
+    farewell = b"quit\n"
+    """What tells it to leave."""
 
     def __init__(self, command: Sequence[str], timeout: float = 60.0) -> None:
         """Start an engine.
@@ -270,7 +274,7 @@ class GtpClient:
             return
         self._leaves_until = time.monotonic() + _CLOSING_SECONDS
         with contextlib.suppress(queue.Full):  # it reads nothing
-            for line in (b"quit\n", b""):
+            for line in (self.farewell, b""):
                 self._outgoing.put_nowait(line)
         with contextlib.suppress(queue.Empty):  # whoever waits for room goes on
             while True:
@@ -311,8 +315,13 @@ class Engines:
     is told that it died, and is noted in `signal`.
     """
 
-    def __init__(self) -> None:
-        """Begin without any."""
+    def __init__(self, client: type[GtpClient] = GtpClient) -> None:
+        """Begin without any.
+
+        Args:
+            client: Who talks to them.
+        """
+        self._client = client
         self.signal: int | None = None
         """The first that asked us to end."""
         self._clients: list[GtpClient] = []
@@ -360,7 +369,7 @@ class Engines:
         with self._lock:
             if self._is_over:
                 raise EngineDied("no engine is started any more")
-            client = GtpClient(command, timeout)
+            client = self._client(command, timeout)
             self._clients = [*(one for one in self._clients if not one.is_closed), client]
             return client
 

@@ -11,6 +11,7 @@ from gtp_engine.arena.referee import Game, Terms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.coords import BLACK
 from gtp_engine.files import write_whole
+from gtp_engine.games import FIVE
 from gtp_engine.play.game_recorder import new_game_path
 
 logger = logging.getLogger(__name__)
@@ -102,8 +103,10 @@ class Report:
             for letter, name, command in zip(_LETTERS, self._names, self._commands, strict=True)
         ]
         void = self.n_games - self.decided
+        is_five = terms.game == FIVE
+        terms_text = terms.rules.describe() if is_five else f"komi {terms.komi:g}"
         lines += [
-            f"{self.n_games} games on {size}, komi {terms.komi:g}",
+            f"{self.n_games} games on {size}, {terms_text}",
             f"A won {self.wins(0)}, B won {self.wins(1)}, {self.draws} draws, {void} void",
         ]
         if self.decided:
@@ -192,7 +195,7 @@ class Report:
             "width": terms.width,
             "height": terms.height,
             "komi": terms.komi,
-            "rules": terms.rules.preset,
+            "rules": terms.rules.describe() if terms.game == FIVE else terms.rules.preset,
             "games_played": self.n_games,
             "wins": [self.wins(0), self.wins(1)],
             "draws": self.draws,

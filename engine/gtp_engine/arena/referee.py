@@ -46,7 +46,10 @@ class Terms:
     time_system: TimeSystem | None = None
     """How time is counted, by the referee's clock; None: not at all."""
     game: str = GO
-    """One of `rules.GAMES`."""
+    """One of `games.GAMES`."""
+    openings: tuple[tuple[int, ...], ...] = ()
+    """Points of the first moves, of which each pair of games takes the next; in place of random
+    ones where there are some."""
 
 
 @dataclass
@@ -61,8 +64,8 @@ class Game:
     winner: int | None = None
     """Which engine won; None for a draw or no result."""
     reason: str = ""
-    """resign, score, capture, illegal move, refused move, crash, time-out, flag, bad reply,
-    max moves, cycle."""
+    """resign, score, capture, five, draw, illegal move, refused move, crash, time-out, flag,
+    bad reply, max moves, cycle."""
     detail: str = ""
     moves: int = 0
     opening: list[str] = field(default_factory=list)
@@ -210,18 +213,25 @@ class Referee:
     def _play_opening(self, rng: random.Random) -> None:
         """Play random moves, off the edge where the board has room."""
         position, terms = self._position, self._terms
+        if terms.openings:
+            for point in terms.openings[(self._game.number - 1) // 2 % len(terms.openings)]:
+                self._play_opening_move(point)
+            return
         for _ in range(terms.opening_moves):
-            color = position.to_play
             legal = [point for point in position.legal_moves() if point != PASS]
             inner = [point for point in legal if not self._is_on_edge(point)]
             if not legal:
                 return
-            point = rng.choice(inner if min(terms.width, terms.height) >= 5 and inner else legal)
-            position.play(color, point)
-            vertex = format_vertex(point, terms.width, terms.height)
-            self._game.opening.append(vertex)
-            for engine in (0, 1):
-                self._ask(engine, f"play {_LETTERS[color]} {vertex}")
+            is_wide = min(terms.width, terms.height) >= 5
+            self._play_opening_move(rng.choice(inner if is_wide and inner else legal))
+
+    def _play_opening_move(self, point: int) -> None:
+        color = self._position.to_play
+        self._position.play(color, point)
+        vertex = format_vertex(point, self._terms.width, self._terms.height)
+        self._game.opening.append(vertex)
+        for engine in (0, 1):
+            self._ask(engine, f"play {_LETTERS[color]} {vertex}")
 
     def _is_on_edge(self, point: int) -> bool:
         row, col = divmod(point, self._terms.width + 1)
@@ -241,8 +251,10 @@ class Referee:
                 return
             self._check_and_play(mover, color, vertex)
             self._tell(1 - mover, color, vertex)
-        if self._terms.game == ATARI_GO:
-            self._decide(position.white_margin(), "capture")
+        if position.rules.must_move:
+            margin = position.white_margin()
+            won = "capture" if self._terms.game == ATARI_GO else "five"
+            self._decide(margin, won if margin else "draw")
             return
         if position.turn["status"] == NO_RESULT:
             game.reason = "cycle"
@@ -316,9 +328,9 @@ class Referee:
         self._decide(margin if is_open else known[0], "score")
 
     def _margin(self) -> float:
-        """Return White's margin with every stone alive; in Atari Go, who has captured."""
+        """Return White's margin with every stone alive; where nothing is counted, who has won."""
         position = self._position
-        if self._terms.game == ATARI_GO:
+        if position.rules.must_move:
             return position.white_margin()
         return agreed_score(position)
 

@@ -21,11 +21,15 @@ from gtp_engine.arguments import (
     parse_size,
 )
 from gtp_engine.commands.progress import counting_bar
-from gtp_engine.go.rules import GAMES, GO
+from gtp_engine.coords import point_at
+from gtp_engine.files import read_file
+from gtp_engine.games import FIVE, GAMES, new_game, parse_rules, usual_size
+from gtp_engine.go.rules import GO
 
 if TYPE_CHECKING:
     from gtp_engine.arena.match_report import Records, Report
     from gtp_engine.arena.referee import Game, Terms
+    from gtp_engine.go.position import Position
     from gtp_engine.play.clock.systems import TimeSystem
 
 _EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
@@ -34,6 +38,7 @@ examples:
   gtp-engine match "self --playouts 200" "gnugo --mode gtp --level 10" --size 9 --games 40
   gtp-engine match self "gnugo --mode gtp" --size 9 --clock "byoyomi 20 3 3"
   gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
+  gtp-engine match --game five --rules renju --clock "fischer-capped 180 0 -1 30" self ./pbrain-x
 
 The summary goes to stdout, each game and the progress to stderr.
 """
@@ -48,14 +53,17 @@ DEFAULT_TIMEOUT = 300.0
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the command's options."""
-    parser.description = "Let two GTP engines play each other; colors alternate."
+    parser.description = (
+        "Let two GTP engines play each other, or with --game five two of Gomocup's\n"
+        "protocol; colors alternate."
+    )
     parser.epilog = _EXAMPLES
     parser.add_argument("a", metavar="A", help="the first engine's command line")
     parser.add_argument("b", metavar="B", help="the second engine's command line")
     games = parser.add_argument_group("the games")
     games.add_argument("--games", type=parse_count, default=10, metavar="N", help="how many (10)")
     games.add_argument(
-        "--size", type=parse_size, default=(19, 19), metavar="N|WxH", help="board (19)"
+        "--size", type=parse_size, metavar="N|WxH", help="board (19; five in a row: 15)"
     )
     games.add_argument(
         "--game", choices=GAMES, default=GO, help="what is played; `self` is told (go)"
@@ -65,23 +73,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="NAME",
         help="what the referee goes by (chinese: simple ko, area scoring); when given, engines "
-        "that understand kata-set-rules are told",
+        "that understand kata-set-rules are told; five in a row: freestyle, standard, renju, caro",
     )
     games.add_argument(
         "--clock",
         metavar="'KIND NUMBERS'",
         help="time for each player, as in kata-time_settings: 'absolute 60', 'byoyomi 30 5 3', "
-        "'fischer 20 1'; whoever oversteps it loses",
+        "'fischer 20 1'; whoever oversteps it loses; five in a row: 'absolute 180', 'simple 5' or, "
+        "for a match and for a move, 'fischer-capped 180 0 -1 30'",
     )
     games.add_argument(
         "--max-moves", type=parse_count, metavar="N", help="end and count games there (3 per point)"
     )
     games.add_argument(
         "--openings",
-        type=parse_seed,  # which may be 0
-        metavar="K",
+        type=_parse_openings,
+        metavar="K|FILE",
         help="begin with K random moves, the same for two games with colors changed "
-        f"({OPENING_MOVES}, lest games repeat each other; 0: the empty board)",
+        f"({OPENING_MOVES}, lest games repeat each other; 0: the empty board); in five in a row "
+        "also a file with an opening a line, x,y from the centre for each move",
     )
     games.add_argument(
         "--seed", type=parse_seed, default=0, metavar="N", help="of the openings (0)"
@@ -120,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: An option or a command line makes no sense.
     """
-    from gtp_engine.arena.gtp_client import EngineFailure, Engines, split_command
+    from gtp_engine.arena.gomocup_client import GomocupClient
+    from gtp_engine.arena.gtp_client import EngineFailure, Engines, GtpClient, split_command
     from gtp_engine.arena.match import Match, Table
     from gtp_engine.arena.match_report import Records, Report
 
@@ -137,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
         check_file(args.json, "--json")
     records = Records(args.sgf, args.keep_games, args.json)
     report = failure = None
-    with Engines() as engines:
+    with Engines(GomocupClient if args.game == FIVE else GtpClient) as engines:
         n_tables = min(args.parallel, args.games)
         tables = [Table(engines, commands, args.timeout) for _ in range(n_tables)]
         try:
@@ -177,30 +188,74 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
     from dataclasses import replace
 
     from gtp_engine.arena.referee import Terms
-    from gtp_engine.go.rules import Rules
     from gtp_engine.play.settings import customary_komi
 
-    width, height = args.size
+    is_five = args.game == FIVE
+    width, height = args.size or (usual_size(args.game), usual_size(args.game))
+    rules_name = args.rules or ("freestyle" if is_five else None)
+    openings: tuple[tuple[int, ...], ...] = ()
     try:
-        rules = Rules.parse(args.rules or "chinese")
+        rules = parse_rules(args.game, rules_name or "chinese")
+        if isinstance(args.openings, Path):
+            if not is_five:
+                raise UsageError("--openings: files of openings are for five in a row")
+            openings = _read_openings(args.openings, new_game(FIVE, width, height, rules))
     except ValueError as error:
         raise UsageError(str(error)) from None
     komi = customary_komi(rules, width, height) if args.komi is None else args.komi
     max_moves = args.max_moves or 3 * width * height
-    openings = min(OPENING_MOVES, max_moves - 1) if args.openings is None else args.openings
-    if openings >= max_moves:
+    random_moves = min(OPENING_MOVES, max_moves - 1)
+    if args.openings is not None:
+        random_moves = 0 if openings else args.openings
+    if random_moves >= max_moves:
         raise UsageError(f"--openings: after {max_moves} moves (--max-moves) games are over")
     return Terms(
         width=width,
         height=height,
         komi=komi,
         rules=replace(rules, komi=komi),
-        rules_name=args.rules,
+        rules_name=rules_name,
         max_moves=max_moves,
-        opening_moves=openings,
+        opening_moves=random_moves,
         time_system=_read_clock(args.clock),
         game=args.game,
+        openings=openings,
     )
+
+
+def _parse_openings(text: str) -> int | Path:
+    return parse_seed(text) if text.isdecimal() else Path(text)  # a number may be 0
+
+
+def _read_openings(path: Path, game: "Position") -> tuple[tuple[int, ...], ...]:
+    """Return the openings of a file: each line the moves of one, `x,y` from the board's centre.
+
+    Raises:
+        UsageError: The file cannot be read, or a line is no opening on this board.
+    """
+    found = []
+    try:
+        lines = read_file(path).decode("utf-8", "replace").splitlines()
+    except OSError as error:
+        raise UsageError(f"--openings: {path}: {error.strerror}") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            offsets = [int(word) for word in line.split(",")]
+            moves: list[tuple[int, int]] = []
+            for x, y in zip(offsets[::2], offsets[1::2], strict=True):
+                row, col = game.height // 2 + y, game.width // 2 + x
+                if not (0 <= row < game.height and 0 <= col < game.width):
+                    raise ValueError(f"{x},{y} is off the board")
+                moves.append((1 + len(moves) % 2, point_at(row, col, game.width)))
+            game.copy().play_all(moves)
+        except ValueError as error:
+            raise UsageError(f"--openings: {path}, line {number}: {error}") from None
+        found.append(tuple(point for _, point in moves))
+    if not found:
+        raise UsageError(f"--openings: {path}: there are none")
+    return tuple(found)
 
 
 def _read_clock(text: str | None) -> "TimeSystem | None":

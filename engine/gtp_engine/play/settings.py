@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.go.rules import GO, Rules, Scoring, default_komi
+from gtp_engine.go.rules import GO, NO_FIVE, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
 from gtp_engine.search.params import ANALYSIS_WIDTH, SearchParams
 
@@ -96,6 +96,8 @@ def customary_komi(rules: Rules, width: int, height: int) -> float:
 
     It is the one of the rules' preset, where 7.5 becomes 7 on boards up to 9x9.
     """
+    if rules.five != NO_FIVE:
+        return 0.0
     if rules.preset is not None:
         komi = Rules.parse(rules.preset).komi
     else:
