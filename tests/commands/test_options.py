@@ -73,7 +73,7 @@ def test_a_recipe_sets_what_was_published_and_gives_way_to_what_is_said() -> Non
 VALUES = {
     "game": '"go"', "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
-    "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
+    "no-resign": "true", "ogs-chat": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"', "name": '"Tester"', "runtime": '"openvino"',
     "parameters": '"cpuct=1.5, lcb-stdevs=3"', "recipe": '"alphago"', "rollout-weight": "0.25",

@@ -11,6 +11,7 @@ from tests.frontends.fake_engine import FakeEngine
 from gtp_engine.coords import PASS
 from gtp_engine.frontends.gtp.info_lines import summarize
 from gtp_engine.messages import collected, set_up
+from gtp_engine.play.settings import Settings
 from gtp_engine.search.analysis import Analysis
 
 # What the bridge and Lizzie look for in a line, rewritten here with named groups.
@@ -18,6 +19,11 @@ BRIDGE_MOVE = re.compile(
     r"(?P<move>[A-Z]\d+|pass) -> +(?P<visits>\d+) \(V: +(?P<winrate>\d+.\d\d)%\)"
     r" \(LCB: +\d+.\d\d%\) \(N: +\d+.\d\d%\) PV:(?P<pv>( ([A-Z][0-9]+|pass)+)+)"
 )
+BRIDGE_SCORES = re.compile(
+    r"(CHAT|MALKOVICH):Visits (\d*) Winrate (\d+\.\d\d)% ScoreLead (-?\d+\.\d)"
+    r" ScoreStdev (-?\d+\.\d) PV (.*)"
+)
+"""Once a line has said KataGo."""
 BRIDGE_COUNTS = re.compile(r"(\d+) visits, (\d+) nodes, (\d+) playouts, (\d+) n/s")
 LIZZIE_MOVE = re.compile(
     r" *(\w\d*) -> *(\d+) \(V: ([^%)]+)%\) \(LCB: ([^%)]+)%\) \([^)]+\) PV: (.+)"
@@ -64,6 +70,15 @@ def test_each_move_is_followed_by_its_summary(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().err.split("\n")
     assert [line[:12] for line in said] == [" A19 ->     ", "100 visits, "] * 3 + [""]
     assert "KataGo" not in "".join(said)  # the bridge would then expect other lines
+
+
+def test_the_bridge_hears_of_scores_if_it_wants_to(capsys: pytest.CaptureFixture[str]) -> None:
+    with Conversation(FakeEngine(Settings(ogs_chat=True))) as client:
+        client.ask("genmove b")
+    name, line, _ = capsys.readouterr().err.split("\n")
+    assert "KataGo" in name and not BRIDGE_MOVE.search(line)
+    match = BRIDGE_SCORES.fullmatch(line)
+    assert match and match.groups()[1:] == ("100", "62.50", "1.0", "8.0", "A19 B19 pass")
 
 
 def test_no_message_ends_up_in_a_chat(capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,6 +218,7 @@ OPTIONS = (
     Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", _path, _MACHINE),
+    Option("ogs-chat", "", "tell gtp2ogs winrate and score of each move", bool, _MACHINE),
     Option(
         "name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", _name, _MACHINE
     ),

@@ -77,6 +77,8 @@ class Settings:
     """Folder that gets an SGF file of every game in which the engine makes a move."""
     name: str = "gtp-engine"
     """What the engine calls itself. Some clients offer more to one that begins with "KataGo"."""
+    ogs_chat: bool = False
+    """Whether what is told of a move on stderr is what the bridge to OGS shows with scores."""
     log: Path | None = None
     """File that gets a copy of the conversation and of what goes to stderr."""
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, EMPTY, MAX_SIZE, MIN_SIZE, PASS, WHITE
 from gtp_engine.frontends.gtp.gogui_pictures import drawing
-from gtp_engine.frontends.gtp.info_lines import summarize
+from gtp_engine.frontends.gtp.info_lines import ogs_lines, summarize
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.go.handicap import largest_fixed
@@ -244,7 +244,8 @@ def answer_move(session: Session, decision: "Decision") -> str:
     """Return the reply for a move that was chosen: a vertex or `resign`."""
     session.last_reason = decision.reason
     if decision.analysis is not None:
-        show(summarize(decision.analysis))
+        form = ogs_lines if session.engine.settings.ogs_chat else summarize
+        show(form(decision.analysis))
     return "resign" if decision.point is None else session.vertex(decision.point)
 
 

@@ -137,6 +137,20 @@ def summarize(analysis: "Analysis") -> str:
     return "\n".join(lines)
 
 
+def ogs_lines(analysis: "Analysis") -> str:
+    """Return the same as KataGo tells it to OGS, whose bridge knows scores in this form alone.
+
+    The bridge looks for the form once it has read KataGo's name.
+    """
+    best = min(analysis.moves, key=lambda move: move.order, default=None)
+    return (
+        "in KataGo's form:\n"
+        f"MALKOVICH:Visits {analysis.visits} Winrate {100 * analysis.winrate:.2f}%"
+        f" ScoreLead {analysis.score_lead:z.1f} ScoreStdev {analysis.score_stdev:.1f}"
+        f" PV {'' if best is None else _pv(analysis, best)}"
+    )
+
+
 def _summary_line(analysis: "Analysis", move: "MoveReport") -> str:
     lcb = min(1.0, max(0.0, move.lcb))
     return (
