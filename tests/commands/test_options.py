@@ -73,10 +73,11 @@ def test_a_recipe_sets_what_was_published_and_gives_way_to_what_is_said() -> Non
 VALUES = {
     "game": '"go"', "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",
-    "no-resign": "true", "ogs-chat": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
+    "no-resign": "true", "net": '"small"', "device": '"cpu"', "threads": "2", "batch": "4",
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"', "name": '"Tester"', "runtime": '"openvino"',
     "parameters": '"cpuct=1.5, lcb-stdevs=3"', "recipe": '"alphago"', "rollout-weight": "0.25",
+    "ogs-chat": "true",
 }  # fmt: skip
 
 
@@ -110,6 +111,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         human_profile=HumanProfile.parse("preaz_5k"),
         parameters=replace(RECIPES["alphago"].parameters, cpuct=1.5, lcb_stdevs=3.0),
         rollout_weight=0.25,
+        ogs_chat=True,
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9
 
