@@ -31,8 +31,8 @@ ZONE_SHARE = 0.5
 """Share that it must have of the loss, and of all that changes hands."""
 ZONE_EXCESS = 1.5
 """Times the loss that it may have, where other parts gain; more would seem to contradict it."""
-CLEAR_SHARE = 0.6
-"""Share of the visits that an expected answer must have."""
+CLEAR_SHARE = 0.9
+"""Share of the visits that an expected answer must have; with less, deeper searches find others."""
 MOST_REASONS = 2
 LINE_LENGTH = 6
 """Moves of a line that are named."""

@@ -40,11 +40,12 @@ BORDERS = [0.05 * step for step in range(10, 31)]
 GLANCE = 8
 """Visits of an answer in the drill that nobody would give."""
 DOUBTFUL = 3.0
-"""Points about the border within which an answer's grade is in doubt."""
-CLOSER_LOOKS = 12
-"""Answers in doubt that are searched as the game's positions are."""
-DEEP_LOOKS = 6
-"""Those of them that are searched as deep as the mistake."""
+"""Points beyond the border up to which an answer's grade is in doubt."""
+CLOSER_LOOKS = 5000
+"""Answers in doubt that are searched as the game's positions are, times the board's points: 13 of
+19x19, 61 of 9x9, which takes about the same time."""
+DEEP_LOOKS = 2000
+"""The same for those that are searched as deep as the mistake."""
 
 
 @dataclass(frozen=True)
@@ -200,9 +201,9 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
 def reckoned_visits(record: GameRecord, visits: int) -> int:
     """Return about how many visits a review takes, rather more than fewer."""
     deep = 2 * (3 * SUSPECTS + GOOD_MOVES) * DEEPER
-    drill = 2 * MISTAKES * (CLOSER_LOOKS + DEEP_LOOKS * DEEPER)
-    glances = 2 * MISTAKES * record.width * record.height * GLANCE
-    return (len(record.moves) + 1 + deep + drill) * visits + glances
+    area = record.width * record.height
+    drill = 2 * MISTAKES * (CLOSER_LOOKS // area + DEEP_LOOKS // area * DEEPER)
+    return (len(record.moves) + 1 + deep + drill) * visits + 2 * MISTAKES * area * GLANCE
 
 
 def is_mistake(loss: float, chance_lost: float) -> bool:
@@ -279,11 +280,12 @@ def _drill(
     mistakes: list[Mistake], make: Callable[[Spot], Position], visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
     """Fill in what each answer at the mistakes loses, closer the more its grade is in doubt."""
-
     for mistake in mistakes:
         legal = make(Spot(mistake.turn)).legal_moves(mistake.color)
         mistake.answers = dict.fromkeys(legal, NEARLY_AS_GOOD)
-    for wanted, most in ((GLANCE, None), (visits, CLOSER_LOOKS), (visits * DEEPER, DEEP_LOOKS)):
+    area = make(Spot(0)).area
+    looks = (area + 1, CLOSER_LOOKS // area, DEEP_LOOKS // area)
+    for wanted, most in zip((GLANCE, visits, visits * DEEPER), looks, strict=True):
         wishes = {
             Wish(Spot(mistake.turn, move), wanted): (mistake, move)
             for mistake in mistakes
@@ -299,9 +301,12 @@ def _drill(
 
 
 def _in_doubt(mistake: Mistake) -> list[int]:
-    """Return the answers that may be right or wrong, the most doubtful first."""
+    """Return the answers that may be right or wrong, the most doubtful first.
+
+    What looks right is in doubt for longer: short searches overlook refutations.
+    """
     doubts = {
-        move: abs(loss - NEARLY_AS_GOOD)
+        move: max(loss - NEARLY_AS_GOOD, (NEARLY_AS_GOOD - loss) / 2.0)
         for move, loss in mistake.answers.items()
         if move not in (mistake.best, mistake.played)
     }
