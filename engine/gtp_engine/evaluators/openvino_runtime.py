@@ -1,9 +1,10 @@
 """The one place that talks to OpenVINO: nets compiled for a processor, or for one of Intel's GPUs.
 
 OpenVINO is fastest with shapes that are fixed. So a graph is compiled for each board and for each
-of a few batch sizes, which takes some tenths of a second, and batches are padded to the next of
-them. Which one a batch goes through depends on its size alone, never on what is compiled already:
-a search with one thread stays reproducible.
+of a few batch sizes, which takes some tenths of a second, and a batch of another size is run in
+parts of these sizes: 7 as 4, 2 and 1, which takes less than 8. Which ones a batch goes through
+depends on its size alone, never on what is compiled already: a search with one thread stays
+reproducible.
 """
 
 import contextlib
@@ -102,7 +103,7 @@ class OpenVinoSession:
             self._options["ENABLE_CPU_PINNING"] = False
         self._guard = threading.Lock()
         self._streams = [_Stream(self) for _ in range(streams)]
-        self._pool = StreamPool(self._streams, LARGEST_BATCH)
+        self._pool = StreamPool(self._streams, LARGEST_BATCH, pads=False)
 
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs [B, ...] of a batch of any size.
@@ -120,7 +121,7 @@ class OpenVinoSession:
 
         def work() -> None:
             for bucket in BUCKETS:
-                is_wanted = bucket < 2 * largest and bucket <= LARGEST_BATCH
+                is_wanted = bucket <= min(largest, LARGEST_BATCH)
                 for stream in self._streams if is_wanted else ():
                     if threading.main_thread().is_alive():
                         with contextlib.suppress(Exception):
@@ -162,10 +163,10 @@ class _Stream:
         self._bound: dict[tuple[object, ...], tuple[Any, dict[str, Array]]] = {}
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
-        """See `streams.Stream.run`; padding holds what an earlier batch left there."""
+        """See `streams.Stream.run`."""
         request, staging = self.bind(feed, bucket)
         for name, rows in feed.items():
-            staging[name][: len(rows)] = rows
+            staging[name][:] = rows
         found = request.infer(share_outputs=True).values()
         copies = [np.array(array) for array in found]
         return dict(zip(self._session.outputs, copies, strict=True))

@@ -105,13 +105,17 @@ def _rows(row: Array, count: int) -> Array:
 class StreamPool:
     """Hands batches to whichever stream is free, for any number of threads."""
 
-    def __init__(self, streams: Sequence[Stream], largest: int = BUCKETS[-1]) -> None:
+    def __init__(
+        self, streams: Sequence[Stream], largest: int = BUCKETS[-1], *, pads: bool = True
+    ) -> None:
         """Serve some streams.
 
         Args:
             streams: At least one.
             largest: Of the buckets.
+            pads: Whether batches are padded, or else run in parts that need no padding.
         """
+        self._pads = pads
         self._free = list(streams)
         self._all = list(streams)
         self._changed = threading.Condition()
@@ -134,6 +138,8 @@ class StreamPool:
         done = 0
         while done < total:
             size = min(total - done, self.largest)
+            if not self._pads:
+                size = max(bucket for bucket in BUCKETS if bucket <= size)
             rows = {name: array[done : done + size] for name, array in feed.items()}
             found = self._run_part(rows, size)
             if found is not None:
