@@ -116,6 +116,23 @@ def test_labels_are_chances_of_legal_moves_for_the_side_to_move() -> None:
     assert labels.ownership.shape == (2, 5, 5)
 
 
+def test_teachers_run_where_they_are_asked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp_engine.evaluators.openvino_runtime.has_bf16", lambda: False)
+    worker = Generator(
+        TINY_NET, tmp_path, None, 3, student=TINY_NET, student_share=0.5, runtime="openvino"
+    )._worker
+    assert worker is not None and worker._student is not None
+    expected = Teacher(TINY_NET)
+    assert expected.net.runtime == "onnxruntime"
+    for teacher in (worker._teacher, worker._student, SearchingTeacher(TINY_NET, 2, "openvino")):
+        assert teacher.net.runtime == "openvino"
+    position = Position(7, 5)
+    found = worker._teacher.label([position] * 3)
+    np.testing.assert_allclose(found.policy, expected.label([position] * 3).policy, atol=1e-4)
+
+
 def test_a_teacher_may_search_before_it_answers() -> None:
     positions = [Position(5, 4, Rules(komi=komi)) for komi in (-30.0, 0.5, 30.0)]
     at_once = Teacher(TINY_NET).label(positions)
@@ -376,9 +393,9 @@ def test_several_processes_leave_the_teacher_to_themselves(
     opened: list[weakref.ref[Teacher]] = []
 
     class Watched(Teacher):
-        def __init__(self, path: Path, device: str = "auto") -> None:
+        def __init__(self, path: Path, device: str, runtime: str) -> None:
             opened.append(weakref.ref(self))
-            super().__init__(path, device)
+            super().__init__(path, device, runtime)
 
     monkeypatch.setattr("gtp_export.labelling.generation.Teacher", Watched)
     generator = Generator(TINY_NET, tmp_path, None, seed=3, processes=2)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, RUNTIMES
 from gtp_export.cards import command_line
 from gtp_export.span import HOUR, Span, add_span_arguments, read_span
 
@@ -77,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="student", help="name to write into the net")
     parser.add_argument("--licence", default="unknown", help="licence to write into the net")
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument(
+        "--runtime",
+        choices=RUNTIMES,
+        default=ONNX_RUNTIME,
+        help="of the teacher on a processor; the others may take bfloat16 (onnxruntime)",
+    )
     parser.add_argument("--processes", type=int, default=1, help="processes, on CPUs (1)")
     parser.add_argument("--batch-points", type=int, metavar="N", help="points a batch (10400)")
     parser.add_argument("--seed", type=parse_count, default=1, metavar="N")
@@ -133,6 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
         processes=arguments.processes,
         rounds=arguments.rounds,
         student_share=arguments.student_games,
+        runtime=arguments.runtime,
     )
     info = describe_student(shape, arguments.name, labelling, arguments.start, arguments.licence)
     net = distil(labelling, plan, task, info, command_line(arguments.words))

@@ -14,12 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -96,6 +98,7 @@ class Generator:
         playouts: int = 0,
         student: Path | None = None,
         student_share: float = 0.0,
+        runtime: str = ONNX_RUNTIME,
     ) -> None:
         """Count the shards that are there.
 
@@ -109,6 +112,7 @@ class Generator:
             playouts: Of the teacher's search for each label; 0 for its net's own answers.
             student: The net that plays the games of a share of the shards.
             student_share: That share.
+            runtime: What runs both nets on a processor, as for `Teacher`.
 
         A file PAUSE in the folder above halts all processes until it is gone.
 
@@ -116,12 +120,12 @@ class Generator:
             NetFileError: The teacher cannot be used.
             OSError: A folder cannot be made.
         """
-        self._opening = (teacher, playouts, folder.parent, student)
+        self._opening = (teacher, playouts, folder.parent, student, runtime)
         self._worker: _Worker | None = None
         if processes == 1:
             self._worker = _Worker(*self._opening)
         else:
-            Teacher(teacher, "cpu")  # refuses a bad one; the processes open their own
+            Teacher(teacher, "cpu", runtime)  # refuses a bad one; the processes open their own
         self._folder = folder
         self._games = games
         self._chunks = [] if games is None else _chunks(games, seed)
@@ -288,11 +292,13 @@ def _groups(
 class _Worker:
     """Makes shards in one process."""
 
-    def __init__(self, teacher: Path, playouts: int, run: Path, student: Path | None) -> None:
+    def __init__(
+        self, teacher: Path, playouts: int, run: Path, student: Path | None, runtime: str
+    ) -> None:
         self._meter = Meter(run)
-        self._teacher = open_teacher(teacher, playouts)
+        self._teacher = open_teacher(teacher, playouts, runtime)
         self._teacher.before_labels = self._meter.wait_while_halted
-        self._student = None if student is None else Teacher(student)
+        self._student = None if student is None else Teacher(student, runtime=runtime)
 
     def make(self, job: Job) -> Spent:
         """Write a job's shard; it has no positions where no game of its records could be used."""
@@ -307,9 +313,9 @@ _worker_here: list[_Worker] = []
 """The one of a worker process."""
 
 
-def _begin_to_work_here(teacher: Path, playouts: int, run: Path, student: Path | None) -> None:
+def _begin_to_work_here(*opening: Any) -> None:
     end_with_parent()
-    _worker_here.append(_Worker(teacher, playouts, run, student))
+    _worker_here.append(_Worker(*opening))
 
 
 def _make_shard_here(job: Job) -> Spent:

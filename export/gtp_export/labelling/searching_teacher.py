@@ -8,6 +8,7 @@ import numpy as np
 
 from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import LEAVES_A_STEP, AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
@@ -27,17 +28,18 @@ class SearchingTeacher(Teacher):
     All searches of a call share one batcher.
     """
 
-    def __init__(self, path: Path, playouts: int) -> None:
+    def __init__(self, path: Path, playouts: int, runtime: str = ONNX_RUNTIME) -> None:
         """Open the net.
 
         Args:
             path: The net.
             playouts: Of each search, at least 2: the first is the position itself.
+            runtime: As for `Teacher`.
 
         Raises:
             NetFileError: As for `Teacher`.
         """
-        super().__init__(path)
+        super().__init__(path, runtime=runtime)
         self._limits = Limits(playouts=playouts)
         evaluator = NetEvaluator(self.net, streams=1, max_batch=LEAVES_A_STEP)
         self._scheduler = AnalysisScheduler(evaluator, threads=1, batch=1)
@@ -88,10 +90,12 @@ class SearchingTeacher(Teacher):
         return answers
 
 
-def open_teacher(path: Path, playouts: int) -> Teacher:
+def open_teacher(path: Path, playouts: int, runtime: str) -> Teacher:
     """Open a teacher that searches; with less than 2 playouts, one that answers at once.
 
     Raises:
         NetFileError: As for `Teacher`.
     """
-    return SearchingTeacher(path, playouts) if playouts >= 2 else Teacher(path)
+    if playouts >= 2:
+        return SearchingTeacher(path, playouts, runtime)
+    return Teacher(path, runtime=runtime)

@@ -17,7 +17,9 @@ from gtp_engine.evaluators.net_info import (
     VALUE_WIN_LOSS_NORESULT,
     NetFileError,
 )
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets import NetFiles
+from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
@@ -78,18 +80,19 @@ class Teacher:
     before_labels: Callable[[], None] | None = None
     """Called before each batch of positions, to halt where that is wanted."""
 
-    def __init__(self, path: Path, device: str = "auto") -> None:
+    def __init__(self, path: Path, device: str = "auto", runtime: str = ONNX_RUNTIME) -> None:
         """Open the net.
 
         Args:
             path: The net.
             device: Where it runs, as for `OnnxNet`.
+            runtime: What runs it on a processor; OpenVINO may compute in bfloat16.
 
         Raises:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own
                 nets learn from.
         """
-        self.net = OnnxNet(path, device)
+        self.net = open_best(NetFiles(path, is_exact=True), device, runtime, threads=1)
         info = self.net.info
         if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
             raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
@@ -81,6 +82,8 @@ class Labelling:
     processes: int = 1
     rounds: int = 1
     """So many times a part of the positions is labelled, and a part of the training done."""
+    runtime: str = ONNX_RUNTIME
+    """What runs the teacher on a processor."""
     student_share: float = 0.0
     """Share of the shards whose positions are of games that the student plays with itself."""
 
@@ -127,6 +130,7 @@ def distil(
                 labelling.playouts,
                 _newest_student(plan),
                 labelling.student_share,
+                labelling.runtime,
             )
             generator.run(span, say)
         train(plan, NetExport(plan.out, info), say, until=part)
