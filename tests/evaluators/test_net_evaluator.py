@@ -12,6 +12,7 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.coords import BLACK, WHITE, point_at
+from gtp_engine.evaluators import net_evaluator
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
@@ -284,12 +285,16 @@ def test_a_profile_that_changes_meanwhile_is_remembered_as_what_the_net_was_told
     assert [encoded(restless) for _ in range(4)] == right + right
 
 
-def test_what_it_says_about_itself(evaluator: NetEvaluator) -> None:
+def test_what_it_says_about_itself(
+    evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert evaluator.name == "tiny on cpu" and evaluator.has_ownership
     assert evaluator.describe().startswith("net tiny (") and "the CPU" in evaluator.describe()
     assert evaluator.suggest(3, 5) == (3, 5)
     threads, batch = evaluator.suggest(None, None)
-    assert threads >= 1 and batch == 1
+    assert threads >= 1 and batch == 4
+    monkeypatch.setattr(net_evaluator, "LARGE_NET", TINY.stat().st_size)
+    assert evaluator.suggest(None, None)[1] == 1
     gpu = odd()
     gpu.net = SimpleNamespace(device="cuda")  # type: ignore[assignment]
     gpu.batcher.streams, gpu.gpu_batch = 6, 64

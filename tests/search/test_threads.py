@@ -107,6 +107,22 @@ def test_leaves_in_flight_are_a_small_share_of_the_visits(threads: int, batch: i
         assert max(pending for _, pending in evaluator.seen) == batch
 
 
+def test_workers_share_the_leaves_that_may_be_in_flight() -> None:
+    parts: list[tuple[int, int]] = []
+
+    class Parts(FakeEvaluator):
+        def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+            with search.shared.lock:
+                parts.append((int(search.tree.nodes[search.root]["visits"]), n))
+            super().evaluate(batch, n)
+
+    search = Search(Parts(), threads=4, batch=8)
+    search.set_position(Position(7))
+    search.run(Limits(visits=400))
+    assert all(n <= max(1, visits // VISITS_A_LEAF // 4) for visits, n in parts)
+    assert max(n for _, n in parts) == 8
+
+
 def test_a_kept_tree_lets_a_search_begin_with_many_leaves_in_flight() -> None:
     evaluator = InFlight()
     search = Search(evaluator, batch=16)

@@ -43,7 +43,10 @@ from gtp_engine.kernels import hot_kernel
 CACHE_MB = 128
 """Room for remembered evaluations of one board size."""
 
-CPU_BATCH = 1
+CPU_BATCH = 4
+"""Leaves that a worker evaluates at once on a processor, where the visits bear so many."""
+LARGE_NET = 10 << 20
+"""Bytes of a file from which a net gains nothing by that, and a stop would wait for longer."""
 GPU_BATCH = 32
 """Leaves that a worker hands a GPU at once while the best number has not been measured."""
 
@@ -196,7 +199,8 @@ class NetEvaluator:
         """Return workers and leaves a worker for one search, where the user left them open."""
         if self.net.device == "cuda":
             return threads or self.batcher.streams, batch or self.gpu_batch
-        return threads or os.cpu_count() or 1, batch or CPU_BATCH
+        size = sum(member.path.stat().st_size for member in members_of(self.net))
+        return threads or os.cpu_count() or 1, batch or (CPU_BATCH if size < LARGE_NET else 1)
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
         """Measure in the background how many leaves to hand a GPU, unless that is known.

@@ -137,8 +137,8 @@ class AnalysisScheduler:
         self._threads, self._batch = evaluator.suggest(threads, batch)
         in_flight = self._threads * self._batch
         n_threads = max(self._threads, in_flight // LEAVES_A_STEP)
-        _, leaves = share_out(self._threads, self._batch, n_threads)
-        self.at_once = at_once or n_threads * max(1, LEAVES_A_STEP // leaves)
+        fills_steps = in_flight >= n_threads * LEAVES_A_STEP
+        self.at_once = at_once or n_threads * (1 if fills_steps else LEAVES_A_STEP)
         self._most_threads = min(n_threads, self.at_once)
         self._memory_mb = memory_mb
         self._seed = seed

@@ -101,7 +101,9 @@ class Terms:
 class Worker:
     """One thread's playouts on a tree that it may share with other workers."""
 
-    def __init__(self, evaluator: Evaluator, shared: SharedTree, slots: int, seed: int) -> None:
+    def __init__(
+        self, evaluator: Evaluator, shared: SharedTree, slots: int, seed: int, workers: int = 1
+    ) -> None:
         """Make a worker that is not at work yet.
 
         Args:
@@ -109,7 +111,9 @@ class Worker:
             shared: The tree.
             slots: Leaves of a step, at most.
             seed: Fixes the symmetries drawn.
+            workers: How many there are on this tree.
         """
+        self._workers = workers
         self.slots = slots
         """Leaves of a step, at most."""
         self.evaluator = evaluator
@@ -154,7 +158,13 @@ class Worker:
             if not allowed:
                 return 0
             leaves, repeats, ended = select_leaves(
-                shared.tree, self._paths, self._root_at, allowed, terms.numbers, terms.score
+                shared.tree,
+                self._paths,
+                self._root_at,
+                allowed,
+                self._workers,
+                terms.numbers,
+                terms.score,
             )
             terms.stopping.count(leaves + repeats)
             shared.collisions += ended == COLLISION
@@ -259,6 +269,7 @@ def select_leaves(
     paths: Paths,
     root_at: int,
     allowed: int,
+    workers: int,
     numbers: PuctNumbers,
     score: ScoreUtility,
 ) -> tuple[int, int, int]:
@@ -269,6 +280,7 @@ def select_leaves(
         paths: [slots] receive the ways to the leaves.
         root_at: Where in each path the root stands.
         allowed: Playouts that may be made.
+        workers: How many share the leaves that may be in flight.
         numbers: PUCT's constants.
         score: How points count.
 
@@ -280,7 +292,7 @@ def select_leaves(
     repeats = 0
     root = tree.nodes[paths[0]["nodes"][root_at]]
     most = max(int64(FEWEST_LEAVES), int64(root["visits"]) // VISITS_A_LEAF)
-    slots = min(paths.shape[0], most - int64(root["pending"]))
+    slots = min(paths.shape[0], max(int64(1), most // workers), most - int64(root["pending"]))
     if slots <= 0:
         return leaves, repeats, int64(CROWDED)
     while leaves < slots and leaves + repeats < allowed and repeats < MAX_REPEATS:

@@ -60,7 +60,9 @@ class Search:
         self._noise = np.random.Generator(np.random.PCG64(seed))
         self.shared = SharedTree(memory_mb)
         """What the workers have in common."""
-        self._workers = [Worker(evaluator, self.shared, batch, seed) for _ in range(threads)]
+        self._workers = [
+            Worker(evaluator, self.shared, batch, seed, workers=threads) for _ in range(threads)
+        ]
         self._game: Game | None = None
         self._avoid: tuple[AvoidRule, ...] = ()
         self._forbidden: frozenset[int] = frozenset()
