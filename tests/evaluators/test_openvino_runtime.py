@@ -7,17 +7,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.evaluators.test_tiny_nets import KATAGO_NETS, LEELA_ZERO_NETS
 
 from gtp_engine.evaluators import openvino_runtime
+from gtp_engine.evaluators.net_info import OUTPUT_NAMES
 from gtp_engine.evaluators.nets import known_nets
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.onnx_net import OnnxNet, name_inputs
 from gtp_engine.evaluators.runtimes import NEEDS_OPENVINO, ONNX_RUNTIME, OPENVINO
 from gtp_engine.evaluators.self_check import differences_of
 from gtp_engine.evaluators.streams import Feed
+from gtp_export.convert.conversion import convert_file
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
+pytestmark = pytest.mark.skipif(
+    not openvino_runtime.INSTALLED, reason="the extra openvino is missing"
+)
+
 BOARDS = ((9, 9), (19, 19), (7, 11))
+ALL_KINDS = dict.fromkeys(KATAGO_NETS, (7, 11)) | dict.fromkeys(LEELA_ZERO_NETS, (19, 19))
+"""The board of each."""
 
 
 def inputs(net: OnnxNet, count: int, width: int, height: int) -> dict[str, np.ndarray]:
@@ -26,21 +35,23 @@ def inputs(net: OnnxNet, count: int, width: int, height: int) -> dict[str, np.nd
     spatial = generator.integers(0, 2, (count, net.info.spatial_planes, height, width), np.uint8)
     spatial[:, 0] = 1
     features = generator.normal(size=(count, net.info.global_features)).astype(np.float32)
-    named = {"spatial_in": spatial}
-    return named | ({"global_in": features} if net.info.global_features else {})
+    profile = generator.normal(size=(count, net.info.meta_features)).astype(np.float32)
+    return name_inputs(net.info, spatial, np.concatenate([features, profile], axis=1))
 
 
-def run_in_both(path: Path, width: int, height: int) -> None:
+def run_in_both(path: Path, width: int, height: int, count: int = 3) -> set[str]:
+    """Compare all outputs, and return their names."""
     plain, other = OnnxNet(path, "cpu"), OnnxNet(path, "cpu", runtime=OPENVINO, streams=1)
     assert (plain.runtime, other.runtime) == (ONNX_RUNTIME, OPENVINO)
     assert other.info == plain.info
-    feed = inputs(plain, 3, width, height)
+    feed = inputs(plain, count, width, height)
     expected, found = plain.run_feed(feed), other.run_feed(feed)
     assert set(found) == set(expected)
     tolerance = 0.02 if "int8" in plain.info.precision else 1e-3
     for name, array in expected.items():
         scale = max(1.0, float(np.abs(array).max()))
         np.testing.assert_allclose(found[name], array, atol=tolerance * scale, err_msg=name)
+    return set(found)
 
 
 @pytest.mark.parametrize("name", sorted(known_nets()))
@@ -54,6 +65,18 @@ def test_shipped_nets_pass_their_self_check(name: str) -> None:
 @pytest.mark.parametrize("width, height", BOARDS)
 def test_both_runtimes_agree_on_boards_of_any_shape(width: int, height: int) -> None:
     run_in_both(TINY, width, height)
+
+
+@pytest.mark.parametrize("name", ALL_KINDS)
+def test_both_runtimes_agree_on_nets_of_all_kinds(
+    reference_data: Path, tmp_path: Path, name: str
+) -> None:
+    source, *_ = sorted((reference_data / "nets" / "tiny").glob(f"{name}.*.gz"))
+    convert_file(source, tmp_path / "net.onnx")
+    heads = run_in_both(tmp_path / "net.onnx", *ALL_KINDS[name], count=1)
+    assert {"policy", "value"} <= heads
+    if name.startswith("kata-v16"):
+        assert heads == {*OUTPUT_NAMES}
 
 
 def test_a_row_is_the_same_in_any_batch() -> None:
