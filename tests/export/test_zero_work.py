@@ -1,11 +1,13 @@
 """Workers: shards that are whole whenever they end, nets that come and go, disks that are full."""
 
 import errno
+import gc
 import os
 import random
 import subprocess
 import threading
 import time
+import weakref
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -119,6 +121,27 @@ def test_a_net_is_taken_over_and_a_bad_one_refused(
     assert "missing.onnx" in caplog.messages[1]
     assert len(caplog.messages) == 2
     worker.step()
+
+
+def test_nets_that_are_played_with_no_more_leave_the_memory(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    add_first_net(run, run.settings())
+    content = next(run.nets.glob("*.onnx")).read_bytes()
+    worker = Worker(run, seed=1)
+    nets: list[weakref.ref[Any]] = []
+    gc.disable()
+    try:
+        for name in ("first", "second", "third"):
+            run.net(name).write_bytes(content)
+            write_whole(run.playing, name)
+            worker.look()
+            evaluator: Any = worker._play.forest.evaluator
+            evaluator.itself = evaluator  # as runtimes have it within
+            nets.append(weakref.ref(evaluator))
+            del evaluator
+    finally:
+        gc.enable()
+    assert [net() is None for net in nets] == [True, False, False]
 
 
 def test_where_a_net_fails_the_one_before_it_plays_on(

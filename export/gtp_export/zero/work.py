@@ -1,6 +1,7 @@
 """A worker: plays games against itself with the newest net and writes them as shards."""
 
 import contextlib
+import gc
 import logging
 import math
 import secrets
@@ -14,6 +15,7 @@ from gtp_engine.evaluators.fake import UniformEvaluator
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.policy_play import policy_by_action
+from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
 from gtp_engine.go.atari_go import new_game
 from gtp_export.zero.part import Part
 from gtp_export.zero.play import SelfPlay
@@ -148,6 +150,8 @@ class Worker:
                     earlier = self._play.forest.evaluator, self._net
                     self._play.use(open_checked(path, self.settings), path.stem)
                     self._earlier, self._net = earlier, path
+                    del earlier
+                    gc.collect()  # megabytes of the net before the earlier one, in circles
                 except NetFileError as error:
                     self._refuse(path, error)
 
@@ -166,7 +170,8 @@ def open_checked(path: Path, settings: Settings) -> Evaluator:
         NetFileError: It cannot be opened, is of another size, or says what are no numbers.
     """
     cache_mb = 64 if settings.size <= 5 else 0
-    evaluator = open_net(str(path), "cpu", threads=1, cache_mb=cache_mb)
+    runtime = ONNX_RUNTIME if settings.size <= 4 else AUTO  # OpenVINO compiles longer than it saves
+    evaluator = open_net(str(path), "cpu", runtime, threads=1, cache_mb=cache_mb)
     policy_by_action(evaluator, new_game(settings.game, settings.size, settings.size))
     return evaluator
 
