@@ -6,7 +6,6 @@ So an input's weights are rounded one after the other, and what is lost by one g
 follow, by as much as their inputs are alike.
 """
 
-import copy
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -47,29 +46,25 @@ def round_weights(
     positions: Positions,
 ) -> dict[str, Integers]:
     """Return the weights of some layers, by name, rounded for the inputs of these positions."""
-    edit = GraphEdit(copy.deepcopy(model))
-    layers = [node for node in edit.nodes if node.name in names]
+    edit = GraphEdit(model)
+    layers = [
+        (node, weights)
+        for node in edit.nodes
+        if node.name in names and (weights := layer_weights(edit, node)) is not None
+    ]
     found: dict[str, Integers] = {}
     for start in range(0, len(layers), TENSORS_AT_ONCE):
-        part = {
-            node.name: (node, _weights(edit, node)) for node in layers[start:][:TENSORS_AT_ONCE]
-        }
-        grams = {name: np.zeros((one[0].size,) * 2) for name, (_, one) in part.items()}
-        inputs = list(dict.fromkeys(node.input[0] for node, _ in part.values()))
+        part = layers[start:][:TENSORS_AT_ONCE]
+        grams = {node.name: np.zeros((weights[0].size,) * 2) for node, weights in part}
+        inputs = list(dict.fromkeys(node.input[0] for node, _ in part))
         for tensor, values in tensor_values(model, info, inputs, positions):
-            for name, (node, weights) in part.items():
+            for node, weights in part:
                 if node.input[0] == tensor:
                     met = inputs_met(values, weights, attribute(node, "dilations", (1, 1)))
-                    grams[name] += met[::SAMPLED].T @ met[::SAMPLED]
-        for name, (_, weights) in part.items():
-            found[name] = round_matrix(weights, grams[name], WEIGHT_LIMIT[weight_bits])
+                    grams[node.name] += met[::SAMPLED].T @ met[::SAMPLED]
+        for node, weights in part:
+            found[node.name] = round_matrix(weights, grams[node.name], WEIGHT_LIMIT[weight_bits])
     return found
-
-
-def _weights(edit: GraphEdit, node: onnx.NodeProto) -> NDArray[np.float32]:
-    weights = layer_weights(edit, node)
-    assert weights is not None
-    return weights
 
 
 def inputs_met(
