@@ -288,7 +288,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     values.setdefault("size", (usual_size(game), usual_size(game)))
     settings = Settings(**values)
     if game != GO:
-        for name in {"net", "level", "human_profile"} & set(values):
+        with_nets = {"net"} if game == FIVE else set()
+        for name in ({"net", "level", "human_profile"} - with_nets) & set(values):
             dashed = name.replace("_", "-")
             raise UsageError(f"--{dashed}: {game} is searched without a net, which none knows")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):

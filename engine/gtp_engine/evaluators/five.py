@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from gtp_engine.coords import EMPTY
+from gtp_engine.evaluators.encoders.five import list_moves
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
-from gtp_engine.five.shapes import Shapes, class_at, new_shapes
-from gtp_engine.five.threats import moves_to_consider
-from gtp_engine.go.history import PLAYING, History
+from gtp_engine.five.shapes import Shapes, class_at
+from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 
@@ -23,51 +23,6 @@ _OTHERS = np.array([0.0, 0.4, 2.5, 2.0, 20.0, 0.0])
 _WORTH = np.array([0.0, 0.02, 0.08, 0.1, 0.5, 0.0]), np.array([0.0, 0.01, 0.05, 0.05, 0.3, 0.0])
 """By class: what a line at an empty point adds to the logit of winning, one's own, and takes from
 it, the opponent's."""
-
-
-@kernel
-def list_moves(
-    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags, nodes: int
-) -> Shapes:
-    """Write a position's moves to consider into a slot, its result where that is known, or 0.
-
-    Args:
-        batch: The batch.
-        slot: Which of its slots.
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        nodes: See `moves_to_consider`.
-
-    Returns:
-        The position's shapes.
-    """
-    board = history.boards[ply]
-    turn = history.turns[ply]
-    to_play = int64(turn["to_play"])
-    shapes = new_shapes(
-        board["color"], int64(board["stride"]), int64(board["n_points"]), int64(rules.five)
-    )
-    numbers = batch.slots[slot]
-    numbers["n_moves"] = 0
-    numbers["komi"] = 0.0
-    numbers["rollout_value"] = 0.0
-    if turn["status"] != PLAYING:
-        return shapes
-    found = np.zeros(len(shapes.colors), np.int16)
-    n_found, result = moves_to_consider(shapes, to_play, nodes, found)
-    numbers["rollout_value"] = result
-    is_found = np.zeros(len(shapes.colors), np.bool_)
-    for i in range(n_found):
-        is_found[found[i]] = True
-    n = 0
-    for i in range(board["n_empty"]):  # whose order the position hash relies on
-        point = int64(board["empty"][i])
-        if is_found[point]:
-            batch.moves[slot, n] = point
-            n += 1
-    numbers["n_moves"] = n
-    return shapes
 
 
 @inline_kernel

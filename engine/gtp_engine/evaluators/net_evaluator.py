@@ -24,7 +24,7 @@ from gtp_engine.evaluators.decoding import (
     prior_by_action,
 )
 from gtp_engine.evaluators.devices import gpu_names
-from gtp_engine.evaluators.encoders.inputs import Features, Options
+from gtp_engine.evaluators.encoders.inputs import Features, Options, find_listing
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
@@ -152,6 +152,15 @@ class NetEvaluator:
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = encoder_of(net)
+        listings = {find_listing(member.info.encoder) for member in members_of(net)}
+        if len(listings) > 1:
+            raise NetFileError(f"{net.path}: nets of different games are not one")
+        listing = listings.pop()
+        self._reads_out = listing is not None
+        """Whether the game says itself how some positions end, which goes before the net."""
+        self._begin = listing or _begin_slot
+        self.threat_nodes = 0
+        """How many positions such a game may look at for it, at each position."""
         self._n_globals = net.info.global_features
         self.takes_profile = net.info.meta_features > 0
         """Whether the net plays like whomever `human_profile` names."""
@@ -256,7 +265,8 @@ class NetEvaluator:
             numbers[self._n_globals :] = rows[history.turns[ply]["to_play"]]
             numbers = numbers[: self._n_globals]
         different = distinct_points(width, height)
-        _begin_slot(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
+        salt += self.threat_nodes
+        self._begin(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
         reader = self._reader()
         told = options or self._options
         self._encode(history, ply, rules, told, reader, symmetry_maps[symmetry], planes, numbers)
@@ -267,6 +277,12 @@ class NetEvaluator:
         Raises:
             NetFileError: The net failed.
         """
+        self._evaluate(batch, n, use_cache=use_cache)
+        if self._reads_out:
+            known = batch.slots["rollout_value"][:n]
+            batch.value[:n] = np.where(known != 0.0, known, batch.value[:n])
+
+    def _evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool) -> None:
         height, width = batch.spatial.shape[2:]
         if not use_cache or not self._cache_bytes:
             raw = self.batcher.evaluate(batch.spatial[:n], batch.features[:n])

@@ -83,6 +83,7 @@ ENCODERS = {
     "alphago48": (1, 48, 0),
     "agz17": (1, 17, 0),
     "lz18": (1, 18, 0),
+    "five": (1, 12, 7),
 }
 """The encoders nets may name: their version, number of planes and number of globals."""
 

@@ -65,9 +65,10 @@ class Loader:
         """Parameters that the search begins with."""
         self._settings = settings
         self._net, self._has_rollouts = without_rollouts(settings.net)
-        self._has_net = evaluator is None and settings.game == GO and self._net != NO_NET
+        may_have = settings.game == GO or (settings.game == FIVE and settings.net is not None)
+        self._has_net = evaluator is None and may_have and self._net != NO_NET
         """Whether the settings name a net to be opened."""
-        if self._net == NO_NET or settings.game == FIVE:
+        if self._net == NO_NET or (settings.game == FIVE and not self._has_net):
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
@@ -223,7 +224,7 @@ class Loader:
             self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
         try:
-            if self._is_first and self._has_net:
+            if self._is_first and self._has_net and self._settings.game == GO:
                 from gtp_engine.play.warmup import compile_search
 
                 compile_search(self.evaluator, *self._settings.size)
@@ -284,12 +285,17 @@ class Loader:
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
+        files = self._opened_files()
+        for file, _ in files:
+            if (file.info.encoder == FIVE) != (settings.game == FIVE):
+                name = file.info.name
+                raise NetFileError(f"{file.path}: the net {name} does not play {settings.game}")
         if self._rollout_weight > 0.0:
             from gtp_engine.evaluators.rollouts import MixedEvaluator
 
             make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
         net = serve(
-            join(self._opened_files()),
+            join(files),
             make=make,
             threads=settings.threads,
             max_batch=settings.batch,
@@ -297,6 +303,10 @@ class Loader:
         )
         if self._rollout_weight > 0.0 and "value" not in net.net.info.heads:
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
+        if settings.game == FIVE:
+            from gtp_engine.evaluators.five import SHARE_OF_A_LEAF
+
+            net.threat_nodes = self.params.threat_nodes // SHARE_OF_A_LEAF
         logger.info(net.describe())
         profile = settings.human_profile
         if profile is not None and net.takes_profile:

@@ -141,6 +141,15 @@ class TowerShape:
         )
 
 
+@dataclass(frozen=True)
+class FiveTowerShape(TowerShape):
+    """A tower that plays five in a row."""
+
+    planes: int = 12
+    features: int = 7
+    encoder = "five"
+
+
 def _pool(layers: Layers, tensor: Value) -> Value:
     """Return [B, 3C]: mean, mean * (s - 14) / 10 and maximum."""
     mean = layers.mean(tensor)
@@ -162,6 +171,7 @@ TOWERS = {
     "b6c96": TowerShape(blocks=6, channels=96),
     "b10c128": TowerShape(blocks=10, channels=128),
     "b14c160": TowerShape(blocks=14, channels=160),
+    "five-b4c32": FiveTowerShape(blocks=4, channels=32),
 }
 """Named sizes; `tiny` is for trying things out, and the largest has 6.9 million weights."""
 

@@ -5,6 +5,7 @@ A family of encoders is imported when one of it is first asked for: nobody waits
 
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,20 @@ def find_encoder(name: str) -> Encode:
     Args:
         name: A key of `net_info.ENCODERS`.
     """
-    family = next((each for each in ("katago", "alphago") if name.startswith(each)), "stones")
-    encode: Encode = getattr(import_module(f"{__package__}.{family}"), name)
+    encode: Encode = getattr(_family_of(name), name)
     return encode
+
+
+def find_listing(name: str) -> Callable[..., None] | None:
+    """Return the kernel that lists moves for nets of a game other than Go; see `NetEvaluator`.
+
+    Args:
+        name: The key of the nets' encoder.
+    """
+    return getattr(_family_of(name), "begin_slot", None)
+
+
+def _family_of(name: str) -> ModuleType:
+    families = ("katago", "alphago", "five")
+    family = next((each for each in families if name.startswith(each)), "stones")
+    return import_module(f"{__package__}.{family}")

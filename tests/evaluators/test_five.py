@@ -1,0 +1,104 @@
+"""What a net of five in a row is shown, and how its word gives way to what is read out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.evaluators.encoding import drawn, encoded
+from tests.evaluators.small_nets import TINY
+from tests.five.test_lines import game_of
+from tests.five.test_threats import middle_games
+
+from gtp_engine.coords import BLACK, EMPTY, WHITE
+from gtp_engine.evaluators.composition import join
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.precision import open_files
+from gtp_engine.five.game import FiveGame
+from gtp_engine.go.symmetry import N_SYMMETRIES
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.play.settings import Settings
+
+
+def test_planes_by_hand() -> None:
+    game = game_of(["c1", "d1"], ["a7", "b7", "c7"], "renju", 7)
+    for color, name in ((BLACK, "e1"), (WHITE, "f4")):
+        game.play(color, game.point(name))
+    planes, features = encoded("five", game)
+    assert planes[0].all() and planes[3].sum() == planes[4].sum() == 1
+    assert planes[3, 3, 5] == 1 and planes[4, 6, 4] == 1
+    assert drawn(planes[1]).endswith("..###..") and drawn(planes[2]).startswith("###....")
+    # Black's three by the edge: an open four at b1 and f1, fours further out.
+    assert drawn(planes[6]).endswith("##...##") and not planes[7].any()
+    assert drawn(planes[9]).startswith("...##..") and not planes[10].any()
+    assert features[:6].tolist() == [1, 1, 0, 1, 0, 0]
+    assert features[6] == pytest.approx(7 / 49)
+
+
+@settings(deadline=None, max_examples=30)
+@given(middle_games(), st.integers(0, 7))
+def test_planes_say_what_the_game_says(game: FiveGame, symmetry: int) -> None:
+    planes, features = encoded("five", game)
+    at = {point: divmod(n, game.width) for n, point in enumerate(game.points())}
+    for point, (row, col) in at.items():
+        is_empty = game.color_at(point) == EMPTY
+        assert planes[11, row, col] == bool(game.forbidden(point))
+        for plane, color in ((7, game.to_play), (10, 3 - game.to_play)):
+            assert planes[plane, row, col] == (is_empty and game.wins_at(color, point))
+    assert features[0] == (game.to_play == BLACK)
+    turned, same = encoded("five", game, symmetry)
+    assert (same == features).all() and symmetry < N_SYMMETRIES
+    turns = np.rot90 if symmetry else np.asarray  # some turn or mirror keeps the sums
+    assert (turns(turned[0]).sum(), turned.sum()) == (planes[0].sum(), planes.sum())
+
+
+def write_five(path: Path) -> Path:
+    """Write a net of random weights."""
+    pytest.importorskip("onnx")
+    from gtp_export.architectures.net_file import describe_net, write_net
+    from gtp_export.architectures.tower import FiveTowerShape, random_weights
+
+    shape = FiveTowerShape(blocks=1, channels=8, head_channels=8, value_hidden=8)
+    info = replace(describe_net(shape, "five-tiny"), source="random weights")
+    write_net(path, shape, random_weights(shape, 3), info)
+    return path
+
+
+def test_a_net_gives_way_to_what_is_read_out(tmp_path: Path) -> None:
+    net = join(open_files(str(write_five(tmp_path / "five.onnx")), "cpu", "onnxruntime", 1))
+    evaluator = NetEvaluator(net, 1, 4)
+    evaluator.threat_nodes = 100
+    batch = evaluator.new_batch(3, 15, 15)
+    games = [
+        game_of(["h8", "i8", "j8"], ["a1", "a3"], "freestyle"),  # won by a four
+        game_of(["h8", "i9"], ["a1", "a2", "a3", "a4"], "freestyle"),  # one move stops the five
+        game_of(["h8"], ["a1"], "freestyle"),
+    ]
+    for slot, game in enumerate(games):
+        evaluator.encode(batch, slot, game.history, game.ply, game.rules.flags, 0, 0.0)
+    for _ in range(2):  # computed, then remembered
+        evaluator.evaluate(batch, 3)
+        assert batch.n_moves.tolist() == [1, 1, 223] and batch.value[0] == 1.0
+        assert games[1].name(int(batch.moves[1, 0])) == "a5"
+        assert abs(batch.value[1]) < 1 and abs(batch.value[2]) < 1
+        assert batch.priors[2, :223].sum() == pytest.approx(
+            1.0, abs=1e-3
+        )  # remembered in two bytes
+
+
+def test_each_game_refuses_the_nets_of_the_other(tmp_path: Path) -> None:
+    five = str(write_five(tmp_path / "five.onnx"))
+    for game, net, reason in (
+        ("go", five, "does not play go"),
+        ("five", str(TINY), "does not play five"),
+    ):
+        engine = Engine(Settings(game=game, net=net, size=(7, 7), device="cpu"))
+        with pytest.raises(EngineUnavailableError, match=reason):
+            engine.wait_ready()
+    engine = Engine(Settings(game="five", net=five, size=(7, 7), playouts=8, device="cpu"))
+    decision = engine.genmove(BLACK)
+    assert decision.point in engine.position.stones(BLACK) and "five-tiny" in engine.describe()
+    engine.close()
