@@ -173,6 +173,17 @@ def test_a_refusal_is_never_right(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "refused.tst 10 play b A1: !A1, not ? illegal move\n" in out
 
 
+def test_the_share_right_of_each_file_is_said(script: Path, said: list[str]) -> None:
+    other = script.with_name("other.tst")
+    other.write_text("clear_board\n10 genmove black\n#? [D4]\n")
+    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=W+1.5'
+    assert run(["regress", "--engine", engine, str(script), str(other)]) == 0
+    assert [line[:30] for line in said] == [
+        "moves.tst: 2 of 3 right, 66.7 ",
+        "other.tst: 1 of 1 right, 100.0",
+    ]
+
+
 def test_names_of_commands_may_have_blanks(
     script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

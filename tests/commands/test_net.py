@@ -16,10 +16,12 @@ from gtp_engine.arena.many_games import PlayedGame
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.net_match import _document, _params
 from gtp_engine.commands.table import run
+from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.rollouts import RolloutEvaluator
 from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
-from gtp_engine.search.params import SearchParams
+from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -285,8 +287,22 @@ def test_a_match_of_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert a.endswith("tiny.onnx cpuct=2.5 use_cache=false") and b.endswith(
         "tiny.onnx lcb_stdevs=0"
     )
-    params = _params([("cpuct", "2.5"), ("use_cache", "false")])
+    params = _params([("cpuct", "2.5"), ("use_cache", "false")], FakeEvaluator())
     assert params == replace(SearchParams(), cpuct=2.5, use_cache=False)
+
+
+def test_a_match_of_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--games", "2", "--visits", "3", "--size", "3", "--device", "cpu", "--at-once", "2"]
+    assert run(["net", "match", "none", f"{TINY}+rollouts", *options]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("A: rollouts\n") and f"B: {TINY}+rollouts\n2 games" in text
+    assert _params([], RolloutEvaluator()) == ROLLOUT_PARAMS
+
+
+@pytest.mark.parametrize("net", ["none", "default+rollouts"])
+def test_info_says_that_rollouts_are_no_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["net", "info", net]) == 1
+    assert "is no net but games played out, and a net is needed here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,12 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import find_patterns, shipped_folder, without_rollouts
 from gtp_engine.evaluators.pattern_file import MOST_BYTES, Arrays, pack, read_header, unpack
-from gtp_engine.evaluators.rollouts import MixedEvaluator, RolloutEvaluator
+from gtp_engine.evaluators.rollouts import (
+    MixedEvaluator,
+    RolloutEvaluator,
+    is_judged_by_rollouts,
+    open_evaluator,
+)
 from gtp_engine.go.pattern_board import MOST_TAKEN, PATTERN_BOARD, play_stone, set_up
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollout_policy import remember_captures
@@ -123,6 +128,17 @@ def test_rollouts_are_a_part_of_what_net_names() -> None:
     assert without_rollouts(None) == (None, False)
 
 
+@pytest.mark.parametrize(
+    "wanted, weight",
+    [("none", None), (str(TINY), None), (f"{TINY}+rollouts", 0.5), ("alphago-sl+rollouts", 1.0)],
+)
+def test_what_net_names_is_opened(wanted: str, weight: float | None) -> None:
+    opened = open_evaluator(wanted, "cpu", "auto", threads=1)
+    assert isinstance(opened, RolloutEvaluator) == (wanted == "none")
+    assert getattr(opened, "weight", None) == weight and opened.describe()
+    assert is_judged_by_rollouts(opened) == (wanted == "none" or weight == 1.0)
+
+
 # Rollouts alone ----------------------------------------------------------------------------------
 
 
@@ -217,6 +233,7 @@ def test_what_a_net_has_no_head_for_comes_from_rollouts_alone() -> None:
     assert evaluator.has_ownership and not NetEvaluator(net, 1, 1).has_ownership
     batch = judged(evaluator, position)
     assert batch.value[0] == -1.0 and (batch.ownership[0] == -1.0).all()
+    assert batch.lead[0] == 7.5 - 25, "by which a pass is weighed against a move"
     again = judged(evaluator, position)  # from the net's cache, with another rollout
     assert again.value[0] == -1.0 and np.array_equal(batch.priors, again.priors)
 

@@ -20,7 +20,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.terminal import game
 from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
-from gtp_engine.frontends.terminal.game import TerminalGame
+from gtp_engine.frontends.terminal.game import READING, TerminalGame
 from gtp_engine.frontends.terminal.keyboard import KEYS, explain, find_key, key_words
 from gtp_engine.frontends.terminal.screen import Scene, Screen
 from gtp_engine.go.position import Position
@@ -358,5 +358,8 @@ def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_hint_says_what_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     moves = ("d4", "d3", "c3", "a5", "c2", "a1")
+    said: list[str] = []
+    monkeypatch.setattr(Screen, "progress", lambda screen, text: said.append(text))
     sitting = Sitting(monkeypatch, *moves, "hint", colors=(BLACK, WHITE))
     assert "captures one stone in a ladder." in sitting.text
+    assert said[-2:] == [READING, ""], "and that it is being read"

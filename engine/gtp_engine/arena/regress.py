@@ -119,9 +119,9 @@ class Tally:
     """Questions whose position the engine refused."""
 
     @property
-    def asked(self) -> int:
-        """How many questions were asked."""
-        return self.easy.asked + self.hard.asked
+    def score(self) -> Score:
+        """All answers so far."""
+        return Score(self.easy.right + self.hard.right, self.easy.asked + self.hard.asked)
 
     def add(self, step: Step, is_right: bool) -> None:
         """Count an answer."""

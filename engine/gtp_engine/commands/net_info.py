@@ -11,7 +11,7 @@ from pathlib import Path
 from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
 from gtp_engine.evaluators.composition import ComposedNet, Net, members_of, open_exactly
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import PART_HEADS, known_nets, user_folder
+from gtp_engine.evaluators.nets import NO_NET, PART_HEADS, ROLLOUTS_PART, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
@@ -37,6 +37,7 @@ def run_list(args: argparse.Namespace) -> int:
     lines = align([head, *(_row(*net) for net in sorted(nets.items()))], left=(0, 2, 3, 4))
     heading, *rows = [_cut(line) for line in lines.splitlines()]
     folders = [path.parent for _, path in sorted(nets.items())]
+    print(f"{NO_NET}, or +{ROLLOUTS_PART} behind a net: games played out by patterns")
     for folder in dict.fromkeys(folders):
         print(f"{folder}:\n{heading}")
         print("\n".join(row for row, place in zip(rows, folders, strict=True) if place == folder))

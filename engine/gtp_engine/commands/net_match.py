@@ -10,9 +10,11 @@ from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_game
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.match import read_sprt
-from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.search.params import SearchParams
+from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.stopping import Limits
 
 logger = logging.getLogger(__name__)
@@ -26,11 +28,11 @@ GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 def run(args: argparse.Namespace) -> int:
     """Play the match and print its result, after Ctrl-C that of the games so far."""
     sprt = read_sprt(args.sprt)
-    nets = [open_net(wanted, args.device, args.runtime) for wanted in args.nets]
+    nets = [open_evaluator(wanted, args.device, args.runtime) for wanted in args.nets]
     limits = Limits(visits=args.visits)
     settings = (args.set_a, args.set_b)
     contestants = [
-        Contestant(_name(net, chosen), net, limits, _params(chosen), leaves=leaves)
+        Contestant(_name(net, chosen), net, limits, _params(chosen, net), leaves=leaves)
         for net, chosen, leaves in zip(nets, settings, args.leaves, strict=True)
     ]
     width, height = args.size
@@ -68,22 +70,25 @@ def run(args: argparse.Namespace) -> int:
     if sprt is not None:
         print(_describe_test(sprt, games, verdict))
     for letter, net in zip("AB", nets, strict=True):
-        batcher = net.batcher
-        print(f"{letter}: {batcher.evaluations} evaluations, {batcher.mean_batch:.2f} a run")
+        if isinstance(net, NetEvaluator):
+            batcher = net.batcher
+            print(f"{letter}: {batcher.evaluations} evaluations, {batcher.mean_batch:.2f} a run")
     return status
 
 
-def _name(net: NetEvaluator, chosen: Sequence[tuple[str, str]]) -> str:
-    return " ".join([str(net.net.path), *(f"{name}={text}" for name, text in chosen)])
+def _name(net: Evaluator, chosen: Sequence[tuple[str, str]]) -> str:
+    name = str(net.net.path) if isinstance(net, NetEvaluator) else net.name
+    name += "+rollouts" if isinstance(net, MixedEvaluator) else ""
+    return " ".join([name, *(f"{name}={text}" for name, text in chosen)])
 
 
-def _params(chosen: Sequence[tuple[str, str]]) -> SearchParams:
+def _params(chosen: Sequence[tuple[str, str]], net: Evaluator) -> SearchParams:
     """Return the parameters with some of them set.
 
     Raises:
         UsageError: There is no such parameter, or a value is out of its range.
     """
-    params = SearchParams()
+    params = ROLLOUT_PARAMS if is_judged_by_rollouts(net) else SearchParams()
     for name, text in chosen:
         try:
             params = params.with_option(name, text)
@@ -102,8 +107,8 @@ def _describe_test(sprt: Sprt, games: Sequence[PlayedGame], verdict: str | None)
     )
 
 
-def _at_once(nets: Sequence[NetEvaluator]) -> int:
-    if all(net.net.device == "cuda" for net in nets):
+def _at_once(nets: Sequence[Evaluator]) -> int:
+    if all(isinstance(net, NetEvaluator) and net.net.device == "cuda" for net in nets):
         return GAMES_AT_ONCE["cuda"]
     return GAMES_AT_ONCE["cpu"] * (os.cpu_count() or 1)
 

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         UsageError: A file cannot be used, or the engine's command line makes no sense.
     """
     from gtp_engine.arena.gtp_client import EngineFailure, Engines, split_command
-    from gtp_engine.arena.regress import Asker, Tally, read_script
+    from gtp_engine.arena.regress import Asker, Score, Tally, read_script
 
     try:
         scripts = [(file, list(read_script(file))) for file in args.files]
@@ -65,9 +65,10 @@ def run(args: argparse.Namespace) -> int:
         try:
             engine = engines.start(command, args.timeout)
             for file, steps in scripts:
-                before = tally.asked
+                before = tally.score
                 Asker(engine, file, wanted, tally).run(steps)
-                logger.info("%s: %d questions", file.name, tally.asked - before)
+                right, asked = tally.score.right - before.right, tally.score.asked - before.asked
+                logger.info(f"{file.name}: {Score(right, asked).text()}")
         except EngineFailure as failure:
             by = engines.signal
             logger.info("interrupted" if by else failure)

@@ -12,8 +12,8 @@ from typing import Any
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_count
 from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.rollouts import open_evaluator
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.frontends.analysis.records import playable_games
 from gtp_engine.frontends.review.findings import FORMAT, make_report
@@ -254,11 +254,12 @@ def _write_overview(
 
 def _open_scheduler(settings: Settings, at_once: int | None) -> tuple[AnalysisScheduler, str]:
     """Return what searches, and what it uses in one line."""
-    net = open_net(
+    net = open_evaluator(
         settings.net,
         settings.device,
         settings.runtime,
         threads=settings.threads,
         max_batch=settings.batch,
+        seed=settings.seed or 0,
     )
     return AnalysisScheduler.for_settings(net, settings, at_once), net.describe()

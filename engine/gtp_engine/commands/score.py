@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file; return the exit status."""
-    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.evaluators.rollouts import open_evaluator
     from gtp_engine.play.adjudication.marked_boards import read_marked
     from gtp_engine.play.adjudication.status import judge
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         if not file.exists():
             raise UsageError(f"there is no {str(file)!r}")
     try:
-        net = open_net(args.net, args.device, args.runtime)
+        net = open_evaluator(args.net, args.device, args.runtime)
         # All is read twice: thousands of games do not fit into memory together.
         n_boards = sum(
             1 for file in args.files for _ in read_marked(file, logger.warning, args.limit)

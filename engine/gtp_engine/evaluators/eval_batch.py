@@ -20,6 +20,7 @@ SLOT = np.dtype(
         ("lead", np.float32),  # result: expected points ahead
         ("stdev", np.float32),  # result: standard deviation of the final score, points
         ("rollout_value", np.float32),  # mean result of rollouts, -1..1, where some were played
+        ("rollout_lead", np.float32),  # by how many points they were won
         ("n_moves", np.int16),  # how many moves are legal
         ("symmetry", np.int8),  # under which the net sees the position
         ("canonical", np.int8),  # symmetry under which the evaluation is remembered

@@ -403,6 +403,7 @@ def open_net(
     threads: int | None = None,
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
+    make: Callable[[Net, int, int, int], NetEvaluator] = NetEvaluator,
 ) -> NetEvaluator:
     """Open a net given by file or name, on a device, in the precision that suits it there.
 
@@ -414,12 +415,13 @@ def open_net(
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.
+        make: See `serve`.
 
     Raises:
         NetFileError: There is no such net, or it cannot be used.
     """
     net = join(open_files(wanted, device, runtime, threads))
-    return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb)
+    return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb, make=make)
 
 
 def serve(

@@ -18,6 +18,8 @@ NO_NET = "none"
 """What `--net` takes for no net at all, but patterns and rollouts."""
 ROLLOUTS_PART = "rollouts"
 """A part of a composed net that plays positions out."""
+DEFAULT_ROLLOUT_WEIGHT = 0.5
+"""Share of rollouts in the value of a net that they were added to: lambda of Silver et al. 2016."""
 PART_HEADS = ("policy", "value", "score", "ownership")
 """Heads that a part of a composed net may be asked for by name."""
 
@@ -96,6 +98,8 @@ def find_net(wanted: str | None) -> Path:
     nets = known_nets()
     if name in nets:
         return nets[name]
+    if name in (NO_NET, ROLLOUTS_PART):
+        raise NetFileError(f"{name} is no net but games played out, and a net is needed here")
     names = ", ".join(sorted(nets)) or "none"
     raise NetFileError(f"{name[:200]}: no such net file, and no net of that name (known: {names})")
 

@@ -7,6 +7,7 @@ AlphaGo did: (1 - weight) * value + weight * rollouts.
 
 import os
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from gtp_engine.coords import BLACK, NULL_MOVE, PASS, WALL
 from gtp_engine.evaluators.composition import Net
 from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SCORE_SPREAD
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
-from gtp_engine.evaluators.evaluator import NetlessEvaluator
-from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator
+from gtp_engine.evaluators.evaluator import Evaluator, NetlessEvaluator
+from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator, open_net
+from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
 from gtp_engine.evaluators.pattern_file import shipped_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
 from gtp_engine.go.history import History, white_komi
@@ -137,9 +139,10 @@ def _play_out(
         value += 1.0 if margin > 0.0 else (-1.0 if margin < 0.0 else 0.0)
     states[0] = state
     numbers["rollout_value"] = value / rollouts
+    numbers["rollout_lead"] = lead / rollouts
     if is_alone:
-        numbers["value"] = value / rollouts
-        numbers["lead"] = lead / rollouts
+        numbers["value"] = numbers["rollout_value"]
+        numbers["lead"] = numbers["rollout_lead"]
         area = np.float64(boards[0]["width"]) * boards[0]["height"]
         numbers["stdev"] = SCORE_SPREAD * np.sqrt(area)
         numbers["no_result"] = 0.0
@@ -203,6 +206,10 @@ class RolloutEvaluator(NetlessEvaluator):
         """
         self._player = RolloutPlayer(shipped_policy(), seed, rollouts)
 
+    def describe(self) -> str:
+        """Return what is used, in one line."""
+        return "no net: patterns and rollouts"
+
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return as many workers as there are cores, each with one leaf, unless told otherwise."""
         return threads or os.cpu_count() or 1, batch or 1
@@ -250,7 +257,9 @@ class MixedEvaluator(NetEvaluator):
             NetFileError: The net or the weights of the rollouts cannot be used.
         """
         super().__init__(net, streams, max_batch, cache_mb)
-        self._weight = np.float32(weight if "value" in net.info.heads else 1.0)
+        self.weight = np.float32(weight if "value" in net.info.heads else 1.0)
+        """Share of the rollouts in the value."""
+        self._knows_lead = not {"score", "ownership"}.isdisjoint(net.info.heads)
         self._player = RolloutPlayer(shipped_policy(), seed, rollouts)
 
     @property
@@ -265,7 +274,7 @@ class MixedEvaluator(NetEvaluator):
 
     def describe(self) -> str:
         """Return what is used, in one line."""
-        return f"{super().describe()}, {self._weight:.0%} of the value from rollouts"
+        return f"{super().describe()}, {self.weight:.0%} of the value from rollouts"
 
     def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size.
@@ -300,7 +309,38 @@ class MixedEvaluator(NetEvaluator):
         nets = batch if self._owns else batch._replace(ownership=batch.ownership[:, :0])
         super().evaluate(nets, n, use_cache=use_cache)
         value = batch.value[:n]
-        value += self._weight * (batch.slots["rollout_value"][:n] - value)
+        value += self.weight * (batch.slots["rollout_value"][:n] - value)
+        if not self._knows_lead:
+            batch.lead[:n] = batch.slots["rollout_lead"][:n]
+
+
+def open_evaluator(
+    wanted: str | None,
+    device: str,
+    runtime: str,
+    *,
+    threads: int | None = None,
+    max_batch: int | None = None,
+    seed: int = 0,
+) -> NetEvaluator | RolloutEvaluator:
+    """Open what `--net` names: a net, a net with rollouts, or rollouts alone; see `open_net`.
+
+    Raises:
+        NetFileError: There is no such net, or something cannot be used.
+    """
+    net, has_rollouts = without_rollouts(wanted)
+    if net == NO_NET:
+        return RolloutEvaluator(seed)
+    mixed = partial(MixedEvaluator, weight=DEFAULT_ROLLOUT_WEIGHT, seed=seed)
+    make = mixed if has_rollouts else NetEvaluator
+    return open_net(net, device, runtime, threads=threads, max_batch=max_batch, make=make)
+
+
+def is_judged_by_rollouts(evaluator: Evaluator) -> bool:
+    """Whether all of its values come from rollouts."""
+    if isinstance(evaluator, MixedEvaluator):
+        return bool(evaluator.weight == 1.0)
+    return isinstance(evaluator, RolloutEvaluator)
 
 
 def run_pattern_games(width: int, height: int, games: int, seed: int) -> int:

@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import NO_NET, without_rollouts
+from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO
-from gtp_engine.play.settings import DEFAULT_ROLLOUT_WEIGHT, Settings, default_memory
+from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 if TYPE_CHECKING:
@@ -269,8 +269,9 @@ class Loader:
         if self._settings.game == GO:
             from gtp_engine.evaluators.rollouts import RolloutEvaluator
 
-            logger.info("no net: patterns and rollouts")
-            return RolloutEvaluator(self._seed())
+            evaluator = RolloutEvaluator(self._seed())
+            logger.info(evaluator.describe())
+            return evaluator
         if self._settings.game == FIVE:
             from gtp_engine.evaluators.five import FiveEvaluator
 
@@ -282,6 +283,7 @@ class Loader:
     def _open_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.composition import join
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
+        from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
@@ -291,8 +293,6 @@ class Loader:
                 name = file.info.name
                 raise NetFileError(f"{file.path}: the net {name} does not play {settings.game}")
         if self._rollout_weight > 0.0:
-            from gtp_engine.evaluators.rollouts import MixedEvaluator
-
             make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
         net = serve(
             join(files),
@@ -301,7 +301,7 @@ class Loader:
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
         )
-        if self._rollout_weight > 0.0 and "value" not in net.net.info.heads:
+        if is_judged_by_rollouts(net):
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
         if settings.game == FIVE:
             from gtp_engine.evaluators.five import SHARE_OF_A_LEAF

@@ -16,10 +16,6 @@ DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""
 
 
-DEFAULT_ROLLOUT_WEIGHT = 0.5
-"""Share of rollouts in the value of a net that they were added to: lambda of Silver et al. 2016."""
-
-
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to play and on what; the fields are the long options of `gtp-engine` by name."""

@@ -49,6 +49,8 @@ from gtp_engine.version import __version__
 
 MOST_TACTICS = 3
 """Sentences about captures and rescues with a hint."""
+READING = "please wait: reading what can be captured (compiled once, which takes some seconds)"
+"""Said while that is read for a hint."""
 
 LOOK_SECONDS = 2.0
 """How long the engine looks at a person's move where no playouts are set."""
@@ -381,7 +383,9 @@ class TerminalGame:
     def _hint(self, rest: str) -> None:
         if not self._result:
             self._let_it_think(self._look)
+            self._screen.progress(READING)
             self._message += self._tell_tactics()
+            self._screen.progress("")
 
     def _tell_tactics(self) -> list[str]:
         """Return what the player to move can capture or save, a sentence for each move."""
