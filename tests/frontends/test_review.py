@@ -377,7 +377,9 @@ def test_sente_is_lost_only_where_the_opponent_is_free_to_play_elsewhere() -> No
             point = parse_vertex(move, 9, 9)
             object.__setattr__(judged, "candidates", (Candidate(point, 90, 0.5, 0.0, (point,)),))
         found = [each.text for each in explain(position, mistake)]
-        said = "B3 keeps sente: White answers at C3. After A9 White is free to play G7."
+        said = (
+            "B3 keeps sente: White answers at C3. After A9 White is free to play elsewhere, say G7."
+        )
         assert (said in found) == is_said
         assert any("sente" in text for text in found) == is_said
 

@@ -64,6 +64,8 @@ class Case:
         self.position = position
         self.mistake = mistake
         self.color = mistake.color
+        self.near = max(2, position.width // 6)
+        """Rows or columns up to which an answer is one to the move itself."""
         self.played = self.vertex(mistake.played)
         self.better = self.vertex(mistake.best)
         self.own_played = self._owned(mistake.after_played)
@@ -93,6 +95,11 @@ class Case:
             at = row_col(point, self.position.width)
             sums[self.zone(point)] += float(self.own_best[at] - self.own_played[at])
         return sums
+
+    def distance(self, one: int, other: int) -> int:
+        """Return rows or columns between two points, whichever are more."""
+        a, b = row_col(one, self.position.width), row_col(other, self.position.width)
+        return max(abs(a[0] - b[0]), abs(a[1] - b[1]))
 
     def after(self, move: int) -> Position:
         """Return the position after a move of the mistaken player."""
@@ -256,11 +263,11 @@ def _answers(case: Case) -> Iterator[Reason]:
     good, bad = mistake.after_best.best, mistake.after_played.best
     if good is None or bad is None or PASS in (good.move, bad.move, mistake.best):
         return
-    near = max(2, case.position.width // 6)
+    near = case.near
     if (
-        _distance(case, good.move, mistake.best) <= near
-        and _distance(case, bad.move, mistake.played) > 2 * near
-        and _distance(case, bad.move, mistake.best) > near
+        case.distance(good.move, mistake.best) <= near
+        and case.distance(bad.move, mistake.played) > 2 * near
+        and case.distance(bad.move, mistake.best) > near
         and _is_clear(mistake.after_best)
         and _is_clear(mistake.after_played)
     ):
@@ -288,7 +295,7 @@ def _places(case: Case) -> Iterator[Reason]:
     if (
         mistake.best != PASS
         and zone != case.zone(mistake.played)
-        and _distance(case, mistake.best, mistake.played) > case.position.width // 3
+        and case.distance(mistake.best, mistake.played) > case.position.width // 3
         and (worst == zone or not is_one)
     ):
         evidence = {"points": round(mistake.loss, 1), "chance": round(mistake.chance_lost, 3)}
@@ -329,12 +336,6 @@ def _third(index: int, size: int) -> int:
 
 def _mean(owned: npt.NDArray[np.float64], points: Sequence[int], width: int) -> float:
     return float(np.mean([owned[row_col(point, width)] for point in points]))
-
-
-def _distance(case: Case, one: int, other: int) -> int:
-    """Return rows or columns between two points, whichever are more."""
-    a, b = row_col(one, case.position.width), row_col(other, case.position.width)
-    return max(abs(a[0] - b[0]), abs(a[1] - b[1]))
 
 
 def _share(judgement: Judgement) -> float:
