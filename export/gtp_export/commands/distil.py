@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, RUNTIMES
+from gtp_engine.evaluators.runtimes import AUTO, RUNTIMES
 from gtp_export.cards import command_line
 from gtp_export.span import HOUR, Span, add_span_arguments, read_span
 
@@ -81,8 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runtime",
         choices=RUNTIMES,
-        default=ONNX_RUNTIME,
-        help="of the teacher on a processor; the others may take bfloat16 (onnxruntime)",
+        default=AUTO,
+        help="of the teacher on a processor; auto: the faster",
     )
     parser.add_argument("--processes", type=int, default=1, help="processes, on CPUs (1)")
     parser.add_argument("--batch-points", type=int, metavar="N", help="points a batch (10400)")

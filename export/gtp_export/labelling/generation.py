@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -98,7 +98,7 @@ class Generator:
         playouts: int = 0,
         student: Path | None = None,
         student_share: float = 0.0,
-        runtime: str = ONNX_RUNTIME,
+        runtime: str = AUTO,
     ) -> None:
         """Count the shards that are there.
 

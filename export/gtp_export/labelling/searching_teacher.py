@@ -8,7 +8,7 @@ import numpy as np
 
 from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import LEAVES_A_STEP, AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
@@ -28,7 +28,7 @@ class SearchingTeacher(Teacher):
     All searches of a call share one batcher.
     """
 
-    def __init__(self, path: Path, playouts: int, runtime: str = ONNX_RUNTIME) -> None:
+    def __init__(self, path: Path, playouts: int, runtime: str = AUTO) -> None:
         """Open the net.
 
         Args:

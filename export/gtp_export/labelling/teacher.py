@@ -19,7 +19,7 @@ from gtp_engine.evaluators.net_info import (
 )
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.precision import open_best
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
@@ -80,13 +80,13 @@ class Teacher:
     before_labels: Callable[[], None] | None = None
     """Called before each batch of positions, to halt where that is wanted."""
 
-    def __init__(self, path: Path, device: str = "auto", runtime: str = ONNX_RUNTIME) -> None:
+    def __init__(self, path: Path, device: str = "auto", runtime: str = AUTO) -> None:
         """Open the net.
 
         Args:
             path: The net.
             device: Where it runs, as for `OnnxNet`.
-            runtime: What runs it on a processor; OpenVINO may compute in bfloat16.
+            runtime: What runs it on a processor, see `precision.choose_runtime`.
 
         Raises:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own

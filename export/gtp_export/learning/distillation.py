@@ -11,7 +11,7 @@ from torch import Tensor
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.shape import count_parameters
@@ -82,7 +82,7 @@ class Labelling:
     processes: int = 1
     rounds: int = 1
     """So many times a part of the positions is labelled, and a part of the training done."""
-    runtime: str = ONNX_RUNTIME
+    runtime: str = AUTO
     """What runs the teacher on a processor."""
     student_share: float = 0.0
     """Share of the shards whose positions are of games that the student plays with itself."""
