@@ -35,7 +35,7 @@ LONGEST_WAIT = 120.0
 
 def small_run(folder: Path, **wanted: object) -> RunFolder:
     few = {"shard_games": 10, "visits": 4, "fast_visits": 2, "games_at_once": 8, "workers": 2}
-    few |= {"first_positions": 50, "net_samples": 256, "batch": 32}
+    few |= {"first_positions": 50, "net_samples": 128, "batch": 32}
     run = RunFolder(folder)
     run.create(settings_for("go", 3, "ours", **(few | wanted)))
     return run
@@ -144,10 +144,10 @@ def test_a_node_that_is_killed_loses_no_shard(
     def players() -> int:
         return len(list(run.spent.glob("work-*.json")))
 
-    go_on(lambda: players() >= 2 and len(shards_of(run)) > 3)
+    go_on(lambda: players() >= 2 and bool(shards_of(run)))
     before = shards_of(run)
     os.kill(second, signal.SIGKILL)
-    go_on(lambda: len(shards_of(run)) > len(before) + 5)
+    go_on(lambda: len(shards_of(run)) > len(before) + 2)
     go_on(lambda: len(list(run.nets.glob("*.onnx"))) > 1)
     workers.close()
     keeper.look()
