@@ -19,6 +19,7 @@ from gtp_engine.frontends.terminal.screen import describe_game
 from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.go.sgf import SgfError, format_sgf, parse_sgf
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.playout import PATH
 from gtp_engine.search.search import Search
@@ -91,6 +92,15 @@ def test_a_four_is_completed_and_an_open_three_stopped(nodes: int) -> None:
         search.set_position(game)
         best = search.run(Limits(playouts=400)).moves[0].point
         assert game.name(best) in wanted.split()
+
+
+def test_a_proof_takes_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(FiveGame, "proved_win", lambda game, nodes: asked.append(nodes))
+    search = Search(FiveEvaluator(0))
+    for limits in (Limits(playouts=1, seconds=0.1), Limits(playouts=1)):
+        decide(search, FiveGame(15), limits)
+    assert asked == [5_500, 20_000]
 
 
 def test_a_game_through_gtp_and_its_ruler() -> None:

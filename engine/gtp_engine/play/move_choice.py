@@ -54,6 +54,10 @@ come off, a move too many costs manners, and in territory games a point."""
 PASS_COST_LIMIT = 0.75
 """Points of lead that a pass may seem to cost; estimates waver by so much."""
 
+LEAST_NODES, NODES_A_SECOND = 500, 50_000
+"""Positions that a game may look at for a proof on the clock: about a millisecond, and a twentieth
+of the time."""
+
 MIN_PASS_CHECK_VISITS, MAX_PASS_CHECK_VISITS = 64, 400
 """Visits that look for a punishment of a pass."""
 
@@ -98,9 +102,13 @@ def decide(
     ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
     avoid = report.avoid if report is not None else ()
     if position.rules.must_move:  # there are no passes, and nothing to count
-        proved = position.proved_win(search.params.threat_nodes)
+        nodes = search.params.threat_nodes
+        if limits.seconds is not None:  # proofs are for a small share of the time
+            nodes = min(nodes, LEAST_NODES + int(NODES_A_SECOND * limits.seconds))
+        proved = position.proved_win(nodes)
         if proved is not None and is_allowed(proved, position.to_play, avoid):
             return Decision(position.to_play, proved, None, Reason.PROVED)
+        limits = replace(limits, seconds=_seconds_until(ends_at))
         search.set_position(position, (), avoid)
         analysis = search.run(limits, report)
         moves = [move.point for move in analysis.moves] or search.root_moves()
