@@ -261,7 +261,6 @@ def mistake_of(
         color=BLACK,
         played=points[0],
         best=points[1],
-        before=judgement(0.0, points[1]),
         after_played=judgement(
             float(after.sum()), points[1], owners_text(after), to_play=WHITE, **more
         ),
@@ -602,7 +601,7 @@ def test_a_page_of_300_moves_is_no_larger_than_500_kb() -> None:
     owners = "".join(rng.choice(list(LETTERS), 361))
     each = Judgement(200, BLACK, 0.5123, -12.34, owners, candidates)
     mistakes = [
-        Mistake(turn, BLACK, pv[0], pv[1], each, each, each, dict.fromkeys(points, 12.3))
+        Mistake(turn, BLACK, pv[0], pv[1], each, each, dict.fromkeys(points, 12.3))
         for turn in range(0, 20, 2)
     ]
     from gtp_engine.frontends.review.findings import make_report

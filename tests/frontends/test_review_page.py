@@ -67,7 +67,6 @@ def review_files(folder: Path) -> tuple[Path, Path]:
                 move.color,
                 move.point,
                 best,
-                positions[turn],
                 positions[turn + 1],
                 judge(turn + 1, leads[turn]),
                 {each: 0.0 if each == best else 5.0 for each in legal},

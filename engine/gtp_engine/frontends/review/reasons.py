@@ -263,11 +263,10 @@ def _answers(case: Case) -> Iterator[Reason]:
     good, bad = mistake.after_best.best, mistake.after_played.best
     if good is None or bad is None or PASS in (good.move, bad.move, mistake.best):
         return
-    near = case.near
     if (
-        case.distance(good.move, mistake.best) <= near
-        and case.distance(bad.move, mistake.played) > 2 * near
-        and case.distance(bad.move, mistake.best) > near
+        case.distance(good.move, mistake.best) <= case.near
+        and case.distance(bad.move, mistake.played) > 2 * case.near
+        and case.distance(bad.move, mistake.best) > case.near
         and _is_clear(mistake.after_best)
         and _is_clear(mistake.after_played)
     ):

@@ -65,9 +65,8 @@ class Mistake:
     color: int
     played: int
     best: int
-    before: Judgement
-    """Deep, as all three."""
     after_played: Judgement
+    """Deep, as the other."""
     after_best: Judgement
     answers: dict[int, float] = field(default_factory=dict)
     """Points that each legal move loses against the best one."""
@@ -182,7 +181,6 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
             color=record.moves[turn].color,
             played=record.moves[turn].point,
             best=move,
-            before=deep[turn],
             after_played=deep[turn + 1],
             after_best=found[Wish(Spot(turn, move), deep_visits)],
         )
