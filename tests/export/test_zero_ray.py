@@ -55,7 +55,7 @@ def calls_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def player_elsewhere(run: RunFolder, version: str = ray_workers.__version__) -> Player:
     name = f"gtp-zero-test-{run.path.parent.name}-{os.getpid()}"
-    return Player(run.path, "no-such-file", name, run.settings(), version)
+    return Player(run.path, "no-such-file", run.settings(), version, name)
 
 
 def test_an_actor_that_was_killed_leaves_its_shards_to_the_next(
@@ -88,7 +88,7 @@ def test_an_actor_that_was_killed_leaves_its_shards_to_the_next(
 
 def test_an_actor_that_sees_the_folder_plays_there(tmp_path: Path, calls_are_short: None) -> None:
     run = small_run(tmp_path / "run")
-    player = Player(run.path, "run.toml", "no-folder", run.settings(), ray_workers.__version__)
+    player = Player(run.path, "run.toml", run.settings(), ray_workers.__version__, "no-folder")
     while not shards_of(run):
         assert player.play("", b"", "", set()) == {}
 

@@ -14,6 +14,7 @@ import socket
 import tempfile
 import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +49,17 @@ class Player:
     """The actor: a worker, and how its files travel."""
 
     def __init__(
-        self, folder: Path, mark: str, name: str, settings: Settings, version: str
+        self, folder: Path, mark: str, settings: Settings, version: str, name: str
     ) -> None:
         """Begin to play.
 
         Args:
             folder: Of the run, which this machine may see or not.
             mark: A file that lies there.
-            name: Of the folder to work in where it does not; the actor that is started in place of
-                one that was killed has the same, and finds its shards.
             settings: The run's.
             version: Of the program that asks.
+            name: Of the folder to work in where the mark is not seen; the actor started in place of
+                one that was killed has the same, and finds its shards.
 
         Raises:
             RunError: This program is of another version.
@@ -96,8 +97,8 @@ class Player:
         self._worker.look()
         self._worker.work(CALL_SECONDS)
         found = [*own.shards.glob(f"*{SUFFIX}"), *own.spent.glob("*.json")]
-        names = {path.relative_to(own.path).as_posix(): path for path in found}
-        files = {name: read_file(path) for name, path in names.items() if name not in self._sent}
+        names = {path.relative_to(own.path).as_posix() for path in found} - self._sent
+        files = {name: read_file(own.path / name) for name in names}
         self._sent |= {name for name in files if name.endswith(SUFFIX)}
         return files
 
@@ -111,15 +112,15 @@ class Player:
             shutil.rmtree(self._own.path, ignore_errors=True)
 
 
+@dataclass
 class _Seat:
     """An actor as the driver sees it."""
 
-    def __init__(self, actor: Any) -> None:
-        self.actor = actor
-        self.calls = 0
-        self.not_before = 0.0
-        self.come: set[str] = set()
-        """Shards that it has not yet been told to have come."""
+    actor: Any
+    calls: int = 0
+    not_before: float = 0.0
+    come: set[str] = field(default_factory=set)
+    """Shards that it has not yet been told to have come."""
 
 
 class RayWorkers:
@@ -150,30 +151,21 @@ class RayWorkers:
         self._mark = run.spent / f"ray-{secrets.token_hex(8)}"
         self._mark.touch()
         remote: Any = ray.remote
-        player = remote(
-            num_cpus=1,
-            max_restarts=-1,
-            scheduling_strategy="SPREAD",
-            concurrency_groups={"control": 1},
-        )(Player)
+        options = {"num_cpus": 1, "max_restarts": -1, "scheduling_strategy": "SPREAD"}
+        player = remote(**options, concurrency_groups={"control": 1})(Player)
         mark = self._mark.relative_to(run.path).as_posix()
-        self._seats = [
-            _Seat(
-                player.remote(
-                    *(run.path.absolute(), mark, f"gtp-zero-{self._mark.name}-{number}"),
-                    *(self._settings, __version__),
-                )
-            )
-            for number in range(self._settings.workers)
-        ]
+        given = run.path.absolute(), mark, self._settings, __version__
+        names = [f"gtp-zero-{self._mark.name}-{n}" for n in range(self._settings.workers)]
+        self._seats = [_Seat(player.remote(*given, name)) for name in names]
         self._calls: dict[Any, _Seat] = {}
         self._net: tuple[str, Any] = "", None
-        self._problem = ""
+        self._problem: list[str] = []
 
     def step(self, seconds: float, calls: int = CALLS) -> None:
         """Call the actors that have too few calls, and take in what comes within so long."""
-        if calls:
-            self._look()
+        path = self._run.playing_net()
+        if path is not None and path.stem != self._net[0]:
+            self._net = path.stem, self._ray.put(read_file(path, 1 << 30))  # once for all actors
         now = time.monotonic()
         for seat in self._seats:
             while seat.calls < calls and now >= seat.not_before and self._net[1] is not None:
@@ -192,14 +184,13 @@ class RayWorkers:
             try:
                 seat.come |= self._take(self._ray.get(call))
             except (self._ray.exceptions.RayError, OSError) as error:
-                self._tell(str(error))
                 seat.not_before = time.monotonic() + RETRY_SECONDS
-
-    def _look(self) -> None:
-        """Put a new net where the actors find it, once."""
-        path = self._run.playing_net()
-        if path is not None and path.stem != self._net[0]:
-            self._net = path.stem, self._ray.put(read_file(path, 1 << 30))
+                problem = str(error).strip().splitlines()[-1:]
+                if problem != self._problem:
+                    logger.warning(
+                        f"a worker on Ray failed: {''.join(problem)}; Ray starts it again"
+                    )
+                self._problem = problem
 
     def _take(self, files: Files) -> set[str]:
         """Write what an actor has sent; return the names of the shards among it.
@@ -214,12 +205,6 @@ class RayWorkers:
             elif path.parent == self._run.spent:
                 write_whole(path, content)
         return {name for name in files if name.endswith(SUFFIX)}
-
-    def _tell(self, problem: str) -> None:
-        lines = [line for line in problem.splitlines() if line.strip()]
-        if lines and lines[-1] != self._problem:
-            self._problem = lines[-1]
-            logger.warning(f"a worker on Ray failed: {self._problem}; Ray starts it again")
 
     def close(self) -> None:
         """Take the last shards, and leave the cluster."""
