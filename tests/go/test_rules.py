@@ -110,5 +110,5 @@ def test_komi() -> None:
 
 def test_flags_are_plain_numbers() -> None:
     flags = Rules.parse("aga-button").flags
-    assert flags == (2, 0, 0, 0, int(HandicapBonus.N_MINUS_ONE), 1, 7.0, 0)
+    assert flags == (2, 0, 0, 0, int(HandicapBonus.N_MINUS_ONE), 1, 7.0, 0, -1)
     assert all(type(value) in (int, float) for value in flags)

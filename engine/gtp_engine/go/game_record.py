@@ -28,8 +28,6 @@ class GameRecord:
 
     width: int = 19
     height: int = 19
-    kind: type[Position] = Position
-    """What the game is played on."""
     komi: float | None = None
     """Points to White; None when the record does not say."""
     rules: Rules | None = None
@@ -54,6 +52,8 @@ class GameRecord:
     white_territory: tuple[int, ...] = ()
     comments: dict[int, str] = field(default_factory=dict)
     """By the number of moves made before; 0 is the set-up."""
+    kind: type[Position] = Position
+    """What the game is played on."""
 
     @property
     def winner(self) -> int | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.runtimes import AUTO, RUNTIMES
+from gtp_engine.play.settings import RUNTIMES
 from gtp_export.cards import command_line
 from gtp_export.span import HOUR, Span, add_span_arguments, read_span
 
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runtime",
         choices=RUNTIMES,
-        default=AUTO,
+        default="auto",
         help="of the teacher on a processor; auto: the faster",
     )
     parser.add_argument("--processes", type=int, default=1, help="processes, on CPUs (1)")
