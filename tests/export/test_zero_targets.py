@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.coords import PASS, point_to_action
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.rules import ATARI_GO, GO, Rules
 from gtp_engine.go.scoring import format_result

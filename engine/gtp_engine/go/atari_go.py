@@ -16,7 +16,7 @@ from gtp_engine.go.branch import Branch, Paths, draw_symmetry, play_path
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rollouts import next_random, random_below
-from gtp_engine.go.rules import ATARI_GO, Ko, RuleFlags, Rules
+from gtp_engine.go.rules import Ko, RuleFlags, Rules
 from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
 
 RULES = Rules(ko=Ko.SIMPLE, must_move=True)
@@ -142,15 +142,6 @@ class AtariGo(Position):
         if point == PASS and not self.is_legal(color, PASS):
             raise IllegalMoveError("nobody may pass who has a move")
         super().play(color, point)
-
-
-def new_game(name: str, width: int, height: int, rules: Rules | None = None) -> Position:
-    """Start a game of Go or of Atari Go, by its name in GAMES.
-
-    Raises:
-        SetupError: The size is not supported.
-    """
-    return (AtariGo if name == ATARI_GO else Position)(width, height, rules)
 
 
 # Rollouts ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_engine.go.rules import GO, MAX_KOMI, Rules
 from gtp_engine.platforms import lock_file
 from gtp_export.span import PAUSE

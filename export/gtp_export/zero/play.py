@@ -12,7 +12,7 @@ import numpy as np
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE, action_to_point
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import ATARI_GO, LONGEST_GAME, Ko, Rules

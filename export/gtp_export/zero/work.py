@@ -16,7 +16,7 @@ from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
-from gtp_engine.go.atari_go import new_game
+from gtp_engine.games import new_game
 from gtp_export.zero.part import Part
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
