@@ -1,7 +1,7 @@
 """KataGo's extensions for rules, positions, searches, parameters and nets."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -247,19 +247,34 @@ def _symmetry(arguments: Arguments) -> int:
 
 def format_raw_evaluation(raw: "RawEvaluation") -> str:
     """Return the lines for one symmetry; illegal moves have the probability NAN."""
+    mean = raw.score_mean if raw.to_play == WHITE else -raw.score_mean
+    lead = raw.lead if raw.to_play == WHITE else -raw.lead
+    scores = {
+        "whiteLead": lead,
+        "whiteScoreSelfplay": mean,
+        "whiteScoreSelfplaySq": mean**2 + raw.score_stdev**2,
+        "varTimeLeft": raw.var_time,
+    }
+    return _format_evaluation(raw, scores)
+
+
+def format_human_evaluation(raw: "RawEvaluation") -> str:
+    """Return the same for a net of people's games, whose score is that of the end."""
+    mean = raw.score_mean if raw.to_play == WHITE else -raw.score_mean
+    return _format_evaluation(
+        raw, {"whiteScore": mean, "whiteScoreSq": mean**2 + raw.score_stdev**2}
+    )
+
+
+def _format_evaluation(raw: "RawEvaluation", scores: Mapping[str, float | None]) -> str:
     is_white = raw.to_play == WHITE
     win, loss = (raw.win, raw.loss) if is_white else (raw.loss, raw.win)
-    lead = raw.lead if is_white else -raw.lead
-    mean = raw.score_mean if is_white else -raw.score_mean
     lines = [
         f"symmetry {raw.symmetry}",
         f"whiteWin {win:.6f}",
         f"whiteLoss {loss:.6f}",
         f"noResult {raw.no_result:.6f}",
-        f"whiteLead {_number(lead)}",
-        f"whiteScoreSelfplay {_number(mean)}",
-        f"whiteScoreSelfplaySq {_number(mean**2 + raw.score_stdev**2)}",
-        f"varTimeLeft {_number(raw.var_time)}",
+        *(f"{name} {_number(value)}" for name, value in scores.items()),
         f"shorttermWinlossError {_number(raw.shortterm_winloss_error)}",
         f"shorttermScoreError {_number(raw.shortterm_score_error)}",
         "policy",
@@ -269,17 +284,6 @@ def format_raw_evaluation(raw: "RawEvaluation") -> str:
     if raw.ownership is not None:
         owned = raw.ownership if is_white else -raw.ownership
         lines += ["whiteOwnership", *(_row(row, _share) for row in owned)]
-    return "\n".join(lines)
-
-
-def format_human_evaluation(raw: "RawEvaluation") -> str:
-    """Return the same for a net of people's games, whose score is that of the end."""
-    names = {"whiteScoreSelfplay ": "whiteScore ", "whiteScoreSelfplaySq ": "whiteScoreSq "}
-    lines = []
-    for line in format_raw_evaluation(raw).splitlines():
-        name = line.partition(" ")[0] + " "
-        if name not in ("whiteLead ", "varTimeLeft "):
-            lines.append(names.get(name, name) + line[len(name) :])
     return "\n".join(lines)
 
 

@@ -43,18 +43,19 @@ def _switch(name: str, text: str) -> bool:
     return values[text.lower()]
 
 
-def _set_playouts(session: Session, text: str) -> None:
-    playouts = Arguments(text).integer(0, "maxPlayouts")
-    if playouts < 0:
-        raise GtpError("syntax error: maxPlayouts must be 0 or more")
-    _set(session, playouts=playouts or None)
+def _most(name: str, field: str) -> Parameter:
+    """Return the limit that a field of the settings holds, 0 for none."""
 
+    def read(session: Session) -> str:
+        return str(getattr(session.engine.settings, field) or 0)
 
-def _set_visits(session: Session, text: str) -> None:
-    visits = Arguments(text).integer(0, "maxVisits")
-    if visits < 0:
-        raise GtpError("syntax error: maxVisits must be 0 or more")
-    _set(session, visits=visits or None)
+    def change(session: Session, text: str) -> None:
+        most = Arguments(text).integer(0, name)
+        if most < 0:
+            raise GtpError(f"syntax error: {name} must be 0 or more")
+        _set(session, **{field: most or None})
+
+    return Parameter(read, change)
 
 
 def _set_time(session: Session, text: str) -> None:
@@ -121,10 +122,8 @@ def _search_parameter(name: str) -> Parameter:
 
 
 LIMITS_AND_MANNERS = {
-    "maxPlayouts": Parameter(
-        lambda session: str(session.engine.settings.playouts or 0), _set_playouts
-    ),
-    "maxVisits": Parameter(lambda session: str(session.engine.settings.visits or 0), _set_visits),
+    "maxPlayouts": _most("maxPlayouts", "playouts"),
+    "maxVisits": _most("maxVisits", "visits"),
     "maxTime": Parameter(lambda session: f"{session.engine.settings.time or 0:g}", _set_time),
     "allowResignation": Parameter(
         lambda session: str(session.engine.settings.resign).lower(), _set_resigning
