@@ -16,7 +16,6 @@ from gtp_engine.coords import (
     PASS,
     WHITE,
     format_vertex,
-    opponent,
     parse_vertex,
     row_col,
 )
@@ -42,6 +41,7 @@ from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.play.table import HANDICAP_KOMI, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
@@ -57,9 +57,6 @@ LOOK_SECONDS = 2.0
 
 REPORT_SECONDS = 0.25
 """How often it says what it thinks meanwhile."""
-
-HANDICAP_KOMI = 0.5
-"""Points for White in a game with handicap stones, where no komi was asked for."""
 
 _SIZE = re.compile(r"([0-9]{1,2})(?:x([0-9]{1,2}))?")
 
@@ -95,8 +92,8 @@ class TerminalGame:
             note: Called with what is typed and said, for a log.
         """
         self._engine = engine
+        self._table = Table(engine, colors)
         self._screen = screen
-        self._colors = colors
         self._notices = notices
         self._note = note
         self._keyboard = Keyboard(self._stop_thinking, self._show)
@@ -107,7 +104,6 @@ class TerminalGame:
         self._shows_territory = False
         self._view = View()
         self._message: list[str] = []
-        self._result = ""
         me = f"gtp-engine {__version__}"
         self._file = GameFile({c: "you" if c in colors else me for c in (BLACK, WHITE)})
         self._handlers: dict[str, Callable[[str], None]] = {
@@ -189,7 +185,7 @@ class TerminalGame:
         """Save what is not on file, and say where it is."""
         said = []
         if self._engine.has_kernels:
-            said = self._file.save_changes(self._position, self._result)
+            said = self._file.save_changes(self._position, self._table.result)
         if is_terminal_gone:
             return
         try:
@@ -206,7 +202,8 @@ class TerminalGame:
 
     def _show(self) -> None:
         names = {
-            color: "you" if color in self._colors else "gtp-engine" for color in (BLACK, WHITE)
+            color: "you" if color in self._table.colors else "gtp-engine"
+            for color in (BLACK, WHITE)
         }
         position, view = self._position, self._view
         panel = describe_game(position, names)
@@ -215,9 +212,9 @@ class TerminalGame:
             if self._is_about_now(view.analysis):
                 panel += ["", *describe_candidates(view.analysis)]
         message = [*self._message, *self._take_notices()]
-        if self._result:
-            message.append(f"The game is over: {self._result}. New, undo, save or quit?")
-        who = "over" if self._result else COLOR_NAMES[position.to_play]
+        if self._table.result:
+            message.append(f"The game is over: {self._table.result}. New, undo, save or quit?")
+        who = "over" if self._table.result else COLOR_NAMES[position.to_play]
         self._screen.show(Scene(position, self._marks(), panel, message, f"{who}> "))
 
     def _take_notices(self) -> list[str]:
@@ -227,7 +224,7 @@ class TerminalGame:
 
     def _is_about_now(self, analysis: Analysis) -> bool:
         """Whether an analysis is of the present position, and not of the one before a move."""
-        return analysis.to_play == self._position.to_play and not self._result
+        return analysis.to_play == self._position.to_play and not self._table.result
 
     def _marks(self) -> Marks:
         view = self._view
@@ -257,23 +254,14 @@ class TerminalGame:
 
     def _let_engine_move(self) -> None:
         """Let the engine play while it is to move, then look at the person's move if wanted."""
-        while self._is_engines_turn():
+        while self._table.is_engines_turn and not self._is_waiting:
             self._let_it_think(self._generate)
         wants_look = self._shows_candidates or self._shows_territory
-        is_over = self._position.is_over or bool(self._result)
+        is_over = self._position.is_over or bool(self._table.result)
         if wants_look and not is_over and not self._is_waiting and self._view.status is None:
             self._let_it_think(self._look)
-        if self._position.is_over and not self._result:
+        if self._position.is_over and not self._table.result:
             self._let_it_think(self._finish)
-
-    def _is_engines_turn(self) -> bool:
-        position = self._position
-        return (
-            position.to_play not in self._colors
-            and not position.is_over
-            and not self._result
-            and not self._is_waiting
-        )
 
     def _let_it_think(self, task: Callable[[], None]) -> None:
         """Run something that takes a while, and which Ctrl-C cuts short."""
@@ -296,11 +284,10 @@ class TerminalGame:
 
     def _generate(self) -> None:
         color = self._position.to_play
-        decision = self._engine.genmove(color, report=self._report_request(), stop=self._stop)
+        decision = self._table.let_engine_move(self._report_request(), self._stop)
         self._view = View(decision.analysis)
         name = COLOR_NAMES[color].capitalize()
         if decision.point is None:
-            self._result = f"{'W' if color == BLACK else 'B'}+R"
             self._message.append(f"{name} resigns.")
         else:
             where = format_vertex(decision.point, self._position.width, self._position.height)
@@ -318,11 +305,9 @@ class TerminalGame:
             margin = self._engine.final_score()
             winner = COLOR_NAMES[WHITE if margin > 0 else BLACK].capitalize()
             self._message.append(f"{winner} has won." if margin else "A draw.")
-            self._end(format_result(margin))
+            self._table.end(format_result(margin))
             return
-        status = self._engine.final_status()
-        self._view.status = status
-        self._end(format_result(status.white_score))
+        status = self._view.status = self._table.count()
         self._message += describe_score(status.white_score, len(status.dead))
 
     def _report_request(self) -> ReportRequest:
@@ -346,42 +331,26 @@ class TerminalGame:
 
     def _play(self, point: int) -> None:
         """Make a person's move; one that superko forbids is refused."""
-        position = self._position
-        if self._result:
+        if self._table.result:
             self._message.append("The game is over.")
             return
         try:
-            position.copy().play(position.to_play, point)
+            self._table.play(point)
         except IllegalMoveError as error:
             self._message.append(f"Illegal move: {error}.")
             return
-        self._engine.play(position.to_play, point)
         self._view = View()
 
     def _undo(self, rest: str) -> None:
         """Take back a person's resignation, else the latest move and what the engine answered."""
-        if self._result.endswith("+R") and self._position.to_play in self._colors:
-            self._end("")
-        elif not self._take_back_move():
+        if not self._table.take_back():
             self._message.append("There is no move of yours to take back.")
             return
         self._view = View()
         self._message.append("Taken back.")
 
-    def _take_back_move(self) -> bool:
-        """Go back to before a person's latest move; False if there is none."""
-        moves = self._position.moves
-        count = 1
-        while count < len(moves) and moves[-count].color not in self._colors:
-            count += 1
-        if len(moves) < count or moves[-count].color not in self._colors:
-            return False
-        self._engine.undo(count)
-        self._result = ""
-        return True
-
     def _hint(self, rest: str) -> None:
-        if not self._result:
+        if not self._table.result:
             self._let_it_think(self._look)
             self._screen.progress(READING)
             self._message += self._tell_tactics()
@@ -416,20 +385,14 @@ class TerminalGame:
         self._message += describe_score(status.white_score, len(status.dead))
 
     def _go(self, rest: str) -> None:
-        if not self._result:
+        if not self._table.result:
             self._let_it_think(self._generate)
 
     def _resign(self, rest: str) -> None:
-        if self._result:
+        if self._table.result:
             return
-        color = self._position.to_play
-        self._end(f"{COLOR_NAMES[opponent(color)][0].upper()}+R")
+        self._table.resign()
         self._view = View()
-
-    def _end(self, result: str) -> None:
-        """Take note that the game is over, or with an empty result that it goes on."""
-        self._result = result
-        self._engine.note_result(result)
 
     def _new(self, rest: str) -> None:
         position = self._position
@@ -440,7 +403,7 @@ class TerminalGame:
             return
         if size is not None:
             width, height = int(size[1]), int(size[2] or size[1])
-        said = self._file.save_changes(self._position, self._result)
+        said = self._file.save_changes(self._position, self._table.result)
         try:
             self._engine.new_game(width, height)
         except SetupError as error:
@@ -450,7 +413,7 @@ class TerminalGame:
         self._begin()
 
     def _begin(self) -> None:
-        self._result = ""
+        self._table.result = ""
         self._view = View()
         self._file.begin(self._position)
 
@@ -460,13 +423,13 @@ class TerminalGame:
     # Files ----------------------------------------------------------------------------------------
 
     def _save(self, rest: str) -> None:
-        self._message.append(self._file.save(self._position, self._result, rest))
+        self._message.append(self._file.save(self._position, self._table.result, rest))
 
     def _load_file(self, rest: str) -> None:
         if not rest:
             self._message.append("Which file? load FILE")
             return
-        said = self._file.save_changes(self._position, self._result)
+        said = self._file.save_changes(self._position, self._table.result)
         try:
             self._adopt(path_of(rest))
         except SgfError as error:
