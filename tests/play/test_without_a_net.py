@@ -37,19 +37,25 @@ def test_dead_stones_are_counted_as_dead() -> None:
     assert status.white_score == pytest.approx(17 + 7.5 - 18)
 
 
-@pytest.mark.parametrize("size", [(5, 5), (2, 7)])
-def test_a_game_against_itself_comes_to_an_end(size: tuple[int, int]) -> None:
+def game_against_itself(size: tuple[int, int]) -> tuple[list[int | None], bool]:
+    """Return the moves of a game, None for resigning, and whether it came to an end."""
     playouts = 60 if JIT_ENABLED else 8
     engine = Engine(Settings(net="none", size=size, playouts=playouts, threads=1, seed=5))
-    position: Position = engine.position
+    moves: list[int | None] = []
     for _ in range(3 * size[0] * size[1]):
-        color = engine.position.to_play
-        decision = engine.genmove(color)
-        if decision.point is None or engine.position.is_over:
+        moves.append(engine.genmove(engine.position.to_play).point)
+        if moves[-1] is None or engine.position.is_over:
             break
-    position = engine.position
-    assert position.is_over or decision.point is None
+    is_over = engine.position.is_over or moves[-1] is None
     engine.close()
+    return moves, is_over
+
+
+@pytest.mark.parametrize("size", [(5, 5), (2, 7)])
+def test_a_game_against_itself_ends_and_is_the_same_again(size: tuple[int, int]) -> None:
+    moves, is_over = game_against_itself(size)
+    assert is_over
+    assert game_against_itself(size) == (moves, True)
 
 
 def test_a_search_without_a_net_has_numbers_of_its_own_unless_told() -> None:
