@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,7 @@ def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         "## Predicting games",
         "On games it did not learn from; 95 % intervals over games:",
         _figures_table(facts["figures"]),
+        *_tuned(facts.get("tuned", ())),
         "## Other precisions",
         _smaller(facts["smaller"]),
         "## Strength",
@@ -167,6 +168,11 @@ def _figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
             mean, low, high = (figures[name][key] for key in ("mean", "low", "high"))
             rows.append((text, f"{mean:.3f} ({low:.3f} to {high:.3f})"))
     return _table(("what", "figure"), rows)
+
+
+def _tuned(lines: Sequence[str]) -> list[str]:
+    """Return what a tuned net does otherwise than the one that it was begun with."""
+    return ["## Before and after", "\n".join(f"    {line}" for line in lines)] if lines else []
 
 
 def _smaller(found: Mapping[str, str]) -> str:

@@ -87,6 +87,14 @@ class Tally:
             for name, pairs in sorted(self._values.items())
         }
 
+    def minus(self, before: "Tally") -> "Tally":
+        """Return by how much each value is above that of another net at the same position."""
+        found = Tally()
+        for name, pairs in self._values.items():
+            both = zip(pairs, before._values[name], strict=True)
+            found._values[name] = [(game, value - other) for (game, value), (_, other) in both]
+        return found
+
 
 def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generator) -> Figure:
     """Return the mean of [N, 2] pairs of game and value, with a bootstrap interval over games."""
@@ -140,6 +148,34 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
         NetFileError: The net fails, or takes none of the games' board sizes.
     """
     generator = np.random.Generator(np.random.PCG64(plan.seed))
+    return _tally(net, games, plan, generator).figures(generator)
+
+
+def compare_on_games(
+    before: OnnxNet, after: OnnxNet, games: Games, plan: EvaluationPlan
+) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    """Return the figures of one net, and by how much another's are above them.
+
+    Args:
+        before: The one.
+        after: The other, which takes the same boards and has the same heads.
+        games: Neither should have learned from them.
+        plan: The same positions for both, so that intervals of differences are narrow.
+
+    Raises:
+        NetFileError: A net fails, or takes none of the games' board sizes.
+    """
+    first, second = (
+        _tally(net, games, plan, np.random.default_rng(plan.seed)) for net in (before, after)
+    )
+    generator = np.random.default_rng(plan.seed)
+    return first.figures(generator), second.minus(first).figures(generator)
+
+
+def _tally(
+    net: OnnxNet, games: Games, plan: EvaluationPlan, generator: np.random.Generator
+) -> Tally:
+    """Return what `evaluate_games` makes its figures of."""
     table = games.table
     sizes = {*zip(table.width.tolist(), table.height.tolist(), strict=True)}
     taken = [size for size in sorted(sizes) if net.info.accepts(*size)]
@@ -157,11 +193,11 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
         plies = draw_plies(games, of_size, plan.per_game, generator)
         for samples in _read(reader, plies, width * height):
             answers = _ask(net, samples)
-            for row in range(len(samples.game)):
+            for row in np.flatnonzero(games.counts(samples.game, samples.to_play)).tolist():
                 _judge(games, samples, answers, row, tally)
         counted = of_size[~np.isnan(table.score[of_size])]
         _judge_stages(net, reader, games, counted, tally)
-    return tally.figures(generator)
+    return tally
 
 
 def draw_plies(

@@ -1,12 +1,14 @@
 """The subcommands of `gtp-export`, one module each.
 
-A module named in `SUBCOMMANDS` has `add_arguments(parser)` and `run(arguments) -> int`. It
-imports only the standard library at its top, so that `--help` needs no extra and answers at once.
+A module named in `SUBCOMMANDS`, with _ for each hyphen, has `add_arguments(parser)` and
+`run(arguments) -> int`. It imports only the standard library at its top, so that `--help` needs no
+extra and answers at once.
 """
 
 import importlib
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.net_info import NetFileError
@@ -17,6 +19,7 @@ SUBCOMMANDS = {
     "describe": "write a description into an ONNX file of your own",
     "distil": "make a net of our own that judges as a teacher net does",
     "evaluate": "measure how well a net predicts recorded games",
+    "learn-from-games": "tune a net on games of one's own, and say what that brought and cost",
     "pack": "put games of many files into one compact pack",
     "picture": "draw what a net makes of a position, or how nets do by move number",
     "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
@@ -34,7 +37,7 @@ def run(argv: Sequence[str]) -> int:
     """
     arguments = _parser().parse_args(argv)
     arguments.words = list(argv)  # for the cards of nets
-    module = importlib.import_module(f"gtp_export.commands.{arguments.command}")
+    module = _module(arguments.command)
     try:
         status: int = module.run(arguments)
         return status
@@ -57,11 +60,15 @@ def run(argv: Sequence[str]) -> int:
     return 1
 
 
+def _module(command: str) -> ModuleType:
+    return importlib.import_module(f"gtp_export.commands.{command.replace('-', '_')}")
+
+
 def _parser() -> Parser:
     parser = Parser(prog="gtp-export", description="Make and convert Go nets.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in SUBCOMMANDS.items():
-        module = importlib.import_module(f"gtp_export.commands.{name}")
+        module = _module(name)
         module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
     return parser
 

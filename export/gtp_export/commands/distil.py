@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         type=Path,
         metavar="NET",
-        help="checkpoint or fp32 net to go on from",
+        help="checkpoint or net made here to go on from",
     )
     parser.add_argument(
         "--learning-rate", type=float, metavar="RATE", help="peak (0.25; 0.01 with --from)"

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="start",
         type=Path,
         metavar="NET",
-        help="checkpoint or fp32 net to go on from",
+        help="checkpoint or net made here to go on from",
     )
     add("--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between")
     add("--name", default="", help="name to write into the net; the preset's if left out")

@@ -72,6 +72,7 @@ class RecordRun:
     seed: int = 1
     command: str = ""
     """What asks for such a run, for the card."""
+    created_by: str = "gtp-export train"
 
 
 def run_records(run: RecordRun, say: Say) -> Path:
@@ -89,10 +90,20 @@ def run_records(run: RecordRun, say: Say) -> Path:
         SgfError: There is no game to learn from.
         OSError: A file cannot be read or written.
     """
-    device = choose_device(run.device)
     task = prepare(run, say)
-    name = run.name or run.preset
-    info = describe_trained(task, run, name)
+    return run_task(run, task, describe_trained(task, run, run.name or run.preset), say)
+
+
+def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
+    """Train, evaluate and export what was prepared; see `run_records`.
+
+    Args:
+        run: What to make; its games are read already.
+        task: These games.
+        info: The net's description.
+        say: Told in lines how it goes.
+    """
+    device = choose_device(run.device)
     plan = TrainPlan(
         task=task,
         out=run.out,
@@ -102,7 +113,7 @@ def run_records(run: RecordRun, say: Say) -> Path:
         learning_rate=task.preset.learning_rate if run.learning_rate is None else run.learning_rate,
         adam=task.preset.adam,
         loss_weights=task.preset.loss_weights,
-        stem=name,
+        stem=info.name,
         device=device,
         start=run.start,
         frozen=run.frozen,
@@ -124,8 +135,19 @@ def prepare(run: RecordRun, say: Say) -> RecordTask:
     games = read_table(run.games)
     if preset.shape.board_size is not None:
         preset, games = fit_board(preset, games)
-    if run.valid:
-        learned, measured = games, read_table(run.valid)
+    return divide(run, preset, games, read_table(run.valid) if run.valid else None, say)
+
+
+def divide(
+    run: RecordRun, preset: Preset, games: Games, valid: Games | None, say: Say
+) -> RecordTask:
+    """Set games aside to measure on, unless there are others for that.
+
+    Raises:
+        NetFileError: No game is left for one side.
+    """
+    if valid is not None:
+        learned, measured = games, valid
         size = preset.shape.board_size
         if size is not None:
             measured = measured.take(_of_size(measured, size))
@@ -171,7 +193,7 @@ def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
         source=f"preset {run.preset}{begun}",
         trained_on=f"{len(task.train):,} recorded games ({files})",
         licence=run.licence,
-        created_by="gtp-export train",
+        created_by=run.created_by,
     )
 
 

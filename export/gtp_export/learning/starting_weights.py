@@ -17,7 +17,7 @@ from gtp_export.learning.torch_layers import Net
 
 
 def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
-    """Give a net the weights of a checkpoint or of a net file in fp32 made here.
+    """Give a net the weights of a checkpoint or of a net file made here, in fp32 or int8.
 
     In a net file the norms are folded into the layers before them. They are given the mean
     statistics of some batches and the factors that undo them, so that the net computes what the
@@ -79,7 +79,7 @@ def _load_folded(net: Net, path: Path, batches: Iterable[Batch]) -> None:
 
     graph = load_model(path).graph
     arrays = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
-    arrays |= _shared_constants(graph, arrays)
+    arrays |= _shared_constants(graph, arrays) | _floats_of_integers(arrays)
     state = net.state_dict()
     norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
     with torch.no_grad():
@@ -90,7 +90,7 @@ def _load_folded(net: Net, path: Path, batches: Iterable[Batch]) -> None:
             if array is not None:
                 array = _widened(torch.from_numpy(array.astype(np.float32)), tensor)
             if array is None or array.numel() != tensor.numel():
-                raise NetFileError(f"{path}: is no net of this architecture in fp32: no {name!r}")
+                raise NetFileError(f"{path}: is no net of this architecture: no {name!r}")
             tensor.copy_(array.view_as(tensor))
         layer_before = list_arrays(net.shape).layer_before
         for name, norm in norms.items():
@@ -117,6 +117,19 @@ def _stored(arrays: dict[str, Any], name: str) -> Any | None:
     if array is not None and array.dtype == np.int8:
         return array.astype(np.float32) * arrays[f"{name}.step"]
     return array
+
+
+def _floats_of_integers(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the weights and biases that `quantise.int8` wrote as integers, by their own names."""
+    found = {}
+    for name, integers in arrays.items():
+        if name.endswith("/integers"):
+            layer, part, _ = name.split("/")
+            steps = arrays[f"{layer}/{part}/scales"]
+            steps = steps * arrays.get(f"{layer}/shares", np.ones(1, np.float32)).reshape(-1)
+            kind = "weight" if part == "weights" else "bias"
+            found[f"{layer}.{kind}"] = integers * steps.reshape(-1, *[1] * (integers.ndim - 1))
+    return found
 
 
 def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:

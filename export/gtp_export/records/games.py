@@ -5,7 +5,7 @@ plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -86,6 +86,8 @@ class Games:
     rules: tuple[Rules, ...]
     """Komi left at whatever it is: every game has its own."""
     sources: tuple[str, ...]
+    whose: NDArray[np.uint8] | None = None
+    """[N] whose moves count, EMPTY for both players'; None: both players' in all games."""
 
     def __len__(self) -> int:
         """Return the number of games."""
@@ -138,7 +140,15 @@ class Games:
             shift = np.repeat(starts[chosen] - new_starts[:-1], lengths)
             arrays[starts_name] = new_starts
             arrays[flat_name] = flat[np.arange(new_starts[-1]) + shift]
-        return replace(self, table=GameTable(**arrays))
+        whose = None if self.whose is None else self.whose[chosen]
+        return replace(self, table=GameTable(**arrays), whose=whose)
+
+    def counts(self, chosen: NDArray[np.int64], color: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Return [n] whether the moves of these colors count in these games."""
+        if self.whose is None:
+            return np.ones(len(chosen), np.bool_)
+        whose = self.whose[chosen]
+        return np.asarray((whose == EMPTY) | (whose == color))
 
     def split(self, valid_share: float) -> tuple["Games", "Games"]:
         """Divide the games into those to learn from and those to measure on; see `is_valid`."""
@@ -184,8 +194,15 @@ def _format_result(winner: int, score: float) -> str:
 class GameCollector:
     """Gathers games one by one and makes a table of them."""
 
-    def __init__(self) -> None:
-        """Start with no game."""
+    def __init__(self, choose: Callable[[GameRecord], int | None] | None = None) -> None:
+        """Start with no game.
+
+        Args:
+            choose: Says whose moves of a game count, EMPTY for both players'; None for nobody's,
+                and the game is left out.
+        """
+        self._choose = choose
+        self._whose: list[int] = []
         self._rows: list[tuple[float, ...]] = []
         self._flat: dict[str, list[NDArray[np.int16]]] = {name: [] for name in RANGES}
         self._rules: dict[Rules, int] = {}
@@ -206,6 +223,11 @@ class GameCollector:
         first = first_of(record)
         if codes is None:
             codes = _encode_moves(record, first)
+        if self._choose is not None:
+            color = self._choose(record)
+            if color is None:
+                return
+            self._whose.append(color)
         rules = record.rules or Rules.parse(DEFAULT_RULES)
         komi = rules.komi if record.komi is None else record.komi
         score = record.score_black
@@ -245,7 +267,8 @@ class GameCollector:
             lengths = [len(part) for part in parts]
             arrays[starts_name] = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
             arrays[flat_name] = np.concatenate([np.zeros(0, np.int16), *parts])
-        return Games(GameTable(**arrays), tuple(self._rules), tuple(self._sources))
+        whose = None if self._choose is None else np.array(self._whose, np.uint8)
+        return Games(GameTable(**arrays), tuple(self._rules), tuple(self._sources), whose)
 
 
 def first_of(record: GameRecord) -> int:
@@ -273,7 +296,12 @@ def join_games(parts: Sequence[Games]) -> Games:
         total = np.cumsum(np.concatenate(lengths))
         arrays[starts_name] = np.concatenate([[0], total]).astype(np.int64)
         arrays[flat_name] = np.concatenate([getattr(part.table, flat_name) for part in parts])
-    return Games(GameTable(**arrays), tuple(rules), tuple(sources))
+    whose = None
+    if any(part.whose is not None for part in parts):
+        both = [np.full(len(part), EMPTY, np.uint8) for part in parts]
+        given = [b if p.whose is None else p.whose for p, b in zip(parts, both, strict=True)]
+        whose = np.concatenate(given)
+    return Games(GameTable(**arrays), tuple(rules), tuple(sources), whose)
 
 
 def _renumber(

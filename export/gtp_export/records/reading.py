@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -41,7 +42,11 @@ _LONGEST = 2048
 """Moves of the longest game that the kernel decodes."""
 
 
-def read_table(paths: Sequence[Path]) -> Games:
+Choose = Callable[[GameRecord], int | None]
+"""Whose moves of a game count; see `GameCollector`."""
+
+
+def read_table(paths: Sequence[Path], choose: Choose | None = None) -> Games:
     """Read all games of files and folders.
 
     Games that cannot be read are left out; games with a move that the board cannot hold end
@@ -50,6 +55,7 @@ def read_table(paths: Sequence[Path]) -> Games:
     Args:
         paths: SGF files, folders of them, tar and zip archives of them, compressed packs of one
             game a line, pack files.
+        choose: Says whose moves count; all when None. Packs hold no names of players.
 
     Raises:
         FileNotFoundError: One of the paths does not exist; raised at once.
@@ -58,20 +64,22 @@ def read_table(paths: Sequence[Path]) -> Games:
     for path in paths:
         if "\0" in str(path) or not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    parts = [_read_path(path) for path in paths]
+    parts = [_read_path(path, choose) for path in paths]
     games = join_games([part for part in parts if len(part)] or parts[:1])
     if not len(games):
         raise SgfError(f"there is no game in {', '.join(str(path) for path in paths)}")
     return games
 
 
-def _read_path(path: Path) -> Games:
+def _read_path(path: Path, choose: Choose | None) -> Games:
     if path.suffix == PACK_SUFFIX:
         games = read_pack(path)
+        if choose is not None and choose(GameRecord()) is None:
+            games = games.take(np.zeros(0, np.int64))
         logger.info(f"{path}: {len(games):,} games, {games.n_moves:,} moves")
         return games
     complaints: list[str] = []
-    collector = GameCollector()
+    collector = GameCollector(choose)
     if path.suffix in PACKED_SUFFIXES and not _is_archive(path):
         _collect_lines(path, collector, complaints)
     else:
@@ -273,7 +281,7 @@ def _playable(games: Games) -> tuple[Games, int]:
     # What came of a game that goes on otherwise is not what came of its beginning.
     settled = np.where(cut, 0, table.settled).astype(np.uint8)
     table = table._replace(starts=starts, moves=table.moves[keep], settled=settled)
-    shortened = Games(table, games.rules, games.sources)
+    shortened = replace(games, table=table)
     return shortened.take(np.flatnonzero(good > 0)), int(cut.sum())
 
 

@@ -53,6 +53,8 @@ class RecordSamples:
     """[B] which game of the table."""
     ply: NDArray[np.int64]
     """[B] after how many moves."""
+    to_play: NDArray[np.uint8]
+    """[B] who is to move."""
 
     def part(self, index: NDArray[np.int64]) -> "RecordSamples":
         """Return the positions of an index [n]."""
@@ -111,6 +113,7 @@ def _judge(
         ownership=mine.astype(np.int8) - theirs.astype(np.int8),
         game=chosen,
         ply=plies,
+        to_play=to_play,
     )
 
 
@@ -221,10 +224,10 @@ class PositionStream:
         order = np.lexsort((plies, chosen))
         symmetries = generator.integers(N_SYMMETRIES, size=len(chosen))
         block = reader.read(chosen[order], plies[order], symmetries)
-        kept = np.arange(len(chosen))
+        wanted = self._games.counts(block.game, block.to_play)
         if not self._with_pass:
-            kept = kept[block.action < width * height]
-        return block.part(generator.permutation(kept))
+            wanted &= block.action < width * height
+        return block.part(generator.permutation(np.flatnonzero(wanted)))
 
 
 def _pools(games: Games, only_settled: bool) -> dict[tuple[int, int], NDArray[np.int64]]:

@@ -1,0 +1,220 @@
+"""Tune a finished net on games of one's own, and say what that brought and what it cost.
+
+The games are divided by game. On those set aside the net before and the net after are asked about
+the same positions, so that the interval of the difference is narrow. What was forgotten shows on
+other games, or, without any, in how far the answers have moved on games that the net before plays.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from gtp_engine.coords import BLACK, EMPTY, WHITE
+from gtp_engine.evaluators.accuracy import compare_nets
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
+from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_export.architectures.presets import PRESETS
+from gtp_export.cards import format_record_card
+from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.evaluation import EvaluationPlan, Figure, compare_on_games
+from gtp_export.learning.record_run import RecordRun, describe_trained, divide, run_task
+from gtp_export.learning.record_task import RecordTask
+from gtp_export.records.games import Games
+from gtp_export.records.reading import read_table
+from gtp_export.span import Span
+
+FEWEST_GAMES = 10
+"""Of fewer nothing is learned that could be measured."""
+PASSES = 4
+"""How often a position is learned from, as one of its eight symmetries, unless a span is given."""
+GENTLE = 1.0 / 6.0
+"""Share of the preset's learning rate at which a trained net keeps what it knows."""
+PER_GAME = 20
+"""Positions of a game that are asked about."""
+COMPARED_POSITIONS = 600
+OWN_NAME = "gtp-engine"
+"""With which the names begin that the engine gives itself in games it keeps."""
+NAMES_SHOWN = 5
+
+Say = Callable[[str], None]
+
+
+@dataclass
+class Players:
+    """Says whose moves of a game count: one player's, or all but those of this engine."""
+
+    wanted: str = ""
+    """A name, in capitals or not; empty for everybody's."""
+
+    def __post_init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+
+    def __call__(self, record: GameRecord) -> int | None:
+        """Return a color, EMPTY for both, None for neither."""
+        names = {BLACK: record.black_name, WHITE: record.white_name}
+        self.seen.update(name for name in names.values() if name)
+        if self.wanted:
+            found = [c for c, name in names.items() if name.casefold() == self.wanted.casefold()]
+        else:
+            found = [c for c, name in names.items() if not name.startswith(OWN_NAME)]
+        return None if not found else EMPTY if len(found) == 2 else found[0]
+
+    def read(self, paths: tuple[Path, ...]) -> Games:
+        """Read the games in which somebody's moves count.
+
+        Raises:
+            NetFileError: There are none.
+            SgfError: There is no game.
+            OSError: A file cannot be read.
+        """
+        try:
+            return read_table(paths, self)
+        except SgfError:
+            if not self.wanted:
+                raise
+            often = ", ".join(name for name, _ in self.seen.most_common(NAMES_SHOWN))
+            known = f"; most often play {often}" if often else ", which hold no names of players"
+            where = ", ".join(str(path) for path in paths)
+            raise NetFileError(f"{self.wanted} plays in no game of {where}{known}") from None
+
+
+def preset_of(path: Path, info: NetInfo) -> str:
+    """Return the name of the preset whose architecture a net has.
+
+    Raises:
+        NetFileError: It has no policy, or was not made here.
+    """
+    if "policy" not in info.heads:
+        raise NetFileError(f"{path}: has no policy, so it cannot learn how moves are chosen")
+    for name, preset in PRESETS.items():
+        shape = preset.for_size(info.board_max).shape
+        if (shape.encoder, shape.describe()) == (info.encoder, info.architecture):
+            return name
+    raise NetFileError(f"{path}: has an architecture that is not trained here")
+
+
+def learn_from_games(
+    run: RecordRun, player: str, others: tuple[Path, ...], target: Path, say: Say
+) -> Path:
+    """Tune `run.start`, write it and its card, and say what came of it.
+
+    Args:
+        run: What to learn from and how; its preset, learning rate where it is None, and a span
+            of no samples are filled in.
+        player: Whose moves are learned; empty for those of everybody but this engine.
+        others: Games on which it shows what was forgotten; none of them is learned from.
+        target: The file to write; card and smaller nets get its name.
+        say: Told in lines how it goes.
+
+    Raises:
+        NetFileError: The net cannot be tuned, or there are too few games.
+        SgfError: There is no game.
+        OSError: A file cannot be read or written.
+    """
+    start = run.start
+    assert start is not None
+    before = read_info(start, load_model(start))
+    run = replace(run, preset=preset_of(start, before), name=target.stem)
+    preset = PRESETS[run.preset].for_size(before.board_max)
+    if before.precision != "fp32":
+        say(f"{start.name} is in {before.precision}: its weights are made again from integers")
+    players = Players(player)
+    games = fitting(players.read(run.games), before, start)
+    if len(games) < FEWEST_GAMES:
+        raise NetFileError(
+            f"{len(games)} games are too few; from {FEWEST_GAMES} on some can be learned from and "
+            "others measured on"
+        )
+    valid = fitting(players.read(run.valid), before, start) if run.valid else None
+    general = fitting(read_table(others), before, start) if others else None
+    task = divide(run, preset, games, valid, say)
+    if run.span.amount == 0:
+        run = replace(run, span=Span(PASSES * task.train.n_moves, "samples"))
+    if run.learning_rate is None:
+        run = replace(run, learning_rate=GENTLE * preset.learning_rate)
+    info = replace(
+        describe_trained(task, run, target.stem),
+        trained_sizes=before.trained_sizes,
+        source=f"preset {run.preset}, begun with {before.name}",
+        trained_on=f"{before.trained_on}; then {len(task.train):,} games of one's own",
+    )
+    written = run_task(run, task, info, say)
+    tuned = list(compare(start, written, task, general, EvaluationPlan(run.positions, PER_GAME)))
+    for line in tuned:
+        say(line)
+    facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
+    write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
+    write_whole(target.with_suffix(".md"), format_record_card(info, facts))
+    for path in sorted(run.out.glob(f"{target.stem}*.onnx")):
+        write_whole(target.with_name(path.name), path.read_bytes())
+    say(f"wrote {target}")
+    return target
+
+
+def fitting(games: Games, info: NetInfo, path: Path) -> Games:
+    """Return the games on boards that a net takes.
+
+    Raises:
+        NetFileError: There are none.
+    """
+    sizes = [*zip(games.table.width.tolist(), games.table.height.tolist(), strict=True)]
+    fits = np.flatnonzero([info.accepts(*size) for size in sizes])
+    if not len(fits):
+        found = ", ".join(f"{width}x{height}" for width, height in sorted(set(sizes)))
+        raise NetFileError(
+            f"{path.name} takes boards of {info.board_min} to {info.board_max} points a side, and "
+            f"the games are on {found}"
+        )
+    return games.take(fits)
+
+
+def compare(
+    start: Path, written: Path, task: RecordTask, general: Games | None, plan: EvaluationPlan
+) -> list[str]:
+    """Return in lines what a tuned net does better and worse than the one it began with."""
+    before, after = OnnxNet(start, "cpu"), OnnxNet(written, "cpu")
+    first, gain = compare_on_games(before, after, task.valid, plan)
+    top1 = gain["top1 all"]
+    verdict = "no clear difference" if top1.low <= 0.0 <= top1.high else "better"
+    if top1.high < 0.0:
+        verdict = "worse"
+    lines = [f"on {top1.games} games it did not learn from: {verdict}", *_changes(first, gain)]
+    if general is not None:
+        lines += ["what it forgot, on the other games:"]
+        return lines + _changes(*compare_on_games(before, after, general, plan))
+    found = compare_nets(after, before, COMPARED_POSITIONS)
+    return [
+        *lines,
+        f"what it forgot is not measured without --others; on {found.positions} positions of games "
+        f"that {before.info.name} plays, {found.top1:.1%} of its first moves are the same, "
+        f"winrates are off by {found.win_error:.1%}, leads by {found.lead_error:.1f} points",
+    ]
+
+
+CHANGES = {
+    "top1 all": ("recorded moves that are its first", 100.0, " %"),
+    "top5 all": ("among its first five", 100.0, " %"),
+    "cross_entropy all": ("cross-entropy of the move, nats", 1.0, ""),
+    "win_log_loss all": ("log loss of the winner, nats", 1.0, ""),
+}
+"""What is told of two nets: a phrase, and the unit."""
+
+
+def _changes(before: dict[str, Figure], gain: dict[str, Figure]) -> list[str]:
+    lines = []
+    for name, (text, scale, unit) in CHANGES.items():
+        if name in gain:
+            one, mean = scale * before[name].mean, scale * gain[name].mean
+            low, high = scale * gain[name].low, scale * gain[name].high
+            digits = 1 if unit else 3
+            lines.append(
+                f"  {text}: {one:.{digits}f}{unit} before, {mean:+.{digits}f} "
+                f"({low:+.{digits}f} to {high:+.{digits}f})"
+            )
+    return lines

@@ -1,0 +1,147 @@
+"""Tuning a net on games of one's own: whose moves count, which nets can learn, what is said."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from gtp_engine.coords import BLACK, EMPTY, WHITE  # noqa: E402
+from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
+from gtp_engine.evaluators.nets import find_net  # noqa: E402
+from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
+from gtp_export.architectures.net_file import describe_net, write_tiny_net  # noqa: E402
+from gtp_export.architectures.presets import PRESETS, find_preset  # noqa: E402
+from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.evaluation import EvaluationPlan, compare_on_games, evaluate_games  # noqa: E402
+from gtp_export.learning.net_export import NetExport  # noqa: E402
+from gtp_export.learning.own_games import Players, preset_of  # noqa: E402
+from gtp_export.learning.record_task import RecordTask  # noqa: E402
+from gtp_export.learning.starting_weights import load_weights  # noqa: E402
+from gtp_export.learning.torch_layers import Net  # noqa: E402
+from gtp_export.records.pack_file import write_pack  # noqa: E402
+from gtp_export.records.reading import read_table  # noqa: E402
+from gtp_export.records.stream import PositionStream  # noqa: E402
+
+POINTS = [f"{x}{y}" for x in "abcde" for y in "abcde"]
+
+
+def write_games(folder: Path, games: int, size: int = 5, names: str = "PB[Ann]PW[Bob]") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    generator = np.random.default_rng(3)
+    for number in range(games):
+        points = generator.permutation(POINTS)[:8]
+        moves = "".join(f";{'BW'[i % 2]}[{point}]" for i, point in enumerate(points))
+        (folder / f"{number}.sgf").write_text(f"(;SZ[{size}]{names}RE[B+R]{moves})")
+    return folder
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    torch.manual_seed(1)
+    shape = find_preset("tiny").shape
+    NetExport(tmp_path, describe_net(shape, "begun"))(Net(shape).eval(), "begun")
+    return tmp_path / "begun.onnx"
+
+
+def learn(folder: Path, net: Path | str, out: Path, *more: str) -> int:
+    quick = ["--samples", "2000", "--positions", "40", "--device", "cpu"]
+    command = ["learn-from-games", str(folder), "--net", str(net), "--out", str(out)]
+    return run_command([*command, *quick, *more])
+
+
+def test_moves_of_one_player_or_of_all_but_the_engine_count(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    for name, names in (
+        ("a", "PB[Ann]PW[Bob]"),
+        ("b", "PB[Cleo]PW[ann]"),
+        ("c", "PB[gtp-engine 0.15.0]PW[]"),  # as --keep-games writes one
+        ("d", "PB[gtp-engine 0.15.0]PW[gtp-engine 0.15.0]"),
+    ):
+        write_games(folder / name, 1, 5, names)
+    assert Players("Ann").read((folder,)).whose.tolist() == [BLACK, WHITE]
+    assert Players().read((folder,)).whose.tolist() == [EMPTY, EMPTY, WHITE]
+    both = Players("Ann").read((folder / "a", folder / "b"))
+    assert both.take(np.array([1])).whose.tolist() == [WHITE]
+    with pytest.raises(NetFileError, match=r"Dan plays in no game of .*; most often play .*Ann"):
+        Players("Dan").read((folder,))
+    write_pack(tmp_path / "all.games", read_table([folder]))
+    with pytest.raises(NetFileError, match="which hold no names of players"):
+        Players("Ann").read((tmp_path / "all.games",))
+    assert len(Players().read((tmp_path / "all.games",))) == 4
+
+
+def test_only_moves_that_count_are_drawn_and_measured(tmp_path: Path, net: Path) -> None:
+    games = Players("Bob").read((write_games(tmp_path / "games", 5),))
+    stream = PositionStream(games, "katago_v7", 25 * 64, seed=1)
+    assert set(stream.draw().to_play.tolist()) == {WHITE}
+    stream.close()
+    plan = EvaluationPlan(positions=1000, per_game=100)
+    figures = evaluate_games(OnnxNet(net, "cpu"), games, plan)
+    assert figures["top1 all"].positions == 5 * 4 and "moves 001-020" in str(figures.keys())
+    first, gain = compare_on_games(OnnxNet(net, "cpu"), OnnxNet(net, "cpu"), games, plan)
+    assert first["top1 all"].mean == figures["top1 all"].mean
+    assert all((one.mean, one.low, one.high) == (0.0, 0.0, 0.0) for one in gain.values())
+
+
+@pytest.mark.parametrize("name", ["default", "small", "human", "alphago-sl", "dlgo"])
+def test_every_shipped_net_with_a_policy_can_learn(name: str, tmp_path: Path) -> None:
+    path = find_net(name)
+    opened = OnnxNet(path, "cpu")
+    preset = PRESETS[preset_of(path, opened.info)].for_size(opened.info.board_max)
+    games = read_table([write_games(tmp_path / "games", 20, 19)])
+    source = RecordTask(preset, games, games).source(64 * 361, 1)
+    batches = [source.draw(np.random.default_rng(1)) for _ in range(2)]
+    net = Net(preset.shape)
+    load_weights(net, path, batches)
+    batch = batches[0]
+    with torch.no_grad():
+        mine = net.eval()(batch.spatial, batch.features)
+    theirs = opened.run(batch.spatial.numpy(), batch.features.numpy())
+    # The int8 net rounds what goes from layer to layer too, not only its weights.
+    tolerance = 0.15 if opened.info.precision.startswith("int8") else 0.02
+    difference = np.abs(mine.policy.numpy() - theirs.policy)
+    assert difference.mean() < tolerance, difference.mean()
+
+
+def test_the_command_tunes_and_says_what_came_of_it(
+    tmp_path: Path, net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = write_games(tmp_path / "games", 40), tmp_path / "mine.onnx"
+    assert learn(folder, net, out, "--player", "ann", "--others", str(folder)) == 0
+    told = capsys.readouterr().err
+    assert "games it did not learn from" in told and f"wrote {out}" in told
+    assert "what it forgot, on the other games:" in told
+    info = OnnxNet(out, "cpu").info
+    assert info.name == "mine" and info.created_by == "gtp-export learn-from-games"
+    assert "begun with begun" in info.source
+    card = out.with_suffix(".md").read_text()
+    assert "## Before and after" in card and "recorded moves that are its first" in card
+    assert len(json.loads((tmp_path / "mine" / "metrics.json").read_text())["tuned"]) > 5
+    # The same again goes on from the end, and puts the net there once more.
+    out.unlink()
+    assert learn(folder, net, out, "--player", "ann") == 0
+    assert "what it forgot is not measured without --others" in capsys.readouterr().err
+    assert out.exists()
+
+
+def test_mistakes_are_one_sentence(
+    tmp_path: Path, net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_tiny_net(tmp_path / "foreign.onnx")
+    few, many = write_games(tmp_path / "few", 9), write_games(tmp_path / "many", 12)
+    out = tmp_path / "mine.onnx"
+    for folder, start, target, words in (
+        (many, "gocnn", out, "has no policy"),
+        (many, tmp_path / "foreign.onnx", out, "has an architecture that is not trained here"),
+        (few, net, out, "9 games are too few"),
+        (many, "dlgo", out, "takes boards of 19 to 19 points a side, and the games are on 5x5"),
+        (many, net, tmp_path / "mine", "--out names the net to write"),
+        (many, net, net, "cannot be written over itself"),
+    ):
+        assert learn(folder, start, target) == 1
+        error = capsys.readouterr().err
+        assert words in error and "Traceback" not in error
+    assert not out.exists()
