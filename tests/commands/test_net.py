@@ -291,6 +291,16 @@ def test_a_match_of_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     assert params == replace(SearchParams(), cpuct=2.5, use_cache=False)
 
 
+def test_a_match_without_search_draws_from_the_policies(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--games", "4", "--size", "4", "--device", "cpu", "--at-once", "2"]
+    assert run(["net", "match", str(TINY), str(TINY), *options, "--policy-temperature", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "4 games on 4x4, komi 7, policies at temperature 1" in text
+    assert "4 different games" in text
+
+
 def test_a_match_of_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--games", "2", "--visits", "3", "--size", "3", "--device", "cpu", "--at-once", "2"]
     assert run(["net", "match", "none", f"{TINY}+rollouts", *options]) == 0

@@ -77,7 +77,7 @@ VALUES = {
     "memory": "500", "level": "3", "lag": "1", "keep-games": '"games"', "log": '"a.log"',
     "human_profile": '"preaz_5k"', "name": '"Tester"', "runtime": '"openvino"',
     "parameters": '"cpuct=1.5, lcb-stdevs=3"', "recipe": '"alphago"', "rollout-weight": "0.25",
-    "ogs-chat": "true",
+    "ogs-chat": "true", "policy-temperature": "0.5",
 }  # fmt: skip
 
 
@@ -112,6 +112,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         parameters=replace(RECIPES["alphago"].parameters, cpuct=1.5, lcb_stdevs=3.0),
         rollout_weight=0.25,
         ogs_chat=True,
+        policy_temperature=0.5,
     )
     assert read("--config", str(config), "--playouts", "9").playouts == 9
 
@@ -123,6 +124,10 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ("playouts = 0.5", "playouts: '0.5' is not a whole number"),
         ("playouts = true", "playouts must be a number or a string"),
         ("no-resign = 1", "no-resign must be true or false"),
+        (
+            "policy-temperature = 0",
+            "policy-temperature: policy_temperature lies between 0.01 and 10",
+        ),
         ("komi = nan", "komi: 'nan' is not a number"),
         ("human-profile = 'rank_10d'", "human-profile: 'rank_10d' is no human profile"),
         ("parameters = 'speed=3'", "parameters: unknown parameter 'speed'"),

@@ -564,6 +564,16 @@ def test_a_level_searches_briefly_and_leaves_the_search_as_it_was() -> None:
     assert best.analysis is not None and best.analysis.playouts == 60
 
 
+def test_moves_are_drawn_from_the_policy_without_a_search() -> None:
+    drawn = set()
+    for seed in range(8):
+        made = engine(policy_temperature=2.0, playouts=400, size=(5, 5), seed=seed)
+        decision = made.genmove(BLACK)
+        assert decision.analysis is not None and decision.analysis.visits == 1
+        drawn.add(decision.point)
+    assert len(drawn) > 2
+
+
 def test_nobody_resigns_in_the_opening_of_a_handicap_game() -> None:
     # Every move leads to a position that the opponent likes.
     made = engine(FlatEvaluator(value=0.95), playouts=4, size=(9, 9), resign_turns=1)

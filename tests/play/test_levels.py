@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from tests.play.test_decision import analysis
 
-from gtp_engine.play.levels import Level, find_level, highest_level, load_levels
+from gtp_engine.coords import PASS
+from gtp_engine.play.levels import Level, find_level, highest_level, load_levels, policy_level
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.stopping import Limits
@@ -33,6 +34,18 @@ def test_a_move_is_drawn_from_the_priors_of_those_that_lose_little() -> None:
     # The third loses 4.1 points and nobody plays the fourth; the others stand 3 to 1.
     assert set(drawn) == {20, 21}
     assert drawn[20] / 4000 == pytest.approx(0.75, abs=0.03)
+
+
+def test_without_search_all_moves_but_the_pass_are_drawn_from() -> None:
+    level = policy_level(0.5)
+    assert not level.searches and level.limits(Limits(playouts=400)).playouts == 1
+    assert level.params(SearchParams()).root_policy_temperature == 0.5
+    seen = found((5.0, 0.5), (-90.0, 0.3), (5.0, 0.2))
+    passing = replace(seen, moves=(*seen.moves[:2], replace(seen.moves[2], point=PASS)))
+    drawn = {level.order(passing, random.Random(seed))[0] for seed in range(60)}
+    assert drawn == {20, 21}
+    best = replace(seen, moves=(replace(seen.moves[0], point=PASS), *seen.moves[1:]))
+    assert PASS in {level.order(best, random.Random(seed))[0] for seed in range(60)}
 
 
 def test_the_other_moves_keep_their_order() -> None:

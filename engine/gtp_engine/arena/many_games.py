@@ -19,8 +19,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
-from gtp_engine.play.levels import Level
-from gtp_engine.play.move_choice import decide
+from gtp_engine.play.levels import Level, decide_at_level
 from gtp_engine.play.settings import default_memory
 from gtp_engine.search.batching import TreeBatcher
 from gtp_engine.search.params import SearchParams
@@ -298,9 +297,7 @@ def _choose(
         move = found.moves[0].point if found.moves else search.root_moves()[0]
         return move, found.winrate
     yield None
-    search.clear()
-    limits = level.limits(player.limits)
-    decision = decide(search, position, limits, order=lambda found: level.order(found, generator))
+    decision = decide_at_level(level, generator, search, position, player.limits)
     assert decision.point is not None and decision.analysis is not None
     return decision.point, decision.analysis.winrate
 

@@ -15,7 +15,7 @@ from gtp_engine.arguments import (
     parse_setting,
     parse_size,
 )
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.commands.options import add_machine_options, policy_temperature
 
 _ACTIONS = {
     "list": ("gtp_engine.commands.net_info", "run_list"),
@@ -98,6 +98,8 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
             metavar="NAME=VALUE",
             help=f"a search parameter of the {place} net, as kata-set-param names it; repeatable",
         )
+    drawn = "no search: draw moves from the policies, at 1 as they are, below nearer their best"
+    add("--policy-temperature", type=policy_temperature, metavar="T", help=drawn)
     sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
     add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
     add_machine_options(parser)

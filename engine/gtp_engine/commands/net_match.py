@@ -14,6 +14,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.stopping import Limits
 
@@ -31,8 +32,10 @@ def run(args: argparse.Namespace) -> int:
     nets = [open_evaluator(wanted, args.device, args.runtime) for wanted in args.nets]
     limits = Limits(visits=args.visits)
     settings = (args.set_a, args.set_b)
+    drawn = args.policy_temperature
+    level = None if drawn is None else policy_level(drawn)
     contestants = [
-        Contestant(_name(net, chosen), net, limits, _params(chosen, net), leaves=leaves)
+        Contestant(_name(net, chosen), net, limits, _params(chosen, net), level, leaves)
         for net, chosen, leaves in zip(nets, settings, args.leaves, strict=True)
     ]
     width, height = args.size
@@ -65,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
         return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
-    print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {args.visits} visits")
+    search = f"{args.visits} visits" if drawn is None else f"policies at temperature {drawn:g}"
+    print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {search}")
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
         print(_describe_test(sprt, games, verdict))

@@ -60,6 +60,15 @@ def _level(text: str) -> int:
     return level
 
 
+def policy_temperature(text: str) -> float:
+    """Return a temperature.
+
+    Raises:
+        ValueError: It is none that a search takes.
+    """
+    return SearchParams().with_option("policy_temperature", text).policy_temperature
+
+
 def _parameters(text: str) -> SearchParams:
     params = SearchParams()
     for setting in text.split(","):
@@ -159,6 +168,13 @@ OPTIONS = (
         _THINKING,
     ),
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
+    Option(
+        "policy-temperature",
+        "T",
+        "no search: draw moves from the net's policy, at 1 as it is, below nearer its best",
+        policy_temperature,
+        _THINKING,
+    ),
     Option("recipe", "NAME", f"search as published: {', '.join(RECIPES)}", _recipe, _THINKING),
     Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
     Option(
@@ -289,7 +305,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     settings = Settings(**values)
     if game != GO:
         with_nets = {"net"} if game == FIVE else set()
-        for name in ({"net", "level", "human_profile"} - with_nets) & set(values):
+        needs = {"net", "level", "policy_temperature", "human_profile"} - with_nets
+        for name in needs & set(values):
             dashed = name.replace("_", "-")
             raise UsageError(f"--{dashed}: {game} is searched without a net, which none knows")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):

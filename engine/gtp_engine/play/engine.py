@@ -17,7 +17,7 @@ from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import decide_at_level, find_level
+from gtp_engine.play.levels import decide_at_level, find_level, policy_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -53,8 +53,10 @@ class Engine(Game):
         """
         super().__init__(settings or Settings())
         self._loader = Loader(self.settings, evaluator)
-        level = self.settings.level
+        level, temperature = self.settings.level, self.settings.policy_temperature
         self._level = None if level is None else find_level(level)
+        if temperature is not None:
+            self._level = policy_level(temperature)
         self._generator = random.Random(self.settings.seed)
         self._resign_counter = ResignCounter()
         self._ponderer = Ponderer()

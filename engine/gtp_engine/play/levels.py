@@ -4,8 +4,10 @@ A weaker level plays moves that people play: it draws from the net's policy, fla
 temperature, after a short search that looks at more moves than a strong player would. A move that
 seems to lose more points than the level allows is never played, so there are no blunders thrown
 in: a level is weak because it takes the second-best for good, not because it plays at random.
+Play without search is a level of its own kind: see `policy_level`.
 """
 
+import math
 import random
 import tomllib
 from collections.abc import Iterable
@@ -14,14 +16,15 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from gtp_engine.coords import MAX_SIZE, PASS
 from gtp_engine.search.params import SearchParams
+from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.play.decision import Decision
     from gtp_engine.search.analysis import Analysis
-    from gtp_engine.search.request import ReportRequest
     from gtp_engine.search.search import Search
 
 
@@ -36,6 +39,11 @@ class Level:
     """The root's priors are raised to 1 / this."""
     largest_loss: float
     """Points by which a move may seem worse than the best one."""
+
+    @property
+    def searches(self) -> bool:
+        """Whether it looks ahead; otherwise it knows nothing but the net's policy."""
+        return self.playouts > 1
 
     def params(self, params: SearchParams) -> SearchParams:
         """Return the parameters of this level's search."""
@@ -54,8 +62,13 @@ class Level:
         moves = [move.point for move in analysis.moves]
         if not moves:
             return moves
-        best = analysis.moves[0].score_lead
-        fair = [move for move in analysis.moves if best - move.score_lead <= self.largest_loss]
+        best = analysis.moves[0]
+        fair = [
+            move
+            for move in analysis.moves
+            if best.score_lead - move.score_lead <= self.largest_loss
+            and (self.searches or move.point != PASS or move is best)
+        ]
         drawn = generator.choices(fair, [move.prior for move in fair])[0].point
         return [drawn, *(point for point in moves if point != drawn)]
 
@@ -86,6 +99,8 @@ def decide_at_level(
     """
     from gtp_engine.play.move_choice import decide
 
+    if not level.searches:  # moves that nobody has visited are drawn from too
+        report = replace(report or ReportRequest(), min_moves=MAX_SIZE**2 + 1)
     usual = search.params
     search.clear()
     search.params = level.params(usual)
@@ -117,6 +132,14 @@ def load_levels() -> tuple[Level, ...]:
         )
         for number, entry in enumerate(entries, 1)
     )
+
+
+def policy_level(temperature: float) -> Level:
+    """Return how to play without search: a move drawn from the policy raised to 1 / temperature.
+
+    A pass is not drawn, but played where the policy likes it best.
+    """
+    return Level(number=0, playouts=1, temperature=temperature, largest_loss=math.inf)
 
 
 def highest_level() -> int:

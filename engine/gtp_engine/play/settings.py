@@ -37,6 +37,9 @@ class Settings:
     """Share of rollouts in a net's value, 0 to 1; None: none, or half where `net` names them."""
     level: int | None = None
     """How strong to play, 1 to `levels.highest_level`, which is the net's best; None: that."""
+    policy_temperature: float | None = None
+    """Play without search, whatever else is set, by moves drawn from the net's policy raised to
+    1 / this; None: search."""
     human_profile: HumanProfile | None = None
     """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
     device: str = "auto"
