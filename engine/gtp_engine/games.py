@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.five.rules import find_rules
-from gtp_engine.go.rules import ATARI_GO, GO, Rules
+from gtp_engine.coords import BLACK, MIN_SIZE, WHITE
+from gtp_engine.five.rules import LEAST_SIZE, find_rules
+from gtp_engine.go.rules import ATARI_GO, GO, NO_FIVE, Rules
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
@@ -16,6 +16,18 @@ GAMES = (GO, ATARI_GO, FIVE)
 def usual_size(game: str) -> int:
     """Return the size of board that a game is usually played on."""
     return 15 if game == FIVE else 19
+
+
+def least_size(game: str) -> int:
+    """Return the least number of columns, and of rows, that a game is played on."""
+    return LEAST_SIZE if game == FIVE else MIN_SIZE
+
+
+def game_of(rules: Rules) -> str:
+    """Return the game whose rules these are."""
+    if rules.five != NO_FIVE:
+        return FIVE
+    return ATARI_GO if rules.must_move else GO
 
 
 def parse_rules(game: str, text: str, komi: float | None = None) -> Rules:

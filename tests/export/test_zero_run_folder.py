@@ -251,7 +251,7 @@ def test_a_damaged_shard_and_one_of_another_game_are_told_once(
     told = warnings_of(caplog)
     assert len(told) == 2
     assert any(f"{bad}: is damaged" in line for line in told)
-    assert any(f"{other}: is of atari-go on 4x4, not of go" in line for line in told)
+    assert any(f"{other}: is a shard of atari-go on 4x4, not of go" in line for line in told)
     assert rows(run, "select name from shards") == [(good.stem,)]
     assert bad.exists() and other.exists()
 

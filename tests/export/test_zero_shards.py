@@ -158,11 +158,11 @@ def test_a_header_that_lies_is_told(old: bytes, new: bytes, problem: str, tmp_pa
 
 def test_shards_of_another_game_or_size_are_refused(tmp_path: Path) -> None:
     path = one_shard(tmp_path)
-    assert read_shard(path, (GO, SIZE, SIZE)).header.game == GO
+    assert read_shard(path, [(GO, SIZE, SIZE)]).header.game == GO
     with pytest.raises(ShardError, match="is a shard of go on 5x5, not of go on 9x9"):
-        read_shard(path, (GO, 9, 9))
+        read_shard(path, [(GO, 9, 9)])
     with pytest.raises(ShardError, match="not of atari-go on 5x5"):
-        read_shard(path, (ATARI_GO, SIZE, SIZE))
+        read_shard(path, [(ATARI_GO, SIZE, SIZE)])
 
 
 def test_rules_of_atari_go_come_back(tmp_path: Path) -> None:

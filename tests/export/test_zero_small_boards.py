@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import GO, Rules
 from gtp_export.learning.zero_training import Learning
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import Judge
@@ -22,7 +22,7 @@ MOST_WAITING = 100
 
 
 def learn(
-    folder: Path, size: int, games: int, recipe: str = "ours", **wanted: object
+    folder: Path, size: int, games: int, recipe: str = "ours", game: str = GO, **wanted: object
 ) -> Generator[NetEvaluator]:
     """Let all parts of a run take turns in this process; yield the best net now and then.
 
@@ -31,11 +31,12 @@ def learn(
         size: Of the board.
         games: After so many the run ends.
         recipe: How to learn.
+        game: What to learn.
         wanted: Other settings.
     """
     run = RunFolder(folder)
     wanted = {"anchor_games": 0, "shard_games": MOST_WAITING, "shard_seconds": 1e9} | wanted
-    run.create(settings_for("go", size, recipe, **wanted))
+    run.create(settings_for(game, size, recipe, **wanted))
     keeper = Coordinator(run)
     keeper.step()
     settings = run.settings()

@@ -109,7 +109,7 @@ def test_atari_go_lets_only_those_pass_who_have_no_move(tmp_path: Path) -> None:
 
 
 def test_shards_of_another_size_and_empty_windows_are_refused(tmp_path: Path) -> None:
-    window = Window(ENCODER, (GO, 9, 9))
+    window = Window(ENCODER, [(GO, 9, 9)])
     with pytest.raises(ShardError, match="not of go on 9x9"):
         window.add(write_games(tmp_path, 1))
     with pytest.raises(ValueError, match="no positions"):

@@ -53,7 +53,7 @@ def check_shards(run: RunFolder) -> int:
     """Every shard can be read, and no game is in two; return the games."""
     found: Counter[bytes] = Counter()
     for path in shards_of(run):
-        shard = read_shard(path, (GO, SIZE, SIZE))
+        shard = read_shard(path, [(GO, SIZE, SIZE)])
         table = shard.games.table
         for number in range(len(shard.games)):
             moves = slice(table.starts[number], table.starts[number + 1])
@@ -135,7 +135,7 @@ def test_nets_that_are_played_with_no_more_leave_the_memory(tmp_path: Path) -> N
             run.net(name).write_bytes(content)
             write_whole(run.playing, name)
             worker.look()
-            evaluator: Any = worker._play.forest.evaluator
+            evaluator: Any = worker._plays[0].forest.evaluator
             evaluator.itself = evaluator  # as runtimes have it within
             nets.append(weakref.ref(evaluator))
             del evaluator
@@ -159,14 +159,14 @@ def test_where_a_net_fails_the_one_before_it_plays_on(
     def fail(*args: object, **more: object) -> None:
         raise NetFileError("the net's outputs are not numbers")
 
-    evaluator = worker._play.forest.evaluator
+    evaluator = worker._plays[0].forest.evaluator
     monkeypatch.setattr(evaluator, "evaluate", fail)
     worker.step()
     assert "not numbers" in caplog.text
     worker.look()  # the same net is not tried again
     step_until(worker, lambda: shards_of(run))
     assert worker._net == good
-    monkeypatch.setattr(worker._play.forest.evaluator, "evaluate", fail)
+    monkeypatch.setattr(worker._plays[0].forest.evaluator, "evaluate", fail)
     worker.step()
     assert worker._net is None
     worker.step()
@@ -184,7 +184,7 @@ def test_positions_of_earlier_games_are_remembered_from_shards(tmp_path: Path) -
     run = new_run(tmp_path)
     worker = Worker(run, seed=1)
     step_until(worker, lambda: shards_of(run))
-    assert len(Worker(run, seed=2)._play._finished) >= 10
+    assert len(Worker(run, seed=2)._plays[0]._finished) >= 10
 
 
 def test_games_on_another_board_are_not_gone_on_from(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_games_on_another_board_are_not_gone_on_from(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     (shard, *_) = shards_of(other)
     write_whole(run.shards / shard.name, shard.read_bytes())
-    assert not Worker(run, seed=2)._play._finished
+    assert not Worker(run, seed=2)._plays[0]._finished
 
 
 def test_a_stop_ends_the_work_and_writes_what_waits(tmp_path: Path) -> None:

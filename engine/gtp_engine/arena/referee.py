@@ -14,7 +14,7 @@ from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, pa
 from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError
-from gtp_engine.go.rules import ATARI_GO, GO, Rules
+from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.play.clock.clock import Clock
@@ -253,8 +253,7 @@ class Referee:
             self._tell(1 - mover, color, vertex)
         if position.rules.must_move:
             margin = position.white_margin()
-            won = "capture" if self._terms.game == ATARI_GO else "five"
-            self._decide(margin, won if margin else "draw")
+            self._decide(margin, position.won_by if margin else "draw")
             return
         if position.turn["status"] == NO_RESULT:
             game.reason = "cycle"

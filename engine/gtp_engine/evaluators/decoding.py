@@ -19,7 +19,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_info import (
     NO_RESULT_ALWAYS,
@@ -368,6 +367,5 @@ def prior_by_action(
     """
     policy = np.full(area + 1, np.nan, np.float32)
     n = int(batch.n_moves[slot])
-    assert int(batch.moves[slot, n - 1]) == PASS
     policy[actions[batch.moves[slot, :n]]] = batch.priors[slot, :n]
     return policy

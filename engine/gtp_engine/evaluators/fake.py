@@ -8,11 +8,13 @@ the same nodes everywhere.
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.encoders.inputs import find_listing
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.symmetry import distinct_points
 from gtp_engine.kernels import hot_kernel, int64, uint64
 
 _PRIOR_BITS = 20
@@ -62,9 +64,12 @@ def _know_nothing(
     ply: int,
     rules: RuleFlags,
     state: npt.NDArray[np.uint64],
+    is_listed: bool,
 ) -> None:
-    list_moves(batch, slot, history, ply, rules)
     numbers = batch.slots[slot]
+    if not is_listed:
+        list_moves(batch, slot, history, ply, rules)
+        numbers["rollout_value"] = 0.0
     n_moves = int64(numbers["n_moves"])
     total = np.float32(0.0)
     for i in range(n_moves):
@@ -73,7 +78,7 @@ def _know_nothing(
         total += batch.priors[slot, i]
     for i in range(n_moves):
         batch.priors[slot, i] /= total
-    numbers["value"] = 0.0
+    numbers["value"] = numbers["rollout_value"]
     numbers["lead"] = 0.0
     numbers["stdev"] = 0.0
     numbers["no_result"] = 0.0
@@ -88,9 +93,15 @@ class UniformEvaluator(NetlessEvaluator):
 
     name = "uniform"
 
-    def __init__(self, seed: int = 0) -> None:
-        """Fix the order of the moves by a seed."""
+    def __init__(self, seed: int = 0, encoder: str = "") -> None:
+        """Fix the order of the moves by a seed.
+
+        Args:
+            seed: The seed.
+            encoder: What the nets of the game are shown; it lists the moves of games but Go.
+        """
         self._state = np.array([seed], np.uint64)
+        self._begin = find_listing(encoder)
 
     def encode(
         self,
@@ -103,7 +114,11 @@ class UniformEvaluator(NetlessEvaluator):
         optimism: float,
     ) -> None:
         """Write a slot's moves and results."""
-        _know_nothing(batch, slot, history, ply, rules, self._state)
+        if self._begin is not None:
+            maps = distinct_points(*batch.spatial.shape[:1:-1])
+            self._begin(batch, slot, history, ply, rules, symmetry, optimism, maps, 0)
+        is_listed = self._begin is not None
+        _know_nothing(batch, slot, history, ply, rules, self._state, is_listed)
 
 
 class FakeEvaluator(NetlessEvaluator):

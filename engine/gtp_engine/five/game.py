@@ -23,17 +23,15 @@ from gtp_engine.coords import (
     row_col,
 )
 from gtp_engine.five.lines import REASONS, Colors, forbidden_reason, new_frames, wins_at
-from gtp_engine.five.rules import FREESTYLE, RENJU_BIT
+from gtp_engine.five.rules import FREESTYLE, LEAST_SIZE, RENJU_BIT
 from gtp_engine.five.threats import find_win
 from gtp_engine.go import history as histories
 from gtp_engine.go.board import ZOBRIST, BoardRecord, take_from_empty
 from gtp_engine.go.branch import Branch, Paths, draw_symmetry
 from gtp_engine.go.history import ENDED, NO_RESULT, PLAYING, History, copy_ply
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
-from gtp_engine.go.rules import NO_FIVE, Rules
+from gtp_engine.go.rules import NO_FIVE, RuleFlags, Rules
 from gtp_engine.kernels import hot_kernel, int64, kernel
-
-LEAST_SIZE = 5
 
 
 class FiveError(SetupError, IllegalMoveError):
@@ -67,6 +65,13 @@ def legal_moves(board: BoardRecord, color: int, kind: int, found: npt.NDArray[np
 
 
 @kernel
+def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
+    """Do as `legal_moves` does, for the side to move at a ply; see `history.legal_points`."""
+    to_play = int64(history.turns[ply]["to_play"])
+    return legal_moves(history.boards[ply], to_play, int64(rules.five), found)
+
+
+@kernel
 def _has_move(board: BoardRecord, color: int, kind: int) -> bool:
     """Whether a color has a move, which only Black under renju may lack on a board not full."""
     if color == WHITE or kind & RENJU_BIT == 0:
@@ -80,8 +85,11 @@ def _has_move(board: BoardRecord, color: int, kind: int) -> bool:
 
 
 @kernel
-def play(history: History, ply: int, point: int, color: int, kind: int) -> None:
-    """Play a legal move at ply and write ply + 1."""
+def play(
+    history: History, ply: int, point: int, color: int, rules: RuleFlags, encores: int
+) -> None:
+    """Play a legal move at ply and write ply + 1; encores mean nothing, see `history.play`."""
+    kind = int64(rules.five)
     copy_ply(history, ply + 1, history, ply)
     board = history.boards[ply + 1]
     turn = history.turns[ply + 1]
@@ -106,7 +114,7 @@ def _follow(
     paths: Paths,
     slot: int,
     root_at: int,
-    kind: int,
+    rules: RuleFlags,
     symmetries: int,
     seed: int,
 ) -> tuple[int, int]:
@@ -115,7 +123,7 @@ def _follow(
     for i in range(root_at + 1, path["length"]):
         move = int64(path["moves"][i])
         if history.turns[ply + 1]["move"] != move:  # see `branch.play_path`
-            play(history, ply, move, int64(history.turns[ply]["to_play"]), kind)
+            play(history, ply, move, int64(history.turns[ply]["to_play"]), rules, int64(0))
             history.turns[ply + 2]["move"] = NULL_MOVE
         ply += 1
     if ply > root_ply and history.turns[ply]["status"] != PLAYING:
@@ -130,8 +138,9 @@ class FiveBranch(Branch):
         self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
     ) -> tuple[int, int]:
         """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
-        kind = self.rules.five
-        return _follow(self.history, self.root_ply, paths, slot, root_at, kind, symmetries, seed)
+        return _follow(
+            self.history, self.root_ply, paths, slot, root_at, self.rules, symmetries, seed
+        )
 
     def white_lead(self, ply: int) -> float:
         """Return 1 where White has won, -1 where Black has, 0 in a draw."""
@@ -149,6 +158,7 @@ class FiveGame(Position):
 
     branch_type = FiveBranch
     sgf_game = "4"
+    won_by = "five"
 
     def __init__(
         self,
@@ -289,7 +299,7 @@ class FiveGame(Position):
             raise FiveError(f"{name} is forbidden: {reason}")
         if self._ply + 2 >= len(self._history.situations):
             self.reserve(len(self._history.situations))
-        play(self._history, self._ply, point, color, self._flags.five)
+        play(self._history, self._ply, point, color, self._flags, 0)
         self._ply += 1
 
     # Names --------------------------------------------------------------------------------------

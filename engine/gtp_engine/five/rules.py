@@ -10,6 +10,8 @@ EXACT, RENJU_BIT, CARO_BIT = 1, 4, 8
 points and only his runs have to be exact; a five between two of the opponent's stones wins nothing.
 """
 
+LEAST_SIZE = 5
+
 FREESTYLE, STANDARD, RENJU = (FIVE_RULES[name] for name in ("freestyle", "standard", "renju"))
 
 

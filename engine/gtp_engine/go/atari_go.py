@@ -90,6 +90,7 @@ class AtariGo(Position):
     """A game of Atari Go in progress."""
 
     branch_type = AtariBranch
+    won_by = "capture"
 
     def __init__(
         self,

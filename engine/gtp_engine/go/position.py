@@ -58,6 +58,9 @@ class Position:
     sgf_game = "1"
     """The number that records of the game have in SGF."""
 
+    won_by = "passes"
+    """What ends a game, as records of games name it."""
+
     def __init__(
         self,
         width: int = 19,

@@ -299,6 +299,8 @@ class Forest:
         by_action = priors_of(tree, root)
         legal = np.flatnonzero(by_action)
         self._priors[seat] = priors = by_action / by_action.sum()
+        if len(legal) == 1:  # there is nothing to find out
+            record["visits"] = node["visits"]
         if plan.noise:
             noisy = priors[legal].astype(np.float32)
             adjust_priors(noisy, self.params, self.generator)

@@ -53,6 +53,7 @@ HEADS = {
     "score": "points for the side to move, before the chance of no result",
     "ownership": "-1..1 per point, 1 is the side to move's",
 }
+FIVE_HEADS = {name: HEADS[name] for name in ("policy", "value")}
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class TowerShape:
         )
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
-        """Return the four heads; see `Shape`."""
+        """Return the heads; see `Shape`."""
         trunk = layers.conv(
             "stem.conv",
             planes,
@@ -119,6 +120,11 @@ class TowerShape:
     def _value(self, layers: Layers, trunk: Value, features: Value) -> Outputs:
         h, v = self.head_channels, self.value_hidden
         local = layers.relu(layers.conv("value.conv", trunk, h, 1, norm="value.norm"))
+        if "ownership" not in self.heads:
+            hidden = layers.dense(
+                "value.hidden", _value_pool(layers, local), v, norm="value.hidden_norm"
+            )
+            return {"value": layers.dense("value.out", layers.relu(hidden), 3, bias=True)}
         owner = layers.plane(layers.conv("value.ownership", local, 1, 1))
         known = self._estimates(layers, owner, features)
         pooled = layers.join(_value_pool(layers, local), known)
@@ -143,11 +149,12 @@ class TowerShape:
 
 @dataclass(frozen=True)
 class FiveTowerShape(TowerShape):
-    """A tower that plays five in a row."""
+    """A tower that plays five in a row, where nothing is counted or owned."""
 
     planes: int = 12
     features: int = 7
     encoder = "five"
+    heads = FIVE_HEADS
 
 
 def _pool(layers: Layers, tensor: Value) -> Value:
@@ -184,6 +191,7 @@ def random_weights(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     weights = {}
+    has_estimates = "ownership" in shape.heads
     # The ownership last, so that a seed's net stays what it was.
     for name, size in sorted(arrays_of(shape).items(), key=lambda item: "ownership" in item[0]):
         if name.endswith(("norm.weight", "norm1.weight", "norm2.weight", "running_var")):
@@ -191,7 +199,7 @@ def random_weights(shape: Shape, seed: int) -> dict[str, NDArray[np.float32]]:
         elif len(size) == 1:
             array = np.zeros(size)
         else:
-            reader = name.removesuffix(".weight") in ESTIMATE_READERS
+            reader = has_estimates and name.removesuffix(".weight") in ESTIMATE_READERS
             size = (size[0], size[1] - ESTIMATES) if reader else size
             gain = next((gain for part, gain in _OUTPUT_GAINS.items() if part in name), 1.0)
             array = generator.standard_normal(size) * gain / np.sqrt(np.prod(size[1:]))

@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export zero` takes."""
     add = parser.add_argument
     add("named", nargs="+", metavar="[PART] RUN", help=f"{', '.join(PARTS)}; and the run's folder")
-    add("--game", metavar="NAME", help="go or atari-go (go)")
+    add("--game", metavar="NAME", help="go, atari-go or five (go)")
+    add("--rules", metavar="NAMES", help="five: freestyle, standard, renju, caro, joined by commas")
     add("--size", type=parse_count, metavar="N", help="of the square board (9)")
     span = parser.add_mutually_exclusive_group().add_argument
     span("--hours", type=float, metavar="H", help="length of the whole run on the wall (1)")
@@ -132,7 +133,7 @@ def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in ("workers", "preset", "seed")}
     changed |= {name: value for name, value in given.items() if value is not None}
     changed |= _read_wanted(arguments)
-    fixed = {name: getattr(arguments, name) for name in ("game", "size", "recipe")}
+    fixed = {name: getattr(arguments, name) for name in ("game", "size", "rules", "recipe")}
     if run.settings_file.exists():
         settings = run.settings()
         fixed |= {name: changed.get(name) for name in ("preset", "seed", "start")}
@@ -146,6 +147,8 @@ def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> dict[str, Any]:
     if run.path.exists() and any(run.path.iterdir()):
         raise RunError(f"{run.path}: is no run's folder, and not empty")
     game, size, recipe = fixed["game"] or "go", fixed["size"] or 9, fixed["recipe"] or "ours"
+    if fixed["rules"] is not None:
+        changed["rules"] = fixed["rules"]
     settings = settings_for(game, size, recipe, **{"workers": os.cpu_count() or 1, **changed})
     from gtp_export.zero.nets import shape_of
 

@@ -63,7 +63,7 @@ class Net(nn.Module):
                 if name == "out.weight":
                     parameter.mul_(PLAIN_OUTPUT_GAIN)
             if isinstance(self.shape, TowerShape):
-                for name in ESTIMATE_READERS:
+                for name in ESTIMATE_READERS if "ownership" in self.shape.heads else ():
                     self.get_parameter(f"{name}.weight")[:, -ESTIMATES:] = 0.0
                 self.get_parameter("value.out.bias")[2] = UNTRAINED_NO_RESULT_LOGIT
 

@@ -83,8 +83,7 @@ class ShardSource:
         """Read the shards that are there."""
         self._run = run
         self._settings = settings
-        wanted = settings.game, settings.size, settings.size
-        self._window = Window(encoder, wanted)
+        self._window = Window(encoder, settings.boards)
         self._known: set[str] = set()
         self.positions = 0
         """In all shards so far."""

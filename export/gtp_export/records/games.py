@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE, action_to_point, point_to_action
+from gtp_engine.games import game_of, position_type
 from gtp_engine.go.game_record import GameRecord, Setup, SgfError
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules
@@ -104,6 +105,7 @@ class Games:
         width, height = int(table.width[game]), int(table.height[game])
         komi = float(table.komi[game])
         score = float(table.score[game])
+        rules = replace(self.rules[table.rules[game]], komi=komi)
         setups: dict[int, Setup] = {}
         stones = self._range("setup_starts", game)
         if len(stones):
@@ -121,12 +123,13 @@ class Games:
             width=width,
             height=height,
             komi=komi,
-            rules=replace(self.rules[table.rules[game]], komi=komi),
+            rules=rules,
             setups=setups,
             moves=list(self._moves(game, width, height)),
             result=_format_result(int(table.winner[game]), score),
             source=self.sources[table.source[game]],
             dead=tuple(dead) if table.settled[game] else None,
+            kind=position_type(game_of(rules)),
         )
 
     def take(self, chosen: NDArray[np.int64]) -> "Games":

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gtp_engine.coords import BLACK, MAX_SIZE, MIN_SIZE, WHITE
 from gtp_engine.files import bounded, most_unpacked, open_regular, whole_file
 from gtp_engine.go.game_record import SgfError
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import FIVE_RULES, Rules
 from gtp_export.records.games import (
     ACTION_MASK,
     OUT_OF_TURN,
@@ -205,7 +205,12 @@ def games_of(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
     arrays["setups"], arrays["dead"] = columns["setups"], columns["dead"]
     # Kernels are compiled for writable arrays of the machine's own byte order.
     arrays = {name: np.array(a, a.dtype.newbyteorder("=")) for name, a in arrays.items()}
-    rules = tuple(dataclasses.replace(Rules.from_kata(one), komi=0.0) for one in header["rules"])
+    rules = tuple(
+        FIVE_RULES[one["rules"]]
+        if "rules" in one
+        else dataclasses.replace(Rules.from_kata(one), komi=0.0)
+        for one in header["rules"]
+    )
     games = Games(GameTable(**arrays), rules, tuple(header["sources"]))
     if not all(isinstance(source, str) for source in games.sources) or not _is_sound(games):
         raise ValueError("its columns do not fit together")

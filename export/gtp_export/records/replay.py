@@ -12,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options, find_encoder
+from gtp_engine.evaluators.encoders.inputs import (
+    DEFAULT_OPTIONS,
+    Options,
+    find_encoder,
+    find_moves,
+)
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
@@ -21,15 +26,16 @@ from gtp_engine.go.board import (
     is_playable,
     place_stone,
 )
-from gtp_engine.go.history import History, begin, legal_points, play, start_board
+from gtp_engine.go.history import History, begin, start_board
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags, Rules
 from gtp_engine.go.scoring import mark_agreed
 from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import ACTION_MASK, OUT_OF_TURN, GameTable
 
-BUTTON, MUST_MOVE = 6, 7
-"""Columns of `rule_rows`: whether there is a button, and whether only who has no move may pass."""
+BUTTON, MUST_MOVE, FIVE = 6, 7, 8
+"""Columns of `rule_rows`: whether there is a button, whether only who has no move may pass, and the
+rules of five in a row."""
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,12 +58,12 @@ class Filled(NamedTuple):
 
 
 def rule_rows(rules: tuple[Rules, ...]) -> Ints:
-    """Return [R, 8]: the flags of rules for kernels, BUTTON and MUST_MOVE behind them."""
+    """Return [R, 9]: the flags of rules for kernels, BUTTON, MUST_MOVE and FIVE behind them."""
     rows = [
-        [*(int(flag) for flag in one.flags[:BUTTON]), int(one.button), int(one.must_move)]
+        [*(int(flag) for flag in one.flags[:BUTTON]), int(one.button), int(one.must_move), one.five]
         for one in rules
     ]
-    return np.array(rows, np.int64).reshape(-1, MUST_MOVE + 1)
+    return np.array(rows, np.int64).reshape(-1, FIVE + 1)
 
 
 def new_filled(n: int, planes: int, features: int, width: int, height: int) -> Filled:
@@ -165,7 +171,9 @@ def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> Ru
     """Set a history to the start of a game; return its rules."""
     row = rows[table.rules[game]]
     komi = np.float64(table.komi[game])
-    rules = RuleFlags(row[0], row[1], row[2], row[3], row[4], row[5], komi, row[MUST_MOVE])
+    rules = RuleFlags(
+        row[0], row[1], row[2], row[3], row[4], row[5], komi, row[MUST_MOVE], row[FIVE]
+    )
     start_board(history, int64(table.width[game]), int64(table.height[game]))
     place_setups(table, game, history.boards[0])
     begin(history, int64(table.first[game]), rules, row[BUTTON])
@@ -180,19 +188,19 @@ def _write_answers(
     played: int,
     owners: npt.NDArray[np.uint8],
     symmetry_map: npt.NDArray[np.int16],
-    scratch: npt.NDArray[np.int16],
+    n_legal: int,
+    legal: npt.NDArray[np.int16],
     filled: Filled,
     slot: int,
 ) -> None:
-    """Write all of a slot but its planes and globals."""
+    """Write all of a slot but its planes and globals; the first of `legal` are the legal points."""
     board = history.boards[ply]
     width = int64(board["width"])
     height = int64(board["height"])
-    n = legal_points(history, ply, rules, scratch)
     filled.legal[slot, :] = 0
-    for i in range(n):
-        filled.legal[slot, symmetry_map[scratch[i]]] = 1
-    filled.legal[slot, width * height] = 1 if n == 0 or rules.must_move == 0 else 0
+    for i in range(n_legal):
+        filled.legal[slot, symmetry_map[legal[i]]] = 1
+    filled.legal[slot, width * height] = 1 if n_legal == 0 or rules.must_move == 0 else 0
     action = int64(symmetry_map[played])
     filled.legal[slot, action] = 1  # played is played, whatever the record's rules say
     filled.action[slot] = action
@@ -220,6 +228,8 @@ def find_filler(encoder: str) -> Fill:
     """Return the kernel that shows positions as an encoder does."""
     encode = find_encoder(encoder)
     options: Options = DEFAULT_OPTIONS
+    moves = find_moves(encoder)
+    play, legal_points = moves.play, moves.legal_points
 
     def fill(
         table: GameTable,
@@ -234,7 +244,7 @@ def find_filler(encoder: str) -> Fill:
     ) -> None:
         boards = np.zeros(1, BOARD)
         owners = np.zeros(MAX_POINTS, np.uint8)
-        scratch = np.zeros(MAX_POINTS, np.int16)
+        legal = np.zeros(MAX_POINTS, np.int16)
         rules = _begin_game(table, games[0], rows, history)
         game = -1
         ply = 0
@@ -260,7 +270,8 @@ def find_filler(encoder: str) -> Fill:
             encode(
                 history, ply, rules, options, reader, symmetry_map, filled.spatial[slot], features
             )
-            _write_answers(history, ply, rules, point, owners, symmetry_map, scratch, filled, slot)
+            n = legal_points(history, ply, rules, legal)
+            _write_answers(history, ply, rules, point, owners, symmetry_map, n, legal, filled, slot)
             history.turns[ply]["to_play"] = to_play
 
     made: Fill = kernel(fill, keep=False)

@@ -15,7 +15,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.zero.nets import NetRecord, list_nets
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import SUFFIX, Header, ShardError, read_header
+from gtp_export.zero.shards import SUFFIX, Header, ShardError, check_board, read_header
 
 SCHEMA = """
 create table if not exists shards (id integer primary key, name text unique, games integer,
@@ -36,7 +36,8 @@ COLORS = {BLACK: "black", WHITE: "white", 0: "draw"}
 class EmptyBoard:
     """What a net says about the empty board."""
 
-    komi: float
+    komi: float | None
+    """None in games that have none."""
     value: float
     """Black's win-loss value at that komi, -1..1."""
     lead: float | None
@@ -114,7 +115,7 @@ class Catalogue:
         for path in sorted(new, key=_age):
             try:
                 header = read_header(path)
-                check_header(header, settings, path)
+                check_board(path, header, settings.boards)
             except ShardError as error:
                 self._add_problem(path.name, str(error))
                 continue
@@ -224,19 +225,6 @@ class Catalogue:
 
 class CatalogueError(NetFileError):
     """The catalogue cannot be written for now."""
-
-
-def check_header(header: Header, settings: Settings, path: Path) -> None:
-    """Make sure that a shard is of this run's game and board.
-
-    Raises:
-        ShardError: It is not.
-    """
-    if (header.game, header.width, header.height) != (settings.game, settings.size, settings.size):
-        raise ShardError(
-            f"{path}: is of {header.game} on {header.width}x{header.height}, "
-            f"not of {settings.game} on {settings.size}x{settings.size}"
-        )
 
 
 def _age(path: Path) -> tuple[float, str]:

@@ -12,7 +12,7 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import new_game
-from gtp_engine.go.rules import GO, MAX_KOMI, Rules
+from gtp_engine.go.rules import MAX_KOMI, Rules
 from gtp_engine.platforms import lock_file
 from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import Catalogue, EmptyBoard
@@ -105,7 +105,7 @@ class Coordinator:
     def _take_in(self, seek_komi: bool) -> None:
         try:
             for header in self._catalogue.add_shards(self.settings):
-                if seek_komi and self.settings.game == GO:
+                if seek_komi and self.settings.has_komi:
                     self._seek_komi(header)
             for net in self._catalogue.add_nets():
                 logger.debug(f"net {net.name} after {net.steps} steps")
@@ -175,8 +175,9 @@ def look_at_empty_board(run: RunFolder, name: str, komi: float) -> EmptyBoard:
     raw = net.raw_evaluation(new_game(settings.game, size, size, Rules(komi=komi)))
     if not math.isfinite(raw.win + raw.lead):
         raise NetFileError(f"{run.net(name)}: the net's outputs are not numbers")
-    lead = raw.lead + komi if "score" in net.net.info.heads else None
-    return EmptyBoard(komi, raw.win - raw.loss, lead)
+    has_lead = settings.has_komi and "score" in net.net.info.heads
+    lead = raw.lead + komi if has_lead else None
+    return EmptyBoard(komi if settings.has_komi else None, raw.win - raw.loss, lead)
 
 
 def coordinate_run(run: RunFolder, **changed: Any) -> int:

@@ -21,12 +21,11 @@ def write_games(run: RunFolder, folder: Path) -> int:
         OSError: A file cannot be written.
     """
     settings = run.settings()
-    wanted = settings.game, settings.size, settings.size
     folder.mkdir(parents=True, exist_ok=True)
     n = 0
     for path in sorted(run.shards.glob(f"*{SUFFIX}")):
         try:
-            shard = read_shard(path, wanted)
+            shard = read_shard(path, settings.boards)
         except ShardError as error:
             logger.warning(str(error))
             continue

@@ -18,7 +18,7 @@ from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import write_whole
-from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
+from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
 from gtp_export.zero.catalogue import MatchRecord, read_match
 from gtp_export.zero.nets import NetRecord, list_nets
@@ -35,8 +35,6 @@ ROUND = 20
 """Games at once; a match is a number of rounds."""
 ERROR_RATE = 0.1
 """Of the sequential test, either way: a net wrongly put off has a better one behind it soon."""
-OPENING_SHARE = 0.07
-"""Moves a point of the board that openings are long."""
 FREE_SECONDS = 60.0
 """Of a processor, beyond the judge's share, for its start and the first nets."""
 ANSWER_SECONDS = 300.0
@@ -92,16 +90,9 @@ class Judge:
     def _match(self, net: str, best: str) -> MatchRecord:
         """Play a net against the best one; without a gate every net becomes that."""
         settings = self._settings
-        komi = round(self._run.fair_komi(settings)) + 0.5
+        komi = round(self._run.fair_komi(settings)) + 0.5 if settings.has_komi else 0.0
         test = Sprt(-settings.gate_elo, settings.gate_elo, ERROR_RATE, ERROR_RATE)
-        area = settings.size**2
-        terms = Terms(
-            *(settings.size, settings.size),
-            Rules(komi=komi),
-            max(1, round(OPENING_SHARE * area)),
-            seed=int(content_name(net.encode())[:7], 16),
-            game=settings.game,
-        )
+        all_rules = settings.named_rules or [Rules(komi=komi)]
         limits = Limits(visits=settings.judge_visits)
         games: list[PlayedGame] = []
         verdict: str | None = None
@@ -109,11 +100,22 @@ class Judge:
         def player(name: str) -> Contestant:
             # OpenVINO compiles longer for a net than a match of it takes.
             opened = open_net(str(self._run.net(name)), "cpu", ONNX_RUNTIME, threads=1)
+            opened.threat_nodes = settings.threat_nodes
             return Contestant(name, opened, limits)
+
+        def terms(number: int) -> Terms:
+            size = settings.sizes[number % len(settings.sizes)]
+            return Terms(
+                *(size, size),
+                all_rules[number % len(all_rules)],
+                max(1, round(settings.judge_openings * size**2)),
+                seed=int(content_name(net.encode())[:7], 16),
+                game=settings.game,
+            )
 
         def plays(name: str) -> bool:
             with contextlib.suppress(NetFileError):
-                return bool(play_games([player(name)] * 2, terms, 2, 2, threads=1))
+                return bool(play_games([player(name)] * 2, terms(0), 2, 2, threads=1))
             return False
 
         try:
@@ -121,7 +123,8 @@ class Judge:
             # Looked at after whole rounds, for the games that end first are the short ones.
             while verdict is None and len(games) < settings.gate_games:
                 self._wait()
-                games += play_games(players, terms, ROUND, ROUND, threads=1, first=len(games))
+                now = terms(len(games) // ROUND)
+                games += play_games(players, now, ROUND, ROUND, threads=1, first=len(games))
                 if settings.gate != SHARE:
                     verdict = test.verdict(points(games), len(games))
         except NetFileError as error:
@@ -143,7 +146,7 @@ class Judge:
     def _is_anchor_due(self, promotions: int) -> bool:
         """Whether the promotions have doubled since the last match with GNU Go."""
         settings = self._settings
-        if settings.game != GO or not settings.anchor_games or _find_gnu_go() is None:
+        if not settings.has_komi or not settings.anchor_games or _find_gnu_go() is None:
             return False
         before = sum(match.other == GNU_GO for match in self._matches.values())
         return promotions >= 2 << before
@@ -156,7 +159,7 @@ class Judge:
         mine = own_command("--net", str(self._run.net(net)), *options)
         theirs = [str(_find_gnu_go()), *GNU_GO_OPTIONS]
         rules = replace(Rules.parse("chinese"), komi=komi)
-        opening = max(1, round(OPENING_SHARE * size**2))
+        opening = max(1, round(settings.judge_openings * size**2))
         terms = referee.Terms(size, size, komi, rules, None, LONGEST_GAME * size**2, opening)
         games: list[referee.Game] = []
 

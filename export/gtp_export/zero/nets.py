@@ -7,6 +7,7 @@ from pathlib import Path
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import read_file, write_whole
+from gtp_engine.games import FIVE
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import PRESETS, find_preset
 from gtp_export.architectures.shape import Shape
@@ -33,20 +34,25 @@ def shape_of(settings: Settings) -> Shape:
     """Return the architecture of a run's nets.
 
     Raises:
-        NetFileError: There is none of that name.
+        NetFileError: There is none of that name, or it is for another game.
     """
-    return find_preset(settings.preset).for_size(settings.size).shape
+    shape = find_preset(settings.preset).for_size(settings.size).shape
+    if (shape.encoder == FIVE) != (settings.game == FIVE):
+        raise NetFileError(f"nets of the preset {settings.preset} do not play {settings.game}")
+    return shape
 
 
 def describe_own(settings: Settings, steps: int) -> NetInfo:
     """Return the description of a run's net after so many steps."""
     size = settings.size
+    boards = " to ".join(f"{one}x{one}" for one in sorted({settings.sizes[0], size}))
+    rules = f", {settings.rules.replace(',', ', ')}" if settings.rules else ""
     begun = f", begun with {Path(settings.start).name}" if settings.start else ""
     return replace(
         describe_net(shape_of(settings), f"zero-{settings.game}-{size}x{size}-{steps}"),
-        trained_sizes=(size, size),
+        trained_sizes=(settings.sizes[0], size),
         source=f"learned from nothing but games with itself, recipe {settings.recipe}{begun}",
-        trained_on=f"{settings.game} on {size}x{size}",
+        trained_on=f"{settings.game} on {boards}{rules}",
         licence="MIT",
         created_by="gtp-export zero",
     )

@@ -1,7 +1,8 @@
 """Self-play for learning: many games in step, each from its beginning to its exact end.
 
 A game has no manners: who passes twice ends it, all stones on the board are alive, and the area is
-counted. It may begin with moves drawn from the policy alone, or in the middle of an earlier game.
+counted; other games than Go end as they do. It may begin with moves drawn from the policy alone, or
+in the middle of an earlier game.
 """
 
 from collections import deque
@@ -12,10 +13,10 @@ import numpy as np
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE, action_to_point
 from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.games import new_game
+from gtp_engine.games import new_game, position_type
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move
-from gtp_engine.go.rules import ATARI_GO, LONGEST_GAME, Ko, Rules
+from gtp_engine.go.rules import GO, LONGEST_GAME, Ko, Rules
 from gtp_engine.go.scoring import format_result
 from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.learning import (
@@ -100,6 +101,8 @@ class SelfPlay:
         self._size = settings.size
         self._area = settings.size**2
         self._longest = LONGEST_GAME * self._area
+        self._kind = position_type(settings.game)
+        self._rules = settings.named_rules
         self._generator = np.random.default_rng(seed)
         self._finished: deque[PlayedGame] = deque(maxlen=KEPT_GAMES)
         n = settings.games_at_once
@@ -166,9 +169,11 @@ class SelfPlay:
         game.searched = [None] * game.begun
 
     def _draw_rules(self) -> Rules:
-        """Return area rules under which all that is left on the board is alive."""
+        """Return one of the rules named; else those of area, under which all stones are alive."""
         generator = self._generator
-        if self.settings.game == ATARI_GO or generator.random() >= self.settings.rules_share:
+        if self._rules:
+            return self._rules[int(generator.integers(len(self._rules)))]
+        if self.settings.game != GO or generator.random() >= self.settings.rules_share:
             return Rules(friendly_pass_ok=False)
         return Rules(
             ko=Ko.SITUATIONAL if generator.random() < 0.5 else Ko.POSITIONAL,
@@ -216,8 +221,8 @@ class SelfPlay:
         game.moves.append(Move(color, point))
         lead = forest.move(seat, action, keep=not self.settings.gumbel)
         if lead is not None:
-            is_capture = self.settings.game == ATARI_GO
-            return self._end(game, lead, "capture" if is_capture else "passes")
+            is_draw = lead == 0.0 and not self.settings.has_komi
+            return self._end(game, lead, "draw" if is_draw else self._kind.won_by)
         if len(game.moves) >= self._longest:
             return self._end(game, forest.white_lead(seat), "length")
         game.plan = self._begin_search(seat, game)
@@ -287,6 +292,7 @@ class SelfPlay:
                 moves=game.moves,
                 result=result,
                 dead=() if reason in ("passes", "length") else None,
+                kind=self._kind,
             ),
             searched=tuple(game.searched),
             net=self._net,

@@ -22,9 +22,11 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
-from gtp_engine.go.rules import GAMES, GO, default_komi
+from gtp_engine.games import FIVE, GAMES, least_size, parse_rules
+from gtp_engine.go.rules import ATARI_GO, GO, Rules, default_komi
 from gtp_export.span import Span
 
 FORMAT = 1
@@ -45,6 +47,10 @@ class Settings:
     format: int = FORMAT
     game: str = GO
     size: int = 9
+    """Of the board, the largest where several are played on."""
+    rules: str = ""
+    """Names of rules, joined by commas, one of which is drawn for each game; empty where
+    `rules_share` says how they vary."""
     recipe: str = "ours"
     """What the other settings were taken from."""
     preset: str = "b4c32"
@@ -59,8 +65,11 @@ class Settings:
     """Processes that play, on this machine."""
 
     # Self-play
+    least_size: int = 0
+    """Every second size from `size` down to here is played on as well; 0: none. In games without
+    komi."""
     games_at_once: int = 32
-    """In each worker."""
+    """In each worker, on boards of each size."""
     shard_games: int = 200
     """A shard is written when it has so many games, ..."""
     shard_seconds: float = 60.0
@@ -106,6 +115,9 @@ class Settings:
     resign_share: float = 0.0
     """Share of the games in which the loser may resign."""
     resign_winrate: float = 0.03
+    threat_nodes: int = 0
+    """How many positions may be looked at for a win that can be read out, at each position that
+    the net judges, in games that read; self-play and matches."""
 
     # Training
     batch: int = 256
@@ -145,6 +157,8 @@ class Settings:
     """Most games of a match; a sequential test that is open by then is passed with half of them:
     of two nets as strong, the newer one has seen more."""
     judge_visits: int = 32
+    judge_openings: float = 0.07
+    """Moves a point of the board that the openings of matches are long."""
     judge_share: float = 0.1
     """Most of the run's processor time that goes into matches."""
     anchor_games: int = 20
@@ -159,6 +173,48 @@ class Settings:
         if positions <= c:
             return positions
         return int(c * (1.0 + self.window_slope * ((positions / c) ** power - 1.0) / power))
+
+    @property
+    def has_komi(self) -> bool:
+        """Whether points are counted and komi means something."""
+        return self.game == GO
+
+    @property
+    def sizes(self) -> list[int]:
+        """Of the boards, the largest last."""
+        return list(range(self.size, (self.least_size or self.size) - 1, -2))[::-1]
+
+    @property
+    def boards(self) -> list[tuple[str, int, int]]:
+        """What shards are of: game, width and height."""
+        return [(self.game, size, size) for size in self.sizes]
+
+    @property
+    def named_rules(self) -> list[Rules]:
+        """The rules that are drawn from.
+
+        Raises:
+            ValueError: There are none of a name.
+        """
+        return [parse_rules(self.game, name) for name in self.rules.split(",") if name]
+
+    def check(self) -> None:
+        """Make sure that the settings go together.
+
+        Raises:
+            RunError: They do not.
+        """
+        lowest, highest = least_size(self.game), MAX_SIZE
+        if not lowest <= self.size <= highest:
+            raise RunError(f"{self.game} is played on boards from {lowest} to {highest}")
+        if self.least_size and (self.has_komi or not lowest <= self.least_size <= self.size):
+            raise RunError(f"least_size {self.least_size}: makes no sense with this game and size")
+        if bool(self.rules) != bool(OF_GAMES.get(self.game, {}).get("rules")):
+            raise RunError(f"rules {self.rules!r}: those of {self.game} have no names here")
+        try:
+            self.named_rules  # noqa: B018
+        except ValueError as error:
+            raise RunError(str(error)) from None
 
     def to_span(self) -> Span:
         """Return the run's length."""
@@ -192,7 +248,7 @@ GUMBEL: dict[str, Any] = {
     "root_noise": 0.0,
     "gate": NO_GATE,
 }
-OPTIONS = ("format", "game", "size", "recipe")
+OPTIONS = ("format", "game", "size", "rules", "recipe")
 """Settings that come from a run's options alone."""
 POSITIVE = (
     *("span", "games_at_once", "shard_games", "visits", "fast_visits", "full_share"),
@@ -203,13 +259,33 @@ POSITIVE = (
 """Settings that cannot be 0; no number is negative."""
 RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
 """What each sets other than the fields' defaults."""
+OF_GAMES: dict[str, dict[str, Any]] = {
+    GO: {},
+    ATARI_GO: {},
+    FIVE: {
+        "rules": "freestyle",
+        "preset": "five-b4c32",
+        "int8": False,
+        "komi": 0.0,
+        "komi_step": 0.0,
+        "komi_spread": 0.0,
+        "komi_wide_share": 0.0,
+        "score_utility": 0.0,
+        "score_weight": 0.0,
+        "ownership_weight": 0.0,
+        "opening_moves": 0.02,
+        "judge_openings": 0.03,
+        "threat_nodes": 100,
+    },
+}
+"""What each game sets other than its recipe."""
 
 
 def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
     """Return a recipe's settings for a board, with some of them as the user wants.
 
     Raises:
-        RunError: There is no such game or recipe.
+        RunError: There is no such game or recipe, or it is not played so.
     """
     if game not in GAMES:
         raise RunError(f"unknown game {game!r}; known are {', '.join(GAMES)}")
@@ -225,7 +301,10 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         scaled |= {"preset": "tiny", "batch": 64, "net_samples": 4_000, "window": 4_000}
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
         scaled["komi"] = default_komi(size, size)
-    return Settings(game=game, size=size, recipe=recipe, **(scaled | RECIPES[recipe] | wanted))
+    scaled |= RECIPES[recipe] | OF_GAMES[game] | wanted
+    settings = Settings(game=game, size=size, recipe=recipe, **scaled)
+    settings.check()
+    return settings
 
 
 def parse_setting(name: str, text: str) -> tuple[str, Any]:
@@ -312,11 +391,14 @@ class RunFolder:
             is_kind = name in kinds and (number or type(value) is kinds[name])
             if not is_kind or not _makes_sense(name, value):
                 raise RunError(f"{self.settings_file}: {name} = {value!r} makes no sense")
-        return Settings(**found)
+        settings = Settings(**found)
+        settings.check()
+        return settings
 
     def change(self, **wanted: Any) -> Settings:
         """Write some settings anew, such as a longer span, and return them all."""
         settings = replace(self.settings(), **wanted)
+        settings.check()
         self.create(settings)
         return settings
 

@@ -12,7 +12,7 @@ from both; it holds games of one game and board size that one process played, by
 import json
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,9 +44,9 @@ MOST_BYTES = 256 << 20
 """Of a shard, packed and unpacked."""
 NO_SEARCH, FAST, FULL = 0, 1, 2
 """Kinds of moves: not searched, searched only to choose a move, searched to learn its policy."""
-REASONS = ("passes", "resigned", "length", "capture", "void")
+REASONS = ("passes", "resigned", "length", "capture", "five", "draw", "void")
 """How a game ended: by two passes, resigned, broken off and counted as it stood, by a capture in
-Atari Go, and without a result."""
+Atari Go, by a five in a row or without one, and without a result."""
 SHARE_UNIT = 65535
 """Policies are kept in parts of this."""
 
@@ -244,21 +244,19 @@ def read_header(path: Path) -> Header:
     return _unpacked(path)[0]
 
 
-def read_shard(path: Path, wanted: tuple[str, int, int] | None = None) -> Shard:
+def read_shard(path: Path, wanted: Collection[tuple[str, int, int]] = ()) -> Shard:
     """Read what `write_shard` wrote.
 
     Args:
         path: The file.
-        wanted: Game, width and height that it must be of; any will do when None.
+        wanted: Games, widths and heights, of which it must be one; without, any will do.
 
     Raises:
         ShardError: It is no shard, damaged, or of another version, game or size.
     """
     header, described, packed = _unpacked(path)
-    found = header.game, header.width, header.height
-    if wanted is not None and found != wanted:
-        names = ["{} on {}x{}".format(*one) for one in (found, wanted)]
-        raise ShardError(f"{path}: is a shard of {names[0]}, not of {names[1]}")
+    if wanted:
+        check_board(path, header, wanted)
     try:
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(packed, MOST_BYTES)
@@ -280,6 +278,18 @@ def read_shard(path: Path, wanted: tuple[str, int, int] | None = None) -> Shard:
         return shard
     except (*DAMAGE, zlib.error) as error:
         raise ShardError(f"{path}: is damaged: {error}") from None
+
+
+def check_board(path: Path, header: Header, wanted: Collection[tuple[str, int, int]]) -> None:
+    """Make sure that a shard is of one of these games and boards.
+
+    Raises:
+        ShardError: It is not.
+    """
+    found = header.game, header.width, header.height
+    if found not in wanted:
+        name, *names = ["{} on {}x{}".format(*one) for one in (found, *wanted)]
+        raise ShardError(f"{path}: is a shard of {name}, not of {' or '.join(names)}")
 
 
 def _unpacked(path: Path) -> tuple[Header, dict[str, Any], bytes]:

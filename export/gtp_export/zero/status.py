@@ -6,6 +6,8 @@ from typing import Any
 
 from gtp_engine.arena.ratings import rate_players
 from gtp_engine.coords import format_vertex
+from gtp_engine.games import game_of
+from gtp_engine.go.rules import GO
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.part import COORDINATE, spent_by
 from gtp_export.zero.settings import RunFolder
@@ -58,7 +60,7 @@ def read_status(run: RunFolder) -> dict[str, Any]:
         "positions_per_hour": round(positions / seconds * 3600.0, 1) if seconds else None,
         "samples": newest[2] if newest else 0,
         "losses": json.loads(newest[3]) if newest else None,
-        "fair_komi": run.fair_komi(settings),
+        "fair_komi": run.fair_komi(settings) if settings.has_komi else None,
         "empty_board_komi": known[6] if known else None,
         "empty_board_value": known[4] if known else None,
         "empty_board_lead": known[5] if known else None,
@@ -100,7 +102,9 @@ def describe(status: dict[str, Any]) -> str:
     if elo is not None:
         words.append(f"Elo {elo[1]:+.0f} ({elo[0]:+.0f} to {elo[2]:+.0f})")
     if status["empty_board_value"] is not None:
-        text = f"empty board {status['empty_board_value']:+.2f} at {status['empty_board_komi']:g}"
+        text = f"empty board {status['empty_board_value']:+.2f}"
+        if status["empty_board_komi"] is not None:
+            text += f" at {status['empty_board_komi']:g}"
         if status["empty_board_lead"] is not None:
             text += f", lead {status['empty_board_lead']:+.1f}"
         words.append(text)
@@ -118,7 +122,9 @@ def newest_game(run: RunFolder) -> str:
         return str(error)
     record = shard.games.record(0)
     moves = [format_vertex(move.point, record.width, record.height) for move in record.moves]
-    return f"a game, {record.result} at komi {record.komi:g}: {' '.join(moves)}"
+    is_go = record.rules is None or game_of(record.rules) == GO
+    komi = f" at komi {record.komi:g}" if is_go else ""
+    return f"a game, {record.result}{komi}: {' '.join(moves)}"
 
 
 def plot(run: RunFolder, folder: Path) -> list[Path]:

@@ -38,17 +38,18 @@ class TargetSamples:
 class Window:
     """The newest positions of a run, from shards that come one by one."""
 
-    def __init__(self, encoder: str, wanted: tuple[str, int, int] | None = None) -> None:
+    def __init__(self, encoder: str, wanted: Sequence[tuple[str, int, int]] = ()) -> None:
         """Begin without any.
 
         Args:
             encoder: How the net is shown a board.
-            wanted: Game, width and height that shards must be of; those of the first when None.
+            wanted: Games, widths and heights that shards may be of; without, those of the first.
         """
         self._encoder = encoder
         self._wanted = wanted
         self._shards: list[Shard] = []
-        self._joined: _Joined | None = None
+        self._joined: list[_Joined] = []
+        """By size of the board."""
 
     @property
     def positions(self) -> int:
@@ -63,39 +64,47 @@ class Window:
         """
         shard = read_shard(path, self._wanted)
         header = shard.header
-        self._wanted = header.game, header.width, header.height
+        self._wanted = self._wanted or [(header.game, header.width, header.height)]
         self._shards.append(shard)
-        self._joined = None
+        self._joined = []
         return header.positions
 
     def keep(self, positions: int) -> None:
         """Forget the oldest shards without which so many positions, or all that are left, stay."""
         while self._shards and self.positions - self._shards[0].header.positions >= positions:
             del self._shards[0]
-            self._joined = None
+            self._joined = []
 
     def draw(self, positions: int, generator: np.random.Generator) -> TargetSamples:
-        """Return some positions, each drawn from all, in no order.
+        """Return some positions of one size of board, each drawn from all of it, in no order.
 
         Raises:
             ValueError: There are none.
         """
         if not self.positions:
             raise ValueError("there are no positions to learn from yet")
-        if self._joined is None:
-            self._joined = _Joined(self._shards, self._encoder)
-        return self._joined.draw(positions, generator)
+        if not self._joined:
+            for board in self._wanted:
+                shards = [one for one in self._shards if one.header.width == board[1]]
+                if sum(one.header.positions for one in shards):
+                    self._joined.append(_Joined(shards, self._encoder))
+        if len(self._joined) == 1:
+            return self._joined[0].draw(positions, generator)
+        shares = np.array([one.positions for one in self._joined], np.float64)
+        chosen = generator.choice(len(shares), p=shares / shares.sum())
+        return self._joined[chosen].draw(positions, generator)
 
     def batches(self, batch: int, generator: np.random.Generator) -> Iterator[TargetSamples]:
         """Yield batches without end; a shard added on the way is drawn from after a block."""
         while True:
-            block = self.draw(max(batch, BLOCK_POSITIONS // batch * batch), generator)
+            blocks = BLOCK_POSITIONS // max(1, len(self._joined))  # lest one size comes for long
+            block = self.draw(max(batch, blocks // batch * batch), generator)
             for at in range(0, len(block.value), batch):
                 yield block.part(np.arange(at, at + batch))
 
 
 class _Joined:
-    """The shards of a window, one behind the other."""
+    """The shards of a window that are of one size, one behind the other."""
 
     def __init__(self, shards: Sequence[Shard], encoder: str) -> None:
         self.games: Games = join_games([shard.games for shard in shards])
@@ -109,6 +118,11 @@ class _Joined:
         self._targets: Ints = np.flatnonzero(kind == FULL)
         header = shards[0].header
         self._table = action_table(header.width, header.height)
+
+    @property
+    def positions(self) -> int:
+        """Positions with a full search."""
+        return len(self._targets)
 
     def draw(self, positions: int, generator: np.random.Generator) -> TargetSamples:
         moves = np.sort(generator.choice(self._targets, positions))

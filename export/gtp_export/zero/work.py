@@ -7,6 +7,7 @@ import math
 import secrets
 import threading
 import time
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
 from gtp_engine.games import new_game
+from gtp_export.architectures.presets import find_preset
 from gtp_export.zero.part import Part
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
@@ -57,11 +59,16 @@ class Worker:
         self._refused: Path | None = None
         """A net that cannot be used."""
         seed = secrets.randbits(60) if seed is None else seed
-        self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(seed), None
+        self._encoder = find_preset(self.settings.preset).shape.encoder
+        self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(seed, self._encoder), None
         """What plays if the net fails."""
-        komi = run.fair_komi(self.settings)
-        self._play = SelfPlay(self.settings, self._earlier[0], "", komi, seed)
-        self._play.remember(earlier_games(run.shards, self.settings))
+        komi, earlier = run.fair_komi(self.settings), earlier_games(run.shards, self.settings)
+        self._plays: list[SelfPlay] = []
+        """By size of the board."""
+        for n, size in enumerate(self.settings.sizes):
+            of_size = replace(self.settings, size=size)
+            self._plays.append(SelfPlay(of_size, self._earlier[0], "", komi, seed + n))
+            self._plays[-1].remember(one for one in earlier if one.record.width == size)
         self.waiting: list[PlayedGame] = []
         """Games that no shard holds yet."""
         self._since = time.monotonic()
@@ -92,17 +99,19 @@ class Worker:
         part.note(0.0)
 
     def step(self) -> None:
-        """Make a step; where the net fails, the one before it plays on."""
+        """Make a step on boards of each size; where the net fails, the one before it plays on."""
         try:
-            self._add(self._play.step())
+            for play in self._plays:
+                self._add(play.step())
         except NetFileError as error:
             if self._net is None:
                 raise
             self._refuse(self._net, error)
             evaluator, self._net = self._earlier
-            self._earlier = UniformEvaluator(), None
-            self._play.use(evaluator, "" if self._net is None else self._net.stem)
-            self._play.forest.reset()
+            self._earlier = UniformEvaluator(0, self._encoder), None
+            for play in self._plays:
+                play.use(evaluator, "" if self._net is None else self._net.stem)
+                play.forest.reset()
 
     def _add(self, games: list[PlayedGame]) -> None:
         if games and not self.waiting:
@@ -114,15 +123,19 @@ class Worker:
             self.write()
 
     def write(self) -> None:
-        """Write the games that wait as a shard; where that fails they wait on."""
-        if not self.waiting or time.monotonic() < self._retry_at:
-            return
-        spent, asked = time.process_time(), self._play.forest.evaluations
+        """Write the games that wait as a shard for each size; where that fails they wait on."""
+        while self.waiting and time.monotonic() >= self._retry_at:
+            self._write(self.waiting[0].record.width)
+
+    def _write(self, width: int) -> None:
+        games = [one for one in self.waiting if one.record.width == width]
+        spent = time.process_time()
+        asked = sum(play.forest.evaluations for play in self._plays)
         try:
             path = write_shard(
                 self._run.shards,
                 self.settings.game,
-                self.waiting,
+                games,
                 core_seconds=spent - self._core_seconds,
                 evaluations=asked - self._evaluations,
             )
@@ -136,21 +149,24 @@ class Worker:
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return
         self._core_seconds, self._evaluations = spent, asked
-        logger.debug("%s: %d games", path.name, len(self.waiting))
-        self.waiting = []
+        logger.debug("%s: %d games", path.name, len(games))
+        self.waiting = [one for one in self.waiting if one.record.width != width]
 
     def look(self) -> None:
         """Take over another komi and another net, if there is one."""
         with contextlib.suppress(OSError, ValueError):
-            self._play.komi = self._run.fair_komi(self.settings)
+            for play in self._plays:
+                play.komi = self._run.fair_komi(self.settings)
         with contextlib.suppress(OSError):
             path = self._run.playing_net()
             if path is not None and path not in (self._net, self._refused):
                 try:
-                    earlier = self._play.forest.evaluator, self._net
-                    self._play.use(open_checked(path, self.settings), path.stem)
+                    earlier = self._plays[0].forest.evaluator, self._net
+                    net = open_checked(path, self.settings)
+                    for play in self._plays:
+                        play.use(net, path.stem)
                     self._earlier, self._net = earlier, path
-                    del earlier
+                    del earlier, net
                     gc.collect()  # megabytes of the net before the earlier one, in circles
                 except NetFileError as error:
                     self._refuse(path, error)
@@ -172,6 +188,7 @@ def open_checked(path: Path, settings: Settings) -> Evaluator:
     cache_mb = 64 if settings.size <= 5 else 0
     runtime = ONNX_RUNTIME if settings.size <= 4 else AUTO  # OpenVINO compiles longer than it saves
     evaluator = open_net(str(path), "cpu", runtime, threads=1, cache_mb=cache_mb)
+    evaluator.threat_nodes = settings.threat_nodes
     policy_by_action(evaluator, new_game(settings.game, settings.size, settings.size))
     return evaluator
 
@@ -181,14 +198,13 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
 
     Shards that are damaged, or of another game or size, are left out.
     """
-    wanted = settings.game, settings.size, settings.size
     games: list[PlayedGame] = []
     nothing: tuple[Searched | None, ...] = ()
     with contextlib.suppress(OSError):
         newest = sorted(folder.glob("*.shard"), key=lambda path: -path.stat().st_mtime)
         for path in islice(newest, EARLIER_SHARDS):
             with contextlib.suppress(ShardError):
-                table = read_shard(path, wanted).games
+                table = read_shard(path, settings.boards).games
                 records = [table.record(number) for number in range(len(table))]
                 games += [PlayedGame(one, nothing, "", "") for one in records if one.moves]
     return games

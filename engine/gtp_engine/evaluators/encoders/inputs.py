@@ -72,6 +72,12 @@ def find_listing(name: str) -> Callable[..., None] | None:
     return getattr(_family_of(name), "begin_slot", None)
 
 
+def find_moves(name: str) -> ModuleType:
+    """Return where the kernels `play` and `legal_points` are of the game that an encoder shows."""
+    five = name.startswith("five")
+    return import_module("gtp_engine.five.game" if five else "gtp_engine.go.history")
+
+
 def _family_of(name: str) -> ModuleType:
     families = ("katago", "alphago", "five")
     family = next((each for each in families if name.startswith(each)), "stones")
