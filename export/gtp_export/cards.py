@@ -181,6 +181,32 @@ def _smaller(found: Mapping[str, str]) -> str:
     return "\n".join(f"- {kind}: {text}" for kind, text in found.items())
 
 
+# Reinforced nets ---------------------------------------------------------------------------------
+
+
+def format_reinforced_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
+    """Return a card in Markdown; the facts are those that `Reinforcement` gathers."""
+    rows = [
+        (one["net"], one["other"], f"{one['points']:g} of {one['games']}", f"{one['core_hours']:g}")
+        for one in facts["ladder"]
+    ]
+    parts = [
+        f"# {info.name}",
+        _net_table(info),
+        "## Training",
+        f"{facts['rounds']:,} rounds, {facts['games']:,} games against a pool of past selves "
+        f"without search, {facts['core_hours']:.2f} core-hours, learning rate "
+        f"{facts['learning_rate']:g} falling along a cosine: REINFORCE, the value as baseline.",
+        f"    {facts['command']}",
+        "## Strength",
+        f"{info.strength}.",
+        _table(("net, by round", "against", "won", "core-hours"), rows),
+        "## Licence",
+        f"{info.licence}.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
 # Patterns ----------------------------------------------------------------------------------------
 
 

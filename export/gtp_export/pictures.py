@@ -142,6 +142,38 @@ def draw_run(path: Path, entries: Sequence[Mapping[str, Any]], names: Sequence[s
     draw_curves(path, curves, "steps", " and ".join(names))
 
 
+def draw_intervals(
+    path: Path,
+    points: Mapping[str, Sequence[tuple[float, ...]]],
+    axes_names: tuple[str, str],
+    names: Sequence[str] = (),
+) -> None:
+    """Plot points with the intervals of their heights, and of their places where these have some.
+
+    Args:
+        path: The picture.
+        points: By name, (x, low, y, high), or (low x, x, high x, low, y, high).
+        axes_names: What x and y are.
+        names: Written beside the points of the first kind.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
+    drawing, axes = _new_figure(7.0, 4.2)
+    for label, found in points.items():
+        *places, low, y, high = map(np.array, zip(*found, strict=True))
+        x = places[len(places) // 2]
+        wide = None if len(places) == 1 else [x - places[0], places[2] - x]
+        line = "o-" if wide is None else "o"
+        axes.errorbar(x, y, [y - low, high - y], wide, line, markersize=3, capsize=2, label=label)
+        for name, *at in zip(names, x, y, strict=False):
+            axes.annotate(name, at, textcoords="offset points", xytext=(4, 4), fontsize=7)
+    axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
+    axes.grid(alpha=0.3)
+    axes.legend()
+    drawing.savefig(path, dpi=110)
+
+
 def draw_curves(
     path: Path, curves: Mapping[str, Sequence[tuple[float, float]]], along: str, title: str
 ) -> None:

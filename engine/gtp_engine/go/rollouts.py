@@ -64,6 +64,16 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     return enemies + at_edge < 2
 
 
+@kernel
+def drop_own_eyes(
+    board: BoardRecord, color: int, moves: npt.NDArray[np.int16], weights: npt.NDArray[np.float64]
+) -> None:
+    """Set to 0 the weights [n] of those of the moves [n] that fill an eye of the color's own."""
+    for i in range(len(moves)):
+        if is_own_eye(board, int64(moves[i]), color):
+            weights[i] = 0.0
+
+
 @inline_kernel
 def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, int]:
     """Draw a move uniformly from those allowed; 0 (pass) when there is none."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.architectures.dual import DualShape
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape
 from gtp_export.architectures.shape import Shape
@@ -105,6 +106,21 @@ def find_preset(name: str) -> Preset:
     if name not in PRESETS:
         raise NetFileError(f"unknown preset {name!r}; known are {', '.join(PRESETS)}")
     return PRESETS[name]
+
+
+def preset_of(path: Path, info: NetInfo) -> str:
+    """Return the name of the preset whose architecture a net has.
+
+    Raises:
+        NetFileError: It has no policy, or was not made here.
+    """
+    if "policy" not in info.heads:
+        raise NetFileError(f"{path}: has no policy, so it cannot learn how moves are chosen")
+    for name, preset in PRESETS.items():
+        shape = preset.for_size(info.board_max).shape
+        if (shape.encoder, shape.describe()) == (info.encoder, info.architecture):
+            return name
+    raise NetFileError(f"{path}: has an architecture that is not trained here")
 
 
 def find_tower(name: str) -> TowerShape:

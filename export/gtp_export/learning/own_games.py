@@ -19,7 +19,7 @@ from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_export.architectures.presets import PRESETS
+from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.evaluation import EvaluationPlan, Figure, compare_on_games
@@ -82,21 +82,6 @@ class Players:
             known = f"; most often play {often}" if often else ", which hold no names of players"
             where = ", ".join(str(path) for path in paths)
             raise NetFileError(f"{self.wanted} plays in no game of {where}{known}") from None
-
-
-def preset_of(path: Path, info: NetInfo) -> str:
-    """Return the name of the preset whose architecture a net has.
-
-    Raises:
-        NetFileError: It has no policy, or was not made here.
-    """
-    if "policy" not in info.heads:
-        raise NetFileError(f"{path}: has no policy, so it cannot learn how moves are chosen")
-    for name, preset in PRESETS.items():
-        shape = preset.for_size(info.board_max).shape
-        if (shape.encoder, shape.describe()) == (info.encoder, info.architecture):
-            return name
-    raise NetFileError(f"{path}: has an architecture that is not trained here")
 
 
 def learn_from_games(

@@ -1,0 +1,408 @@
+"""REINFORCE against a pool of past selves, from any net with a policy.
+
+D. Silver et al., "Mastering the game of Go with deep neural networks and tree search", Nature 529
+(2016), Methods: a round is some games in step, without search, against a net drawn from the pool;
+each move of the learner is made likelier by what its game brought beyond what was expected there.
+What was expected is the net's own value, learned at the same time, or the mean of the round where
+it has none.
+
+Every so many rounds the net joins the pool and plays the best so far, which it replaces when it
+wins clearly. In the run's folder: the checkpoint, the pool (`nets/`), `ladder.json` with all
+matches, `best.onnx`, and at the end the net with its card. All of it is found again after a kill,
+which costs a round or half a minute.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from gtp_engine.arena.policy_games import play_policy_games, points_of_first
+from gtp_engine.arena.ratings import rate_players
+from gtp_engine.arena.statistics import describe_strength
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import VALUE_SCALAR, NetFileError, NetInfo
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
+from gtp_engine.go.game_record import GameRecord
+from gtp_engine.go.position import Position
+from gtp_engine.go.scoring import format_result
+from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.presets import PRESETS, Preset, preset_of
+from gtp_export.architectures.shape import Shape
+from gtp_export.cards import format_reinforced_card
+from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.learning.batch import Batch, NetOutputs
+from gtp_export.learning.losses import MASKED_LOGIT
+from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.record_losses import RecordTargets, record_losses
+from gtp_export.learning.record_task import batch_of
+from gtp_export.learning.torch_layers import Net
+from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainPlan
+from gtp_export.records.games import GameCollector, Games
+from gtp_export.records.stream import PositionReader
+from gtp_export.span import PAUSE, Span
+
+GENTLE = 1.0 / 6.0
+"""Share of the preset's learning rate at which a trained net goes on."""
+BATCHES = 4
+"""Steps of a round; each position is learned from once."""
+POOL_ROUNDS = 25
+"""After so many a net joins the pool and is judged."""
+GATE_GAMES = 200
+GATE_SHARE = 0.55
+"""Of the games against the best so far, that a net must win to replace it."""
+FINAL_GAMES = 400
+MAX_BATCH = 256
+BEGUN = "000000"
+"""Name of the net that the run began with."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ReinforceRun:
+    """What to reinforce, and how long."""
+
+    start: Path
+    size: int
+    komi: float
+    out: Path
+    span: Span
+    games: int = 128
+    """Of a round."""
+    learning_rate: float | None = None
+    """Peak; a sixth of the preset's if None."""
+    licence: str = "unknown"
+    seed: int = 1
+    command: str = ""
+
+
+class PairSource:
+    """Draws positions of games that are chosen one by one."""
+
+    waited = 0.0
+
+    def __init__(self, encoder: str, generator: np.random.Generator) -> None:
+        """Begin without positions; see `feed`."""
+        self._encoder = encoder
+        self._generator = generator
+
+    def feed(self, games: Games, pairs: NDArray[np.int64], size: int) -> None:
+        """Draw from now on these [n, 2] games, of one board size, and plies, so many at a time."""
+        self._reader = PositionReader(games, self._encoder)
+        self._pairs, self._size, self._at = pairs, min(size, len(pairs)), len(pairs)
+
+    def draw(self, generator: np.random.Generator) -> Batch:
+        """Return the next batch: all positions once, each as one of its symmetries, then again."""
+        if self._at + self._size > len(self._pairs):
+            self._pairs, self._at = self._generator.permutation(self._pairs), 0
+        chosen = self._pairs[self._at : self._at + self._size]
+        self._at += self._size
+        return batch_of(self.read(chosen, self._generator.integers(8, size=len(chosen))))
+
+    def read(self, chosen: NDArray[np.int64], symmetries: NDArray[np.int64]) -> Any:
+        """Return the positions of [n, 2] games and plies, in the games' order."""
+        chosen = chosen[np.lexsort((chosen[:, 1], chosen[:, 0]))]
+        return self._reader.read(chosen[:, 0].copy(), chosen[:, 1].copy(), symmetries)
+
+
+def collect(positions: list[Position]) -> Games:
+    """Return finished games, all stones alive, as a table."""
+    collector = GameCollector()
+    for one in positions:
+        collector.add(
+            GameRecord(
+                *(one.width, one.height, one.komi, one.rules),
+                moves=one.moves,
+                result=format_result(one.white_margin()),
+                dead=(),
+            )
+        )
+    return collector.games()
+
+
+def learned_pairs(games: Games) -> NDArray[np.int64]:
+    """Return [n, 2] games and plies of the first player's moves, passes left out."""
+    table = games.table
+    numbers = np.repeat(np.arange(len(games)), np.diff(table.starts))
+    plies = np.arange(len(table.moves)) - table.starts[numbers]
+    area = table.width.astype(np.int64) * table.height
+    mine = (plies % 2 == numbers % 2) & (table.moves != area[numbers])
+    pairs: NDArray[np.int64] = np.stack([numbers, plies], 1)[mine]
+    return pairs
+
+
+@dataclass(frozen=True)
+class ReinforceTask:
+    """What is learned from a round."""
+
+    preset: Preset
+    positions: PairSource
+
+    @property
+    def shape(self) -> Shape:
+        """The architecture."""
+        return self.preset.shape
+
+    def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> PairSource:
+        """Begin to draw."""
+        return self.positions
+
+    def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:
+        """Return those of records, and for the policy what REINFORCE follows.
+
+        Its gradient is that of the log-likelihood of the moves, each times the result, -1 to 1,
+        less what was expected. The pass was no choice.
+        """
+        assert outputs.policy is not None
+        found = record_losses(outputs, targets, squared_ownership=False)
+        legal = targets.legal[:, : outputs.policy.shape[1]].clone()
+        if self.preset.shape.has_pass:
+            legal[:, -1] = False
+        logits = outputs.policy.masked_fill(~legal, MASKED_LOGIT)
+        gained = 2.0 * targets.outcome - 1.0
+        gained = gained - self._expected(outputs.value, gained)
+        likely = functional.log_softmax(logits, 1).gather(1, targets.action[:, None])[:, 0]
+        return found | {"policy": -(gained * likely).mean()}
+
+    def _expected(self, value: Tensor | None, gained: Tensor) -> Tensor:
+        if value is None:
+            return gained.mean()
+        value = value.detach()
+        if self.preset.shape.value_kind == VALUE_SCALAR:
+            return value[:, 0]
+        chances = value.softmax(1)
+        return chances[:, 0] - chances[:, 1]
+
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
+        """Measure nothing: nets are judged by their games."""
+        return {}
+
+
+class Reinforcement:
+    """A run: rounds of games and steps, and a ladder of nets."""
+
+    def __init__(self, run: ReinforceRun, say: Say) -> None:
+        """Go on with the run of a folder, or begin one.
+
+        Raises:
+            NetFileError: The net has no policy, is not of ours, or does not take the board.
+            OSError: A file cannot be written.
+        """
+        self._run, self._say = run, say
+        info = read_info(run.start, load_model(run.start))
+        name = preset_of(run.start, info)
+        self._preset = PRESETS[name].for_size(info.board_max)
+        if not info.accepts(run.size, run.size):
+            raise NetFileError(
+                f"{run.start.name} takes boards of {info.board_min} to {info.board_max} points a "
+                f"side, not {run.size}x{run.size}"
+            )
+        self._nets = run.out / "nets"
+        self._nets.mkdir(parents=True, exist_ok=True)
+        begun = self._nets / f"{BEGUN}.onnx"
+        if not begun.exists():
+            write_whole(begun, run.start.read_bytes())
+        shape = self._preset.shape
+        self._info = replace(
+            describe_net(shape, run.out.name),
+            trained_sizes=(run.size, run.size),
+            source=f"preset {name}, begun with {info.name}",
+            trained_on=f"{info.trained_on}; then games against past selves on "
+            f"{run.size}x{run.size}",
+            licence=run.licence,
+            created_by="gtp-export reinforce",
+        )
+        self._export = NetExport(run.out, self._info)
+        self._positions = PairSource(shape.encoder, np.random.default_rng(run.seed))
+        gentle = GENTLE * self._preset.learning_rate
+        self._plan = TrainPlan(
+            task=ReinforceTask(self._preset, self._positions),
+            out=run.out,
+            span=run.span,
+            learning_rate=gentle if run.learning_rate is None else run.learning_rate,
+            adam=self._preset.adam,
+            loss_weights=self._preset.loss_weights,
+            average_decay=0.9,
+            start=begun,
+            seed=run.seed,
+        )
+        self._ladder_file = run.out / "ladder.json"
+        self._ladder: list[dict[str, Any]] = []
+        if self._ladder_file.exists():
+            self._ladder = json.loads(self._ladder_file.read_text(encoding="utf-8"))
+        torch.set_num_threads(1)
+        # The norms of a net that a run begins with get their statistics from a round of its own.
+        if not (run.out / "checkpoint.pt").exists():
+            self._play(self._open(BEGUN), BEGUN, np.random.default_rng([run.seed, 0]))
+        self._trainer = Trainer(0, self._plan)
+        self._trainer.restore()
+
+    @property
+    def _round(self) -> int:
+        return self._trainer.steps // BATCHES
+
+    def learn(self) -> Path:
+        """Reinforce until the span is over; return the net that came out best.
+
+        Raises:
+            TrainError: The run cannot go on.
+            NetFileError: A net fails.
+            OSError: A file cannot be written.
+        """
+        trainer, saved = self._trainer, time.monotonic()
+        self._export(trainer.average, "latest")
+        if self._round % POOL_ROUNDS == 0:  # what a kill may have left undone
+            self._judge(f"{self._round:06}")
+        while trainer.progress < 1.0:
+            if trainer.meter.is_halted():
+                trainer.save()
+                self._say(f"halted until {self._run.out / PAUSE} is gone")
+                trainer.meter.wait_while_halted()
+            generator = np.random.default_rng([self._run.seed, self._round, 1])
+            pool = sorted(path.stem for path in self._nets.glob("*.onnx"))
+            opponent = pool[int(generator.integers(len(pool)))]
+            share = self._play(self._open_file("latest"), opponent, generator)
+            losses = [trainer.step() for _ in range(BATCHES)]
+            self._export(trainer.average, "latest")
+            number = self._round
+            told = ", ".join(f"{name} {losses[-1][name]:.3f}" for name in ("policy", "top1"))
+            self._say(
+                f"{self._run.span.left(trainer.spent)}, round {number}: "
+                f"{share:.0%} against {opponent}, {told}"
+            )
+            is_due = number % POOL_ROUNDS == 0
+            if is_due or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                trainer.save()
+                saved = time.monotonic()
+            if is_due:
+                self._judge(f"{number:06}")
+        trainer.save()
+        self._judge(f"{self._round:06}")
+        return self._finish()
+
+    def _open(self, name: str) -> NetEvaluator:
+        return self._open_file(f"nets/{name}")
+
+    def _open_file(self, name: str) -> NetEvaluator:
+        net = OnnxNet(self._run.out / f"{name}.onnx", "cpu")
+        return NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0)
+
+    def _play(self, learner: NetEvaluator, opponent: str, generator: np.random.Generator) -> float:
+        """Play a round to learn from; return the share that was won."""
+        run = self._run
+        players = [learner, self._open(opponent)]
+        ended = play_policy_games(players, run.size, run.komi, run.games, generator)
+        games = collect(ended)
+        pairs = learned_pairs(games)
+        self._positions.feed(games, pairs, max(2, len(pairs) // BATCHES))
+        return points_of_first(ended) / run.games
+
+    def _judge(self, name: str) -> None:
+        """Put the newest net into the pool, and let it play the best one and the first."""
+        best = self._best()
+        if not (self._nets / f"{name}.onnx").exists():
+            self._export(self._trainer.average, f"nets/{name}")
+        for other in dict.fromkeys((best, BEGUN)):
+            if name != other and not self._has_met(name, other):
+                self._match(name, other, GATE_GAMES, gate=other == best)
+        write_whole(self._run.out / "best.onnx", (self._nets / f"{self._best()}.onnx").read_bytes())
+        self._draw_ladder()
+
+    def _has_met(self, name: str, other: str) -> bool:
+        return any((match["net"], match["other"]) == (name, other) for match in self._ladder)
+
+    def _best(self) -> str:
+        promoted = [match["net"] for match in self._ladder if match["promoted"]]
+        return promoted[-1] if promoted else BEGUN
+
+    def _match(self, name: str, other: str, games: int, *, gate: bool) -> None:
+        run, players = self._run, [self._open(name), self._open(other)]
+        generator = np.random.default_rng([run.seed, len(self._ladder), 2])
+        won = points_of_first(play_policy_games(players, run.size, run.komi, games, generator))
+        entry = {
+            "net": name,
+            "other": other,
+            "points": won,
+            "games": games,
+            "promoted": gate and won >= GATE_SHARE * games,
+            "core_hours": round(self._trainer.spent.core_seconds / 3600.0, 4),
+        }
+        self._ladder.append(entry)
+        write_whole(self._ladder_file, json.dumps(self._ladder, indent=1) + "\n")
+        self._say(f"{name} against {other}: {describe_strength(won, games)}")
+
+    def _draw_ladder(self) -> None:
+        """Plot the Elo of all nets above the first one, with intervals."""
+        results = [(m["net"], m["other"], m["points"], m["games"]) for m in self._ladder]
+        if not results:
+            return
+        ratings = rate_players(results, BEGUN)
+        games = self._run.games
+        points = [(games * int(name), *asdict(elo).values()) for name, elo in ratings.items()]
+        try:
+            from gtp_export.pictures import draw_intervals
+
+            draw_intervals(
+                self._run.out / "ladder.png",
+                {"without search": sorted(points)},
+                ("games", "Elo above the net it began with"),
+            )
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("matplotlib"):
+                raise
+
+    def _finish(self) -> Path:
+        """Measure the best net against the first one, and write it with its card."""
+        run, best = self._run, self._best()
+        strength = "nothing was gained: it is the net that the run began with"
+        if best != BEGUN:
+            final = [m for m in self._ladder if m["games"] == FINAL_GAMES and m["net"] == best]
+            if not final:
+                self._match(best, BEGUN, FINAL_GAMES, gate=False)
+            last = self._ladder[-1] if not final else final[-1]
+            strength = (
+                f"{describe_strength(last['points'], last['games'])} against the net it began "
+                f"with, {last['games']} games on {run.size}x{run.size} without search"
+            )
+        self._draw_ladder()
+        info: NetInfo = replace(self._info, strength=strength)
+        target = run.out / f"{run.out.name}.onnx"
+        self._write_described(self._nets / f"{best}.onnx", target, info)
+        facts = {
+            "command": run.command,
+            "rounds": self._round,
+            "games": run.games * self._round,
+            "learning_rate": self._plan.learning_rate,
+            "core_hours": self._trainer.spent.core_seconds / 3600.0,
+            "ladder": self._ladder,
+        }
+        write_whole(target.with_suffix(".md"), format_reinforced_card(info, facts))
+        self._say(f"{target}: {strength}")
+        return target
+
+    def _write_described(self, source: Path, target: Path, info: NetInfo) -> None:
+        """Write a net of the pool with another description."""
+        from gtp_export.convert.golden import add_golden
+        from gtp_export.convert.graph import write_model
+        from gtp_export.convert.onnx_file import replace_info
+
+        model = load_model(source)
+        info = replace(info, precision=read_info(source, model).precision)
+        replace_info(model, info)
+        add_golden(model, info)
+        write_model(model, target)
+
+
+def reinforce(run: ReinforceRun, say: Say) -> Path:
+    """Reinforce a net; see `Reinforcement`."""
+    return Reinforcement(run, say).learn()
