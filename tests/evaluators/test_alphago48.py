@@ -92,6 +92,15 @@ def test_random_positions(seed: int) -> None:
         assert drawn(planes[plane]) == drawn(expected[plane]), f"plane {plane}"
 
 
+@pytest.mark.parametrize("color", [BLACK, WHITE])
+def test_the_value_nets_plane_says_whose_turn_it_is(color: int) -> None:
+    position = random_position(3)
+    position.to_play = color
+    planes, _ = encoded("alphago49", position)
+    assert (planes[:48] == encoded("alphago48", position)[0]).all()
+    assert (planes[48] == (color == BLACK)).all()
+
+
 def test_stones_grow_old() -> None:
     position = Position(5)
     for vertex in ("A1", "B1", "C1", "pass", "D1", "E1", "A3", "B3", "C3", "D3"):

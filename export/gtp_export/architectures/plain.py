@@ -6,6 +6,7 @@
     alphago-sl   D. Silver et al., "Mastering the game of Go with deep neural networks and tree
                  search", Nature 529 (2016), Methods: 48 planes, twelve hidden layers, the first
                  5x5 and the rest 3x3, then 1x1 and a softmax over the points.
+                 The value net has a plane more, and a dense layer of 256 before its one output.
     gocnn        J. Siegel, "GoCNN" (2016): 8 planes, five 5x5 convolutions and a 5x5 output of
                  the chance that a point ends up as the mover's, trained with squared errors.
     gocnn-chain  the same with *chain pooling*, which its author wished for: half the channels of
@@ -23,7 +24,7 @@ from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
 from gtp_export.architectures.chains import chain_places, over_chains
 from gtp_export.architectures.layers import Layers, Outputs, Value
 
-POLICY, OWNERSHIP = "policy", "ownership"
+POLICY, OWNERSHIP, VALUE = "policy", "ownership", "value"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class PlainShape:
     convolutions: tuple[tuple[int, int], ...]
     """(side, channels) of each hidden convolution."""
     head: str
-    """POLICY or OWNERSHIP, the only output."""
+    """POLICY, OWNERSHIP or VALUE, the only output."""
     head_side: int = 1
     """Side of the convolution that makes one output a point; unused with dense layers."""
     dense: tuple[int, ...] = ()
@@ -47,11 +48,13 @@ class PlainShape:
     """Whether the net sees the first plane minus the second instead of all planes."""
     pools_chains: bool = False
 
-    value_kind = VALUE_SCALAR  # without meaning, as there is no value
+    value_kind = VALUE_SCALAR  # without meaning where there is no value
 
     @property
     def heads(self) -> Mapping[str, str]:
         """The one output."""
+        if self.head == VALUE:
+            return {"value": "expected result for the side to move, -1..1"}
         if self.head == OWNERSHIP:
             return {"ownership": "-1..1 per point, 1 is the side to move's"}
         passing = "pass last" if self.has_pass else "without the pass"
@@ -59,8 +62,8 @@ class PlainShape:
 
     @property
     def outputs(self) -> int:
-        """Outputs of a dense policy."""
-        return (self.board_size or 0) ** 2 + int(self.has_pass)
+        """Outputs of a dense policy or value."""
+        return 1 if self.head == VALUE else (self.board_size or 0) ** 2 + int(self.has_pass)
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
         """Return the one head; see `Shape`."""
@@ -82,7 +85,8 @@ class PlainShape:
             for i, units in enumerate(self.dense):
                 hidden = layers.dense(f"dense.{i}", tensor, units, norm=f"dense_norms.{i}")
                 tensor = layers.relu(hidden)
-            return {"policy": layers.dense("out", tensor, self.outputs, bias=True)}
+            out = layers.dense("out", tensor, self.outputs, bias=True)
+            return {"value": layers.tanh(out)} if self.head == VALUE else {"policy": out}
         tensor = layers.conv("out", tensor, 1, self.head_side, bias=True)
         if places is not None:
             ones = tensor - tensor + 1.0

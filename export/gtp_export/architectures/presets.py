@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.architectures.dual import DualShape
-from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape
+from gtp_export.architectures.plain import OWNERSHIP, POLICY, VALUE, PlainShape
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import TOWERS, TowerShape
 
@@ -66,6 +66,14 @@ PRESETS = {
         PlainShape("alphago48", ((5, 192), *((3, 192),) * 11), POLICY),
         "the same in full size",
         learning_rate=0.03,
+    ),
+    "alphago-value": Preset(
+        PlainShape(
+            "alphago49", ((5, 48), *((3, 48),) * 11, (1, 1)), VALUE, dense=(256,), board_size=19
+        ),
+        "AlphaGo's value net, 48 filters; see --recipe single-position",
+        learning_rate=0.03,
+        loss_weights={"value": 1.0},
     ),
     "gocnn": Preset(
         PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5),

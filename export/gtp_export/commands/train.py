@@ -21,7 +21,12 @@ ROLLOUT = "rollout"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export train` takes."""
     add = parser.add_argument
-    add("--preset", required=True, metavar="NAME", help="architecture; `list` names them")
+    kind = parser.add_mutually_exclusive_group(required=True).add_argument
+    kind("--preset", default="", metavar="NAME", help="architecture; `list` names them")
+    kind("--recipe", choices=("single-position",), help="AlphaGo's value net, on games it makes")
+    add("--policies", nargs=2, metavar="NET", help="of these games: supervised, reinforced")
+    add("--size", type=int, default=9, metavar="N", help="their boards (9)")
+    add("--make", type=parse_count, default=20000, metavar="N", help="how many of them (20000)")
     add("--games", type=Path, nargs="+", default=[], metavar="FILE", help="games to learn from")
     add("--valid", type=Path, nargs="+", default=[], metavar="FILE", help="games to measure on")
     add("--out", type=Path, metavar="DIR", help="folder of the run")
@@ -57,15 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
         print("\n".join(f"{name:<16}{preset.summary}" for name, preset in PRESETS.items()))
         print(f"{ROLLOUT:<16}patterns, not a net: policies for rollouts and a tree; no torch")
         return 0
+    if arguments.recipe is not None:
+        return _learn_values(arguments)
     if arguments.preset == ROLLOUT:
         return _fit_patterns(arguments)
     find_preset(arguments.preset)
     span = read_span(arguments, "", "samples") or HOUR
-    for name in ("processes", "threads", "batch_points", "positions"):
-        if not getattr(arguments, name) > 0:  # nan is not either
-            raise NetFileError(f"--{name.replace('_', '-')} must be positive")
-    if arguments.learning_rate is not None and not arguments.learning_rate > 0:
-        raise NetFileError("--learning-rate must be positive")
+    _check(arguments)
     if not arguments.games or arguments.out is None:
         raise NetFileError("--games and --out are needed")
     from gtp_export.learning.record_run import RecordRun, run_records
@@ -92,6 +95,45 @@ def run(arguments: argparse.Namespace) -> int:
         command=command_line(arguments.words),
     )
     run_records(plan, _say)
+    return 0
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    from gtp_engine.evaluators.net_info import NetFileError
+
+    for name in ("processes", "threads", "batch_points", "positions", "learning_rate"):
+        amount = getattr(arguments, name)
+        if amount is not None and not amount > 0:  # nan is not either
+            raise NetFileError(f"--{name.replace('_', '-')} must be positive")
+
+
+def _learn_values(arguments: argparse.Namespace) -> int:
+    from gtp_engine.coords import MAX_SIZE
+    from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.evaluators.nets import find_net
+
+    _check(arguments)
+    if arguments.policies is None or arguments.out is None:
+        raise NetFileError("--policies and --out are needed")
+    if not 5 <= arguments.size <= MAX_SIZE:
+        raise NetFileError(f"--size must be between 5 and {MAX_SIZE}")
+    supervised, reinforced = map(find_net, arguments.policies)
+    from gtp_export.learning.single_positions import SingleRun, run_single_positions
+
+    run_single_positions(
+        SingleRun(
+            supervised=supervised,
+            reinforced=reinforced,
+            size=arguments.size,
+            games=arguments.make,
+            out=arguments.out,
+            span=read_span(arguments, "", "samples") or HOUR,
+            batch_points=arguments.batch_points,
+            learning_rate=arguments.learning_rate,
+            seed=arguments.seed,
+        ),
+        _say,
+    )
     return 0
 
 

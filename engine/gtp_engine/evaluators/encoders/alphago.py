@@ -12,6 +12,7 @@ and tree search", Nature 529, 2016, extended data table 2).
     45     moves by which an own chain in atari gets away from a ladder
     46     sensible moves: legal, and not into an own eye
     47     zeros
+    48     for the value net alone (alphago49): ones where Black is to move
 """
 
 import numpy as np
@@ -138,11 +139,13 @@ def alphago48(
     spatial: Planes,
     features: Features,
 ) -> None:
-    """Fill [48, H, W] planes; see `inputs.Encode`."""
+    """Fill [48, H, W] planes, or 49; see `inputs.Encode`."""
     board = history.boards[ply]
     color = int64(history.turns[ply]["to_play"])
-    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    planes = spatial.reshape(spatial.shape[0], int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
+    if spatial.shape[0] > N_PLANES and color == BLACK:
+        planes[N_PLANES, :] = 1
     _mark_stones(history, ply, symmetry_map, planes)
     moves = np.empty(MAX_AREA, np.int16)
     n_moves = legal_points(history, ply, rules, moves)
@@ -155,3 +158,6 @@ def alphago48(
     for i in range(n_moves):
         if has_bit(ladders["working"][3 - color], int64(moves[i])):
             planes[LADDER_CAPTURE, symmetry_map[moves[i]]] = 1
+
+
+alphago49 = alphago48

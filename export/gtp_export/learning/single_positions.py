@@ -1,0 +1,252 @@
+"""AlphaGo's value net: one position of a game, against many positions of few games.
+
+D. Silver et al. 2016, Nature 529, Methods: U is drawn, U - 1 moves are the supervised policy's, one
+is any legal move, the rest are the reinforced policy's; the position after the random move is
+learned with the result. A net that learns many positions of each of few games learns these by
+heart instead: its error falls on them alone, which both runs together show.
+
+Games are made in shards, so that a kill costs one of them; then two runs of training follow.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gtp_engine.arena.policy_games import AT_RANDOM, play_policy_games
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
+from gtp_engine.go.position import Position
+from gtp_engine.go.rules import default_komi
+from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.presets import Preset, find_preset
+from gtp_export.architectures.shape import Shape
+from gtp_export.learning.batch import Batch, NetOutputs
+from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.record_losses import RecordTargets, record_losses
+from gtp_export.learning.record_run import read_metrics
+from gtp_export.learning.reinforcement import MAX_BATCH, PairSource, collect
+from gtp_export.learning.torch_layers import Net
+from gtp_export.learning.training import TrainPlan, train
+from gtp_export.records.games import Games, join_games
+from gtp_export.records.pack_file import read_pack, write_pack
+from gtp_export.span import Meter, Span
+
+PRESET = "alphago-value"
+LATEST_START = 450 / 361
+"""U is drawn up to so many moves a point of the board."""
+SHARD_GAMES = 250
+VALID_SHARE = 0.1
+"""Of the shards, to measure on; one at least."""
+MEASURED = 2000
+"""Positions that a measurement looks at, of those learned from and of the others."""
+SINGLE, MANY = "single positions", "many positions of few games"
+
+Say = Callable[[str], None]
+Pairs = NDArray[np.int64]
+"""[n, 2] games and plies."""
+
+
+@dataclass(frozen=True)
+class SingleRun:
+    """What to learn the value from."""
+
+    supervised: Path
+    reinforced: Path
+    size: int
+    games: int
+    out: Path
+    span: Span
+    """Of each of the two runs of training."""
+    batch_points: int
+    learning_rate: float | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class ValueTask:
+    """What a value net learns, and what it is measured on."""
+
+    preset: Preset
+    learned: tuple[Games, Pairs]
+    others: tuple[Games, Pairs]
+
+    @property
+    def shape(self) -> Shape:
+        """The architecture."""
+        return self.preset.shape
+
+    def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> PairSource:
+        """Begin to draw."""
+        return self._source(self.learned, batch_points, seed)
+
+    def _source(self, of: tuple[Games, Pairs], points: int, seed: int) -> PairSource:
+        source = PairSource(self.shape.encoder, np.random.default_rng(seed))
+        source.feed(*of, max(2, points // (self.shape.board_size or 1) ** 2))
+        return source
+
+    def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:
+        """Return the mean squared error of the result, -1 to 1."""
+        return record_losses(outputs, targets, squared_ownership=False)
+
+    def measure(self, net: Net, device: str) -> dict[str, Any]:
+        """Return that error on positions learned from and on others, as many of each."""
+        return {
+            "learned": self._error(net, self.learned, device),
+            "value": self._error(net, self.others, device),
+        }
+
+    def _error(self, net: Net, of: tuple[Games, Pairs], device: str) -> float:
+        points = MEASURED * (self.shape.board_size or 1) ** 2
+        batch: Batch = self._source(of, points, 1).draw(np.random.default_rng(1)).to(device)
+        found = []
+        with torch.no_grad():
+            for at in range(0, min(MEASURED, len(batch.spatial)), 256):
+                part = slice(at, min(at + 256, MEASURED))
+                targets = RecordTargets(*(one[part] for one in batch.targets))
+                outputs = net(batch.spatial[part], batch.features[part])
+                n = len(targets.action)
+                found.append((n, n * float(self.losses(outputs, targets)["value"])))
+        return round(sum(error for _, error in found) / sum(n for n, _ in found), 4)
+
+
+def make_shard(run: SingleRun, players: list[NetEvaluator], number: int) -> tuple[Games, Pairs]:
+    """Return the games of a shard, made unless they are there, and the position of each."""
+    path = run.out / "games" / f"{number:05}.games"
+    last = max(1, round(LATEST_START * run.size**2))
+    starts = np.random.default_rng([run.seed, number]).integers(1, last + 1, size=SHARD_GAMES)
+
+    def choose(game: int, position: Position) -> int:
+        if position.ply == starts[game] - 1:
+            return AT_RANDOM
+        return int(position.ply >= starts[game])
+
+    if path.exists():
+        games = read_pack(path)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        generator = np.random.default_rng([run.seed, number, 1])
+        komi = default_komi(run.size, run.size)
+        games = collect(play_policy_games(players, run.size, komi, SHARD_GAMES, generator, choose))
+        write_pack(path, games)
+    # Games that were over before are of no use.
+    usable = np.flatnonzero(np.diff(games.table.starts) > starts)
+    return games, np.stack([usable, starts[usable]], 1)
+
+
+def many_positions(games: Games, count: int) -> Pairs:
+    """Return so many positions of as few games as have them, all but the empty board."""
+    lengths = np.diff(games.table.starts)
+    numbers = np.repeat(np.arange(len(games)), np.maximum(0, lengths - 1))[:count]
+    plies = [np.arange(1, n) for n in lengths]
+    return np.stack([numbers, np.concatenate(plies)[:count]], 1)
+
+
+def run_single_positions(run: SingleRun, say: Say) -> Path:
+    """Make the games, train on one position of each and on many of few, and plot the errors.
+
+    Returns:
+        The net that learned single positions, in the run's folder.
+
+    Raises:
+        NetFileError: A net does not take the board or has no policy, or there are too few games.
+        OSError: A file cannot be written.
+    """
+    torch.set_num_threads(1)
+    players = []
+    for path in (run.supervised, run.reinforced):
+        net = OnnxNet(path, "cpu")
+        if "policy" not in net.info.heads:
+            raise NetFileError(f"{path}: has no policy to play by")
+        players.append(NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0))
+    shards = -(-run.games // SHARD_GAMES)
+    if shards < 2:
+        raise NetFileError(f"too few games to make; {2 * SHARD_GAMES} are the fewest")
+    run.out.mkdir(parents=True, exist_ok=True)
+    meter = Meter(run.out)
+    made = []
+    for number in range(shards):
+        meter.wait_while_halted()
+        made.append(make_shard(run, players, number))
+        say(f"{(number + 1) * SHARD_GAMES:,} of {shards * SHARD_GAMES:,} games")
+    valid = max(1, round(VALID_SHARE * shards))
+    others, learned = _joined(made[:valid]), _joined(made[valid:])
+    many = learned[0], many_positions(learned[0], len(learned[1]))
+    few = len(np.unique(many[1][:, 0]))
+    say(f"{len(learned[1]):,} positions to learn from, one of a game or of {few} games")
+    entries = {}
+    for name, pairs in ((SINGLE, learned), (MANY, many)):
+        entries[name] = _train(run, name, pairs, others, say)
+    last = {name: found[-1]["valid"] for name, found in entries.items()}
+    for name, one in last.items():
+        say(f"{name}: error {one['learned']:.3f} on what it learned, {one['value']:.3f} on others")
+    write_whole(run.out / "errors.json", json.dumps(last, indent=1) + "\n")
+    _draw(run.out / "errors.png", entries, say)
+    target = run.out / f"{PRESET}.onnx"
+    shutil.copyfile(run.out / SINGLE.split()[0] / f"{PRESET}-final.onnx", target)
+    say(f"wrote {target}")
+    return target
+
+
+def _joined(parts: list[tuple[Games, Pairs]]) -> tuple[Games, Pairs]:
+    shifts = np.cumsum([0, *(len(games) for games, _ in parts)])
+    pairs = [
+        np.stack([pairs[:, 0] + shift, pairs[:, 1]], 1)
+        for (_, pairs), shift in zip(parts, shifts, strict=False)
+    ]
+    return join_games([games for games, _ in parts]), np.concatenate(pairs)
+
+
+def _train(
+    run: SingleRun, name: str, learned: tuple[Games, Pairs], others: tuple[Games, Pairs], say: Say
+) -> list[dict[str, Any]]:
+    """Train on these positions, going on from a checkpoint; return what was measured."""
+    preset = find_preset(PRESET).for_size(run.size)
+    info = replace(
+        describe_net(preset.shape, PRESET),
+        trained_sizes=(run.size, run.size),
+        source=f"preset {PRESET}",
+        trained_on=f"{len(learned[1]):,} positions ({name}) of games by {run.supervised.stem}, a "
+        f"random move and {run.reinforced.stem}",
+        licence="unknown",
+        created_by="gtp-export train --recipe single-position",
+    )
+    out = run.out / name.split()[0]
+    plan = TrainPlan(
+        task=ValueTask(preset, learned, others),
+        out=out,
+        span=run.span,
+        batch_points=run.batch_points,
+        learning_rate=preset.learning_rate if run.learning_rate is None else run.learning_rate,
+        loss_weights=preset.loss_weights,
+        stem=PRESET,
+        seed=run.seed,
+    )
+    train(plan, NetExport(out, info), lambda line: say(f"{name}: {line}"))
+    return read_metrics(out)
+
+
+def _draw(path: Path, entries: dict[str, list[dict[str, Any]]], say: Say) -> None:
+    """Plot the errors of both runs, on what was learned and on other games."""
+    from gtp_export.pictures import LEARNED, draw_curves
+
+    curves = {
+        f"{name}, {label}": [(entry["steps"], entry["valid"][kind]) for entry in found]
+        for name, found in entries.items()
+        for kind, label in (("learned", LEARNED), ("value", "other games"))
+    }
+    try:
+        draw_curves(path, curves, "steps", "mean squared error of the result, -1 to 1")
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("matplotlib"):
+            raise
+        say("no picture: `pip install 'gtp-engine[plots]'` brings what draws it")
