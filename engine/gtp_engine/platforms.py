@@ -12,6 +12,7 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -101,6 +102,31 @@ def wait_for_input(stream: TextIO, other: socket.socket) -> bool:
         return True
     terminal = stream.fileno()
     return terminal in select.select([terminal, other.fileno()], [], [])[0]
+
+
+@contextlib.contextmanager
+def keys_at_once(terminal: TextIO) -> Iterator[bool]:
+    """Have a terminal hand over each key as it is pressed, unseen; afterwards all is as before.
+
+    Yields whether it does so; not on Windows.
+    """
+    if sys.platform == "win32":
+        yield False
+        return
+    import termios
+    import tty
+
+    try:
+        before = termios.tcgetattr(terminal)
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+    except (termios.error, ValueError):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def would_block(stream: TextIO) -> bool:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
+from gtp_engine.frontends.gtp import server
 from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
 from gtp_engine.frontends.gtp.server import COMMANDS
 from gtp_engine.frontends.gtp.session import Registry
@@ -53,6 +54,17 @@ def test_replies_are_exact_and_in_order() -> None:
     with Conversation(FakeEngine()) as client:
         client.send(b"1 boardsize 9\r\n\n2 genmove b\n# comment\n3 foo\n\x004 undo\n5 quit")
         assert client.everything() == b"=1 \n\n=2 A9\n\n?3 unknown command\n\n=4 \n\n=5 \n\n"
+
+
+def test_a_person_who_types_moves_is_told_how_to_play(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for is_typed in (False, True):
+        monkeypatch.setattr(server, "_is_typed", lambda answer=is_typed: answer)
+        with Conversation(FakeEngine()) as client:
+            client.send(b"D4\nname\nquit\n")
+            assert client.everything().startswith(b"? unknown command\n\n= ")
+        assert ("gtp-engine play" in caplog.text) == is_typed
 
 
 def test_nothing_is_answered_after_quit() -> None:

@@ -19,10 +19,16 @@ from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.terminal import game
-from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
+from gtp_engine.frontends.terminal.board_view import TRUE_COLORS, Look, Marks, draw, view_width
 from gtp_engine.frontends.terminal.game import READING, TerminalGame
-from gtp_engine.frontends.terminal.keyboard import KEYS, explain, find_key, key_words
-from gtp_engine.frontends.terminal.screen import Scene, Screen
+from gtp_engine.frontends.terminal.keyboard import (
+    KEYS,
+    Keyboard,
+    explain,
+    find_key,
+    key_words,
+)
+from gtp_engine.frontends.terminal.screen import PANEL_WIDTH, Scene, Screen, describe_lead
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf
 from gtp_engine.play.adjudication.status import FinalStatus
@@ -58,10 +64,12 @@ def test_a_plain_board() -> None:
 
 
 def test_a_narrow_board_and_star_points() -> None:
-    lines = [line.plain for line in draw(Position(9, 7), Marks(), Look(False, False, True))]
+    lines = [
+        line.plain for line in draw(Position(9, 7), Marks(), Look(False, False, is_narrow=True))
+    ]
     assert lines[0].strip() == "ABCDEFGHJ"
     assert lines[3] == " 5 ..+.+.+.. 5 "
-    assert {len(line) for line in lines} == {view_width(9, Look(False, False, True))}
+    assert {len(line) for line in lines} == {view_width(9, Look(False, False, is_narrow=True))}
 
 
 def test_a_colored_board_says_by_its_colors_what_a_plain_one_says_by_letters() -> None:
@@ -69,15 +77,22 @@ def test_a_colored_board_says_by_its_colors_what_a_plain_one_says_by_letters() -
     position.play(BLACK, at("A1", 2))
     ownership = np.array([[1, -1], [0, -1]], np.float32)
     lines = draw(position, Marks(ownership=ownership), COLORED)
-    assert lines[1].plain == " 2  ● ●  2 "
+    assert lines[1].plain == " 2  ● ○  2 "
     shades = {
         (span.style.color.name if span.style.color else "", span.style.bgcolor.name)
         for line in lines[1:3]
         for span in line.spans
         if not isinstance(span.style, str) and span.style.bgcolor is not None
     }
-    assert len({background for _, background in shades}) == 3, "Black's, White's, the last move"
-    assert {"black", "bright_white"} <= {color for color, _ in shades}
+    palette = TRUE_COLORS
+    assert {background for _, background in shades} == {
+        palette.shades[0],
+        palette.shades[16],
+        palette.shades[32],
+        palette.white,
+    }, "White's point, wood, Black's point, a white stone"
+    assert palette.last_move in {color for color, _ in shades}
+    assert "(●)" in lines[2].plain
 
 
 @pytest.mark.parametrize("size", [2, 9, 13, 19, 25])
@@ -100,9 +115,10 @@ def test_nothing_is_wider_than_the_terminal(size: int, columns: int) -> None:
 def test_keys() -> None:
     assert find_key("U") is find_key("undo") is not None
     assert find_key("d4") is None and find_key("") is None
-    assert len(key_words()) == len(KEYS) + 1
+    assert all(any(key.name in word for word in key_words()) == key.is_everyday for key in KEYS)
     page = "\n".join(explain())
     assert all(key.name in page and key.explanation in page for key in KEYS)
+    assert len(explain()) <= 22, "on a terminal of 24 lines, with the prompt"
 
 
 class Sitting:
@@ -309,7 +325,7 @@ def test_a_count_that_ctrl_c_comes_into_leaves_the_next_move_its_search(
 
     monkeypatch.setattr(Engine, "final_status", count_under_ctrl_c)
     sitting = Sitting(monkeypatch, "score", "c3", playouts=20)
-    assert "(20 visits)" in sitting.text
+    assert "\n" in sitting.text and "  20 visits" in sitting.text
 
 
 class Window(io.StringIO):
@@ -363,3 +379,157 @@ def test_a_hint_says_what_can_be_captured(monkeypatch: pytest.MonkeyPatch) -> No
     sitting = Sitting(monkeypatch, *moves, "hint", colors=(BLACK, WHITE))
     assert "captures one stone in a ladder." in sitting.text
     assert said[-2:] == [READING, ""], "and that it is being read"
+
+
+# Small terminals ---------------------------------------------------------------------------------
+
+
+def scene(size: int, n_message: int) -> Scene:
+    panel = [f"report {number}" for number in range(15)]
+    message = [f"message {number} {'with many words ' * 3}" for number in range(n_message)]
+    return Scene(Position(size), panel=panel, message=message)
+
+
+@pytest.mark.parametrize("size", [9, 13, 19, 25])
+@pytest.mark.parametrize("columns", [44, 60, 80, 120])
+@pytest.mark.parametrize("rows", [24, 40])
+@pytest.mark.parametrize("n_message", [0, 1, 3, 20])
+def test_nothing_scrolls_away(size: int, columns: int, rows: int, n_message: int) -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=columns, height=rows, force_terminal=True, no_color=True)
+    Screen(console=console).show(scene(size, n_message))
+    shown = output.getvalue()
+    assert all(f"message {number} " in shown for number in range(n_message)), "all of it"
+    lines = shown.count("\n")
+    assert lines < rows or lines <= 2 * n_message
+    is_beside = columns >= size + 6 + 2 + PANEL_WIDTH and 2 * n_message <= size + 2
+    if size + 2 < rows and (is_beside or size + 2 + 2 * n_message < rows):
+        assert re.search(rf"^ *{size} ", shown, re.MULTILINE), "the board"
+    if (size, columns, rows, n_message) == (19, 80, 24, 0):
+        assert "report 14" in shown and "quit" in shown, "all of 19x19 on 80x24"
+
+
+def test_a_narrow_board_has_its_reports_beside_it_where_a_wide_one_would_not() -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=60, height=24, force_terminal=True, no_color=True)
+    Screen(console=console).show(scene(19, 0))
+    assert re.search(r"^ *19 [.·]{19} 19 +report 1$", output.getvalue(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("system", ["truecolor", "256", "standard"])
+def test_stones_are_told_apart_on_every_terminal(system: str) -> None:
+    output = io.StringIO()
+    console = Console(file=output, width=80, height=24, force_terminal=True, color_system=system)  # type: ignore[arg-type]
+    screen = Screen(console=console)
+    screen.show(Scene(position_of("X O\n. ."), Marks(ownership=np.zeros((2, 2), np.float32))))
+    inks = dict(re.findall("\x1b\\[([0-9;]+)m([●○])", output.getvalue()))
+    (black,) = (codes for codes, stone in inks.items() if stone == "●")
+    (white,) = (codes for codes, stone in inks.items() if stone == "○")
+    assert black.split(";")[:1] == white.split(";")[:1] and black != white, (
+        "the same ink, other ground"
+    )
+
+
+# Looking around ----------------------------------------------------------------------------------
+
+
+def test_one_can_go_back_and_forward_and_the_engine_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ("c3", "b2", "back 3", "b 9", "b", "f", "redo", "r")
+    sitting = Sitting(monkeypatch, *lines)
+    assert sitting.position.ply == 4, "all four moves are on the board again"
+    assert sitting.text.count("There is no such move.") == 2
+    other = Sitting(monkeypatch, "c3", "d4", "e5", "back 2", "a1", "f", colors=(BLACK, WHITE))
+    assert [move.point for move in other.position.moves] == [at("C3"), at("A1")]
+    left = Sitting(monkeypatch, "c3", "back", "back", "x", "resign")
+    assert left.position.ply == 0 and "back [N]" not in left.text
+
+
+def test_what_is_off_the_board_gets_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "z9", "i5", size=(9, 9))
+    where = "is off the board: columns are A to J, without I, rows 1 to 9."
+    assert f"Z9 {where}" in sitting.text and f"I5 {where}" in sitting.text
+
+
+def test_a_line_is_numbered_on_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "line", "hint", "line 9", "line 1", playouts=100)
+    assert (
+        "Ask for a hint first." in sitting.text and "'9' is none of the candidates." in sitting.text
+    )
+    board = sitting.text.split("black> line 1")[1]
+    moves = re.search(r"^((?:(?:[A-E][1-5]|pass) ?)+)$", board, re.MULTILINE)
+    assert moves is not None
+    for number, vertex in enumerate(moves[1].split(), 1):
+        if vertex == "pass":
+            continue
+        row = re.search(rf"^ {vertex[1]} (.*?) {vertex[1]} ", board, re.MULTILINE)
+        assert row is not None and row[1][2 * "ABCDE".index(vertex[0]) + 1] == str(number)
+
+
+def test_territory_gives_no_move_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = Sitting(monkeypatch, "c3", "territory").text.split("> territory")[1]
+    assert "Black wins" in shown and "'s moves" not in shown
+    assert "'s moves" in Sitting(monkeypatch, "c3", "hint").text
+
+
+def test_candidates_of_both_players(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Sitting(monkeypatch, "c3", "both").text
+    assert "Black's moves" in text and "White's moves" in text
+    assert re.search(r"^ a [A-E][1-5]|  a [A-E][1-5]", text, re.MULTILINE)
+
+
+def test_dead_stones_are_turned_by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    moves = ("dead c3", "c3", "a1", "p", "p", "dead a1", "dead a1", "dead b5", "save a.sgf")
+    flat = FlatEvaluator(favourite=PASS)
+    sitting = Sitting(monkeypatch, *moves, evaluator=flat, colors=(BLACK, WHITE), komi=0.5)
+    counts = re.findall(r"(\w+) is ahead by (\d+(?:\.\d+)?)", sitting.text)
+    assert len(counts) == 3 and counts[0] == counts[2] != counts[1]
+    assert "Count first: score." in sitting.text and "Which stones?" in sitting.text
+    assert load_sgf(tmp_path / "a.sgf").result == f"{counts[2][0][0]}+{counts[2][1]}"
+
+
+def test_level_komi_and_rules_within_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (
+        "level 2",
+        "level 99",
+        "level",
+        "komi 3.5",
+        "komi x",
+        "rules japanese",
+        "rules x",
+        "c3",
+    )
+    sitting = Sitting(monkeypatch, *lines)
+    for said in ("plays at level 2.", "from 1 to 10", "At its best.", "from -400", "No such rules"):
+        assert said in sitting.text
+    assert "Japanese rules, komi 3.5" in sitting.text and sitting.position.ply == 2
+
+
+def test_an_even_lead_is_said_in_a_word() -> None:
+    assert describe_lead(0.04) == describe_lead(-0.04) == "Even"
+    assert describe_lead(-0.3) == "White leads by 0.3"
+
+
+class Keys:
+    """A terminal's keys, as `Keyboard` reads them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.arrows: list[tuple[int, int]] = []
+        self.keyboard = Keyboard(
+            lambda: False, lambda: None, lambda *way: self.arrows.append(way), lambda: "E5"
+        )
+        monkeypatch.setattr(self.keyboard, "_show_typed", lambda text: None)
+
+    def press(self, keys: bytes) -> str | None:
+        self.keyboard._unread += keys
+        return self.keyboard._next_line()
+
+
+def test_keys_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = Keys(monkeypatch)
+    assert keys.press(b"d5\x7f4") is None and keys.press(b"\r") == "d4\n"
+    assert keys.press(b"abc\x15hint\nundo\n") == "hint\n" and keys.press(b"") == "undo\n"
+    assert keys.press(b"\x1b[A\x1b[B\x1bOC\x1b") is None and keys.press(b"[D\n") == "E5\n"
+    assert keys.arrows == [(-1, 0), (1, 0), (0, 1), (0, -1)]
+    assert keys.press(b"\x1b[3~\x1b[1;5H\xc3") is None and keys.press(b"\xa4\n") == "ä\n"
+    assert keys.press(b"\xe4x\xe2\x82y\n") == "\ufffdx\ufffdy\n", "another encoding's letters"
+    assert keys.press(b"\x04") == ""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.test_whole_engine import TINY
 
+from gtp_engine.coords import parse_vertex
 from gtp_engine.go.sgf import load_sgf
 
 if sys.platform == "win32":
@@ -127,6 +128,19 @@ def test_colors_and_ctrl_d(folder: Path) -> None:
     terminal.type("\x04")
     terminal.wait_for("gtp-engine play --resume ")
     assert terminal.leave() == 0 and len(kept(folder)) == 1
+
+
+def test_arrow_keys_lead_to_a_point(folder: Path) -> None:
+    terminal = Terminal(folder, "--size", "5", "--playouts", "5")
+    terminal.wait_for("black> ")
+    terminal.type("\x1b[A\x1b[A\x1b[D")
+    terminal.wait_for(r"B C D E(?s:.*)\]")
+    terminal.type("\r")
+    terminal.wait_for("White (plays|passes)(?s:.*)black> ")
+    terminal.type("b3\x7f2\x04\x7f\x7f\x04")  # a line that was begun is not its end
+    assert terminal.leave() == 0
+    (file,) = folder.glob("*.sgf")
+    assert load_sgf(file).moves[0].point == parse_vertex("B4", 5, 5)
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])

@@ -5,7 +5,6 @@ from tests.go.diagrams import position_of
 
 from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.rollouts import RolloutEvaluator
-from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_engine.play.adjudication.status import judge

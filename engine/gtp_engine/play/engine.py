@@ -53,13 +53,10 @@ class Engine(Game):
         """
         super().__init__(settings or Settings())
         self._loader = Loader(self.settings, evaluator)
-        level, temperature = self.settings.level, self.settings.policy_temperature
-        self._level = None if level is None else find_level(level)
-        if temperature is not None:
-            self._level = policy_level(temperature)
         self._generator = random.Random(self.settings.seed)
         self._resign_counter = ResignCounter()
         self._ponderer = Ponderer()
+        self.set_level(self.settings.level)
         self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
 
@@ -330,6 +327,20 @@ class Engine(Game):
         if self._loader.search is not None:
             self._loader.search.params = params
             self._loader.search.clear()
+
+    def set_level(self, number: int | None) -> None:
+        """Play at a level from now on; None: as well as the settings let it.
+
+        Raises:
+            ValueError: There is no such level.
+        """
+        temperature = self.settings.policy_temperature
+        if number is not None:
+            self._level = find_level(number)
+        else:
+            self._level = None if temperature is None else policy_level(temperature)
+        self.settings = replace(self.settings, level=number)
+        self._ponderer.stop()
 
     def set_human_profile(self, profile: HumanProfile | None) -> None:
         """Play like other people from now on; like those of DEFAULT_PROFILE with None.

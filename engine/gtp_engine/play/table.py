@@ -3,13 +3,13 @@
 import threading
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import COLOR_NAMES, opponent
+from gtp_engine.coords import COLOR_NAMES, EMPTY, opponent
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.engine import Engine
 from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
-    from gtp_engine.go.position import Position
+    from gtp_engine.go.position import Move, Position
     from gtp_engine.play.adjudication.status import FinalStatus
 
 HANDICAP_KOMI = 0.5
@@ -30,6 +30,8 @@ class Table:
         self.colors = colors
         self.result = ""
         """How the game ended, as SGF has it; empty while it goes on."""
+        self._ahead: list[Move] = []
+        """Moves that were taken back, the next one last."""
 
     @property
     def position(self) -> "Position":
@@ -38,9 +40,15 @@ class Table:
 
     @property
     def is_engines_turn(self) -> bool:
-        """Whether the engine is to move."""
+        """Whether the engine is to move; not while somebody looks at earlier positions."""
         position = self.position
-        return position.to_play not in self.colors and not position.is_over and not self.result
+        is_on = not position.is_over and not self.result and not self._ahead
+        return position.to_play not in self.colors and is_on
+
+    def begin(self) -> None:
+        """Take note of another game on the board."""
+        self.result = ""
+        self._ahead = []
 
     def play(self, point: int) -> None:
         """Make a person's move.
@@ -51,12 +59,14 @@ class Table:
         position = self.position
         position.copy().play(position.to_play, point)
         self.engine.play(position.to_play, point)
+        self._ahead = []
 
     def let_engine_move(
         self, report: ReportRequest | None = None, stop: threading.Event | None = None
     ) -> Decision:
         """Have the engine make the next move, whosever it is; see `Engine.genmove`."""
         color = self.position.to_play
+        self._ahead = []
         decision = self.engine.genmove(color, report=report, stop=stop)
         if decision.point is None:
             self.result = _resignation(color)
@@ -81,8 +91,25 @@ class Table:
             count += 1
         if len(moves) < count or moves[-count].color not in self.colors:
             return False
-        self.engine.undo(count)
-        self.result = ""
+        for _ in range(count):
+            self.step_back()
+        return True
+
+    def step_back(self) -> bool:
+        """Take back one move, whosever it is; return whether there was one."""
+        moves = self.position.moves
+        if moves:
+            self.engine.undo()
+            self.result = ""
+            self._ahead.append(moves[-1])
+        return bool(moves)
+
+    def step_forward(self) -> bool:
+        """Make again the next of the moves that were taken back; return whether there was one."""
+        if not self._ahead:
+            return False
+        move = self._ahead.pop()
+        self.engine.play(move.color, move.point)
         return True
 
     def count(self) -> "FinalStatus":
@@ -96,6 +123,33 @@ class Table:
         status = self.engine.final_status()
         self.end(format_result(status.white_score))
         return status
+
+    def turn_status(self, status: "FinalStatus", point: int) -> "FinalStatus":
+        """Count again with a group the other way, dead for alive or alive for dead.
+
+        The group are the stones of one color that no stone of the other parts. A game that was
+        ended by a count has the new result.
+
+        Args:
+            status: The count so far.
+            point: One of the stones.
+        """
+        from gtp_engine.go.scoring import format_result
+        from gtp_engine.play.adjudication.chains import regions
+        from gtp_engine.play.adjudication.explanation import explain
+        from gtp_engine.play.adjudication.status import status_of
+
+        position = self.position
+        color = position.color_at(point)
+        open_points = [p for p in position.points() if position.color_at(p) in (EMPTY, color)]
+        (region,) = (each for each in regions(open_points, position.width) if point in each)
+        group = {p for p in region if position.color_at(p) == color}
+        dead = set(status.dead)
+        dead = dead - group if point in dead else dead | group
+        found = status_of(position, explain(position, None).chains, dead)
+        if self.result and not self.result.endswith("+R"):
+            self.end(format_result(found.white_score))
+        return found
 
     def end(self, result: str) -> None:
         """Take note of how the game ended, or with an empty result that it goes on."""

@@ -1,6 +1,7 @@
 """The conversation's loop: requests are carried out in the order in which they came."""
 
 import logging
+import sys
 import traceback
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,8 @@ class Server:
         self._session.begin(line)
         try:
             handler = self._session.commands.find(request.name)
+            if (handler is None or request.name == "help") and _is_typed():
+                logger.warning("to play in this terminal, quit and type: gtp-engine play")
             if handler is None:
                 raise GtpError("unknown command")
             text, success = handler(self._session, Arguments(request.rest)), True
@@ -113,3 +116,8 @@ class Server:
             logger.error(text)
             reply.finish("")
         self._journal.note("<" if success else "?", text)
+
+
+def _is_typed() -> bool:
+    """Whether a person types the requests."""
+    return sys.stdin is not None and sys.stdin.isatty()

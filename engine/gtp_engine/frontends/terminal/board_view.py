@@ -2,7 +2,8 @@
 
 A point takes two columns, or one where the terminal is narrow. In color the stones are discs on
 wood, and the shade of a point says whose it will be; without color they are `X` and `O`, the last
-move stands in parentheses, and `b` and `w` mark the points that will be somebody's.
+move stands in parentheses, and `b` and `w` mark the points that will be somebody's. White's disc
+is another character than Black's, so that text copied from a terminal still tells them apart.
 """
 
 from dataclasses import dataclass, field
@@ -18,11 +19,74 @@ from gtp_engine.go.position import Position
 SURE = 0.6
 """Ownership from which on a point is marked as somebody's where there are no colors."""
 
-_WOOD = (214, 170, 98)
-_BLACKS_SHADE = (112, 82, 44)
-_WHITES_SHADE = (240, 217, 166)
-_LAST_MOVE = (196, 92, 60)
+CANDIDATE_DIGITS = "123456789"
+OTHERS_LETTERS = "abcdefghi"
+"""Names of the candidates of the player to move, and of the opponent's."""
 _EDGE_WIDTH = 3
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colors for a kind of terminal, chosen for it by hand."""
+
+    shades: tuple[str, ...]
+    """Backgrounds of a point, from certainly White's to certainly Black's; the middle is wood."""
+    last_move: str
+    """Of the parentheses around it."""
+    grain: str
+    """Of the crossings."""
+    black: str
+    """Ink of all stones."""
+    white: str
+    """Background of White's."""
+    candidate: str
+    other: str
+    """Of a candidate of the opponent."""
+
+
+def _mixed(first: tuple[int, int, int], second: tuple[int, int, int], share: float) -> str:
+    parts = (round(a + share * (b - a)) for a, b in zip(first, second, strict=True))
+    return "#{:02x}{:02x}{:02x}".format(*parts)
+
+
+_WOOD, _BLACKS, _WHITES = (214, 170, 98), (140, 106, 62), (245, 226, 182)
+TRUE_COLORS = Palette(
+    shades=(
+        *(_mixed(_WHITES, _WOOD, step / 16) for step in range(16)),
+        *(_mixed(_WOOD, _BLACKS, step / 16) for step in range(17)),
+    ),
+    last_move="#b02010",
+    grain="#6b4d20",
+    black="#000000",
+    white="#f6f4ee",
+    candidate="#10309c",
+    other="#8a1020",
+)
+PALETTES = {
+    "256": Palette(
+        # xterm's cube: 230 and 222 are pale, 179 is wood, 137 and 101 brown.
+        shades=("color(230)", "color(222)", "color(179)", "color(137)", "color(101)"),
+        last_move="color(124)",
+        grain="color(94)",
+        black="color(16)",
+        white="color(255)",
+        candidate="color(18)",
+        other="color(88)",
+    ),
+    # Sixteen colors look different on each terminal. Black and white can be told from yellow on
+    # all of them, if White's stones bring their own background; see `_point`.
+    "standard": Palette(
+        shades=("cyan", "yellow", "green"),
+        last_move="red",
+        grain="black",
+        black="black",
+        white="bright_white",
+        candidate="blue",
+        other="magenta",
+    ),
+}
+PALETTES["windows"] = PALETTES["standard"]
+"""By rich's name of the kind of terminal."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +99,10 @@ class Marks:
     """[height, width], 1 is certainly Black's, -1 certainly White's."""
     dead: frozenset[int] = field(default_factory=frozenset)
     """Stones to be shown as dead."""
+    others: tuple[int, ...] = ()
+    """Candidates of the opponent, lettered from a."""
+    cursor: int | None = None
+    """Where the arrow keys have led."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +111,7 @@ class Look:
 
     has_color: bool
     is_unicode: bool
+    palette: Palette = TRUE_COLORS
     is_narrow: bool = False
     """One column a point in place of two."""
 
@@ -70,60 +139,82 @@ def draw(position: Position, marks: Marks, look: Look) -> list[Text]:
 def _row(position: Position, row: int, marks: Marks, look: Look) -> Text:
     """Return the points of a row; in front of each, and after the last, there is a gap."""
     width = position.width
-    last = position.moves[-1].point if position.ply else None
+    last = position.moves[-1].point if position.ply else -1
     line = Text()
-    previous_is_last = False
+    before, shade = -1, None
     for col in range(width):
         point = point_at(row, col, width)
-        symbol, style = _point(position, point, row, col, marks, look)
-        background = Style(bgcolor=style.bgcolor) if style.bgcolor else Style()
-        is_last = point == last
+        owner = 0.0 if marks.ownership is None else float(marks.ownership[row, col])
+        shade = _shade(owner, look)
+        symbol, style = _point(position, point, row, col, marks, look, shade)
         if not look.is_narrow:
-            line.append(_gap(previous_is_last, is_last, look), background)
+            line.append(*_gap(before, point, last, marks.cursor, look, shade))
+        elif point == marks.cursor:
+            style += Style(reverse=True)
+        elif point == last and look.has_color:
+            style += Style(bgcolor=look.palette.last_move)
         line.append(symbol, style)
-        previous_is_last = is_last
+        before = point
     if not look.is_narrow:
-        line.append(_gap(previous_is_last, False, look), background)
+        line.append(*_gap(before, -1, last, marks.cursor, look, shade))
     return line
 
 
-def _gap(after_last_move: bool, before_last_move: bool, look: Look) -> str:
-    if look.has_color:
-        return " "
-    return ")" if after_last_move else "(" if before_last_move else " "
+def _shade(owner: float, look: Look) -> str | None:
+    """Return the background of a point by its ownership, 1 for Black; None without color."""
+    shades = look.palette.shades
+    middle = len(shades) // 2
+    return shades[middle + round(middle * owner)] if look.has_color else None
+
+
+def _gap(
+    before: int, after: int, last: int, cursor: int | None, look: Look, shade: str | None
+) -> tuple[str, Style]:
+    """Return what stands between two points, -1 for the edge, and its style."""
+    symbol, ink = " ", look.palette.last_move
+    if before >= 0 and before in (cursor, last):
+        symbol = "]" if before == cursor else ")"
+    if after >= 0 and after in (cursor, last) and symbol != "]":
+        symbol = "[" if after == cursor else "("
+    return symbol, Style(color=ink, bgcolor=shade, bold=True) if look.has_color else Style()
 
 
 def _point(
-    position: Position, point: int, row: int, col: int, marks: Marks, look: Look
+    position: Position,
+    point: int,
+    row: int,
+    col: int,
+    marks: Marks,
+    look: Look,
+    shade: str | None,
 ) -> tuple[str, Style]:
     """Return the character of a point and how it is to be shown."""
-    owner = 0.0 if marks.ownership is None else float(marks.ownership[row, col])
-    background = _rgb(_shade(owner)) if look.has_color else None
+    palette = look.palette
     color = position.color_at(point)
+    symbol, ink, is_bold = _crossing(position, row, col, look), palette.grain, False
     if color != EMPTY:
-        is_last = bool(position.ply) and point == position.moves[-1].point
-        if look.has_color and is_last:
-            background = _rgb(_LAST_MOVE)
-        return _stone(color, point in marks.dead, look), Style(
-            color=("black" if color == BLACK else "bright_white") if look.has_color else None,
-            bgcolor=background,
-            bold=look.has_color and color == WHITE,
-        )
-    number = marks.candidates.index(point) + 1 if point in marks.candidates else 0
-    if 1 <= number <= 9:
-        blue = "#10309c" if look.has_color else None
-        return str(number), Style(color=blue, bgcolor=background, bold=True)
-    if marks.ownership is not None and not look.has_color and abs(owner) >= SURE:
-        return ("b" if owner > 0 else "w"), Style()
-    grain = "#6b4d20" if look.has_color else None
-    return _crossing(position, row, col, look), Style(color=grain, bgcolor=background)
+        symbol, ink = _stone(color, point in marks.dead, look), palette.black
+        shade = palette.white if color == WHITE else shade
+    elif point in marks.candidates[: len(CANDIDATE_DIGITS)]:
+        symbol = CANDIDATE_DIGITS[marks.candidates.index(point)]
+        ink, is_bold = palette.candidate, True
+    elif point in marks.others[: len(OTHERS_LETTERS)]:
+        symbol = OTHERS_LETTERS[marks.others.index(point)]
+        ink, is_bold = palette.other, True
+    elif marks.ownership is not None and not look.has_color:
+        owner = float(marks.ownership[row, col])
+        if abs(owner) >= SURE:
+            symbol = "b" if owner > 0 else "w"
+    if not look.has_color:
+        return symbol, Style(bold=is_bold)
+    return symbol, Style(color=ink, bgcolor=shade, bold=is_bold)
 
 
 def _stone(color: int, is_dead: bool, look: Look) -> str:
     if is_dead:
         return "x" if color == BLACK else "o"
     if look.has_color and look.is_unicode:
-        return "●"
+        return "●" if color == BLACK else "○"
     return "X" if color == BLACK else "O"
 
 
@@ -131,17 +222,3 @@ def _crossing(position: Position, row: int, col: int, look: Look) -> str:
     if row in star_lines(position.height) and col in star_lines(position.width):
         return "+"
     return "·" if look.is_unicode else "."
-
-
-def _shade(owner: float) -> tuple[int, int, int]:
-    """Return the color of a point by its ownership, -1..1 for Black."""
-    target = _BLACKS_SHADE if owner > 0 else _WHITES_SHADE
-    weight = min(1.0, abs(owner))
-    red, green, blue = (
-        round(wood + weight * (end - wood)) for wood, end in zip(_WOOD, target, strict=True)
-    )
-    return red, green, blue
-
-
-def _rgb(color: tuple[int, int, int]) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*color)

@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,18 @@ import numpy.typing as npt
 from gtp_engine.coords import (
     BLACK,
     COLOR_NAMES,
+    COLUMN_LETTERS,
+    EMPTY,
     PASS,
     WHITE,
     format_vertex,
+    opponent,
     parse_vertex,
+    point_at,
     row_col,
 )
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.frontends.terminal.board_view import Marks
+from gtp_engine.frontends.terminal.board_view import OTHERS_LETTERS, Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
 from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving, explain, find_key
 from gtp_engine.frontends.terminal.screen import (
@@ -30,16 +34,18 @@ from gtp_engine.frontends.terminal.screen import (
     describe_candidates,
     describe_chances,
     describe_game,
+    describe_lead,
     describe_score,
 )
 from gtp_engine.games import position_type
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
-from gtp_engine.go.rules import NO_FIVE
+from gtp_engine.go.rules import NO_FIVE, Rules, parse_komi
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.table import HANDICAP_KOMI, Table
 from gtp_engine.search.analysis import Analysis
@@ -59,6 +65,8 @@ REPORT_SECONDS = 0.25
 """How often it says what it thinks meanwhile."""
 
 _SIZE = re.compile(r"([0-9]{1,2})(?:x([0-9]{1,2}))?")
+_NUMBER = re.compile(r"[0-9]{1,4}")
+_VERTEX = re.compile(r"[A-Za-z][0-9]{1,2}")
 
 
 @dataclass
@@ -69,6 +77,10 @@ class View:
     """What the engine thought last, perhaps about the position before its move."""
     status: FinalStatus | None = None
     """The count that was asked for."""
+    line: tuple[int, ...] = ()
+    """Moves to be numbered on the board in place of the candidates."""
+    others: Analysis | None = None
+    """What the opponent would do, were it to move."""
 
 
 class TerminalGame:
@@ -96,25 +108,39 @@ class TerminalGame:
         self._screen = screen
         self._notices = notices
         self._note = note
-        self._keyboard = Keyboard(self._stop_thinking, self._show)
+        self._keyboard = Keyboard(
+            self._stop_thinking, self._show, self._move_cursor, self._name_cursor
+        )
+        self._cursor: tuple[int, int] | None = None
+        """Row and column to which the arrow keys have led."""
         self._stop: threading.Event | None = None
         """Cuts short what runs at the moment."""
         self._is_waiting = False  # the engine failed, and does not try again by itself
         self._shows_candidates = False
         self._shows_territory = False
         self._view = View()
+        self._was_asked = False  # for candidates, by a key
         self._message: list[str] = []
         me = f"gtp-engine {__version__}"
         self._file = GameFile({c: "you" if c in colors else me for c in (BLACK, WHITE)})
         self._handlers: dict[str, Callable[[str], None]] = {
             "pass": lambda rest: self._play(PASS),
             "undo": self._undo,
+            "redo": lambda rest: self._step(self._table.step_forward, None),
+            "back": lambda rest: self._step_some(self._table.step_back, rest),
+            "forward": lambda rest: self._step_some(self._table.step_forward, rest),
             "hint": self._hint,
+            "line": self._show_line,
+            "both": self._hint_both,
             "candidates": self._toggle_candidates,
             "territory": self._toggle_territory,
             "score": self._count,
+            "dead": self._turn_dead,
             "go": self._go,
             "resign": self._resign,
+            "level": self._set_level,
+            "komi": self._set_komi,
+            "rules": self._set_rules,
             "save": self._save,
             "load": self._load_file,
             "new": self._new,
@@ -175,11 +201,26 @@ class TerminalGame:
         if key is not None:
             self._handlers[key.name](rest.strip())
             return
-        position = self._position
+        point = self._point(word)
+        if point is not None:
+            self._play(point)
+
+    def _point(self, word: str) -> int | None:
+        """Return the point that a word names; say why if it names none."""
+        width, height = self._position.width, self._position.height
         try:
-            self._play(parse_vertex(word, position.width, position.height))
+            return parse_vertex(word, width, height)
         except ValueError:
-            self._message.append(f"{word[:20]!r} is neither a move nor a command; ? explains")
+            if _VERTEX.fullmatch(word):
+                columns = COLUMN_LETTERS[:width]
+                without = ", without I" if width > 8 else ""
+                self._message.append(
+                    f"{word.upper()} is off the board: columns are A to {columns[-1]}{without},"
+                    f" rows 1 to {height}."
+                )
+            else:
+                self._message.append(f"{word[:20]!r} is neither a move nor a command; ? explains")
+        return None
 
     def _leave(self, is_terminal_gone: bool) -> None:
         """Save what is not on file, and say where it is."""
@@ -209,22 +250,26 @@ class TerminalGame:
         panel = describe_game(position, names)
         if view.analysis is not None:
             panel += ["", *describe_chances(view.analysis)]
-            if self._is_about_now(view.analysis):
+            if self._shows_moves(view.analysis):
                 panel += ["", *describe_candidates(view.analysis)]
+        if view.others is not None:
+            panel += ["", *describe_candidates(view.others, OTHERS_LETTERS)]
         message = [*self._message, *self._take_notices()]
         if self._table.result:
             message.append(f"The game is over: {self._table.result}. New, undo, save or quit?")
         who = "over" if self._table.result else COLOR_NAMES[position.to_play]
-        self._screen.show(Scene(position, self._marks(), panel, message, f"{who}> "))
+        marks = replace(self._marks(), cursor=self._cursor_point())
+        self._screen.show(Scene(position, marks, panel, message, f"{who}> "))
 
     def _take_notices(self) -> list[str]:
         taken = list(self._notices)
         self._notices.clear()
         return taken
 
-    def _is_about_now(self, analysis: Analysis) -> bool:
-        """Whether an analysis is of the present position, and not of the one before a move."""
-        return analysis.to_play == self._position.to_play and not self._table.result
+    def _shows_moves(self, analysis: Analysis) -> bool:
+        """Whether to show the moves of an analysis: they are of now, and were asked for."""
+        is_about_now = analysis.to_play == self._position.to_play and not self._table.result
+        return is_about_now and (self._was_asked or self._shows_candidates)
 
     def _marks(self) -> Marks:
         view = self._view
@@ -238,8 +283,27 @@ class TerminalGame:
         ownership = analysis.ownership if self._shows_territory else None
         if ownership is not None and analysis.to_play == WHITE:
             ownership = -ownership
-        points = candidate_points(analysis) if self._is_about_now(analysis) else ()
-        return Marks(points, ownership)
+        points = candidate_points(analysis) if self._shows_moves(analysis) else ()
+        others = candidate_points(view.others) if view.others is not None else ()
+        return Marks(view.line or points, ownership, others=others)
+
+    def _cursor_point(self) -> int | None:
+        return None if self._cursor is None else point_at(*self._cursor, self._position.width)
+
+    def _move_cursor(self, down: int, right: int) -> None:
+        """Move the ring on the board, from its middle at first, and draw it."""
+        width, height = self._position.width, self._position.height
+        row, col = self._cursor or (height // 2 - down, width // 2 - right)
+        self._cursor = min(max(row + down, 0), height - 1), min(max(col + right, 0), width - 1)
+        self._show()
+
+    def _name_cursor(self) -> str:
+        """Return the vertex of the ring, which then goes; empty without one."""
+        point, self._cursor = self._cursor_point(), None
+        return "" if point is None else self._vertex(point)
+
+    def _vertex(self, point: int) -> str:
+        return format_vertex(point, self._position.width, self._position.height)
 
     def _settled_owners(self, status: FinalStatus) -> npt.NDArray[np.float32]:
         """Return [height, width] 1 on Black's points and stones, -1 on White's, else 0."""
@@ -255,6 +319,8 @@ class TerminalGame:
     def _let_engine_move(self) -> None:
         """Let the engine play while it is to move, then look at the person's move if wanted."""
         while self._table.is_engines_turn and not self._is_waiting:
+            if self._screen.is_live:
+                self._show()
             self._let_it_think(self._generate)
         wants_look = self._shows_candidates or self._shows_territory
         is_over = self._position.is_over or bool(self._table.result)
@@ -285,12 +351,12 @@ class TerminalGame:
     def _generate(self) -> None:
         color = self._position.to_play
         decision = self._table.let_engine_move(self._report_request(), self._stop)
-        self._view = View(decision.analysis)
+        self._view, self._was_asked = View(decision.analysis), False
         name = COLOR_NAMES[color].capitalize()
         if decision.point is None:
             self._message.append(f"{name} resigns.")
         else:
-            where = format_vertex(decision.point, self._position.width, self._position.height)
+            where = self._vertex(decision.point)
             self._message.append(f"{name} {'passes' if where == 'pass' else 'plays ' + where}.")
 
     def _look(self) -> None:
@@ -300,6 +366,14 @@ class TerminalGame:
         color = self._position.to_play
         self._view = View(self._engine.analyze(color, request, limits, stop=self._stop))
 
+    def _look_at_both(self) -> None:
+        self._look()
+        playouts = self._engine.settings.playouts
+        limits = Limits(playouts=playouts, seconds=None if playouts else LOOK_SECONDS)
+        color = opponent(self._position.to_play)
+        request = self._report_request()
+        self._view.others = self._engine.analyze(color, request, limits, stop=self._stop)
+
     def _finish(self) -> None:
         if self._position.rules.must_move:  # nothing is counted
             margin = self._engine.final_score()
@@ -307,12 +381,26 @@ class TerminalGame:
             self._message.append(f"{winner} has won." if margin else "A draw.")
             self._table.end(format_result(margin))
             return
-        status = self._view.status = self._table.count()
+        self._view.status = self._table.count()
+        self._tell_score()
+
+    def _tell_score(self) -> None:
+        """Say the count, and why the engine expects another, if it was asked and does."""
+        status, analysis = self._view.status, self._view.analysis
+        assert status is not None
         self._message += describe_score(status.white_score, len(status.dead))
+        if analysis is None or self._table.result:
+            return
+        expected = analysis.score_lead if analysis.to_play == WHITE else -analysis.score_lead
+        if abs(expected - status.white_score) >= 1.0:
+            self._message.append(
+                f"The search said: {describe_lead(-expected)}. It thinks of the moves to come;"
+                " a count takes the board as it is."
+            )
 
     def _report_request(self) -> ReportRequest:
         return ReportRequest(
-            interval=REPORT_SECONDS, callback=self._say_progress, ownership=True, pv_length=1
+            interval=REPORT_SECONDS, callback=self._say_progress, ownership=True, pv_length=9
         )
 
     def _say_progress(self, analysis: Analysis) -> None:
@@ -339,7 +427,7 @@ class TerminalGame:
         except IllegalMoveError as error:
             self._message.append(f"Illegal move: {error}.")
             return
-        self._view = View()
+        self._view, self._was_asked = View(), False
 
     def _undo(self, rest: str) -> None:
         """Take back a person's resignation, else the latest move and what the engine answered."""
@@ -349,12 +437,45 @@ class TerminalGame:
         self._view = View()
         self._message.append("Taken back.")
 
+    def _step_some(self, step: Callable[[], bool], rest: str) -> None:
+        """Go back or forward by the number that was typed, one move without."""
+        if rest and not _NUMBER.fullmatch(rest):
+            self._message.append(f"{rest[:20]!r} is no number of moves.")
+        else:
+            self._step(step, int(rest or 1))
+
+    def _step(self, step: Callable[[], bool], most: int | None) -> None:
+        done = 0
+        while done != most and step():
+            done += 1
+        if not done:
+            self._message.append("There is no such move.")
+        self._view = View()
+
     def _hint(self, rest: str) -> None:
         if not self._table.result:
+            self._was_asked = True
             self._let_it_think(self._look)
             self._screen.progress(READING)
             self._message += self._tell_tactics()
             self._screen.progress("")
+
+    def _hint_both(self, rest: str) -> None:
+        if not self._table.result:
+            self._was_asked = True
+            self._let_it_think(self._look_at_both)
+
+    def _show_line(self, rest: str) -> None:
+        """Number the moves that follow a candidate on the board."""
+        analysis = self._view.analysis
+        number = int(rest or 1) if _NUMBER.fullmatch(rest or "1") else 0
+        if analysis is None or not self._shows_moves(analysis):
+            self._message.append("Ask for a hint first.")
+        elif not 1 <= number <= len(candidate_points(analysis)):
+            self._message.append(f"{rest[:20]!r} is none of the candidates.")
+        else:
+            self._view.line = analysis.moves[number - 1].pv
+            self._message.append(" ".join(map(self._vertex, self._view.line)))
 
     def _tell_tactics(self) -> list[str]:
         """Return what the player to move can capture or save, a sentence for each move."""
@@ -364,7 +485,7 @@ class TerminalGame:
         for tactic in found:
             first.setdefault(tactic.move, tactic)
         return [
-            f"{format_vertex(move, position.width, position.height)} {tactic.text}."
+            f"{self._vertex(move)} {tactic.text}."
             for move, tactic in list(first.items())[:MOST_TACTICS]
         ]
 
@@ -380,9 +501,43 @@ class TerminalGame:
         self._let_it_think(self._count_now)
 
     def _count_now(self) -> None:
-        status = self._engine.final_status()
-        self._view.status = status
-        self._message += describe_score(status.white_score, len(status.dead))
+        self._view.status = self._engine.final_status()
+        self._tell_score()
+
+    def _turn_dead(self, rest: str) -> None:
+        """Count again with the stones that were named dead, or alive after all."""
+        status = self._view.status
+        if status is None:
+            self._message.append("Count first: score.")
+            return
+        point = self._point(rest)
+        if point is None or point == PASS or self._position.color_at(point) == EMPTY:
+            self._message.append("Which stones? dead D4")
+            return
+        self._view.status = self._table.turn_status(status, point)
+        self._tell_score()
+
+    def _set_level(self, rest: str) -> None:
+        try:
+            self._engine.set_level(int(rest) if rest else None)
+        except ValueError:
+            self._message.append(f"The level is a number from 1 to {highest_level()}.")
+        else:
+            self._message.append(f"The engine plays at level {rest}." if rest else "At its best.")
+
+    def _set_komi(self, rest: str) -> None:
+        try:
+            self._engine.komi = parse_komi(rest)
+        except ValueError:
+            self._message.append("The komi is a number from -400 to 400.")
+        self._view = View()
+
+    def _set_rules(self, rest: str) -> None:
+        try:
+            self._engine.rules = Rules.parse(rest)
+        except ValueError as error:
+            self._message.append(f"No such rules: {error}.")
+        self._view = View()
 
     def _go(self, rest: str) -> None:
         if not self._table.result:
@@ -413,8 +568,8 @@ class TerminalGame:
         self._begin()
 
     def _begin(self) -> None:
-        self._table.result = ""
-        self._view = View()
+        self._table.begin()
+        self._view, self._cursor = View(), None
         self._file.begin(self._position)
 
     def _quit(self, rest: str) -> None:

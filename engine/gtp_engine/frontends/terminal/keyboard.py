@@ -1,5 +1,7 @@
 """What a person can type, and the signals of a terminal: Ctrl-C, a closed window, another size."""
 
+import os
+import re
 import signal
 import socket
 import sys
@@ -8,7 +10,20 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
 
-from gtp_engine.platforms import LEAVE_SIGNALS, RESIZE_SIGNALS, wait_for_input
+from gtp_engine.platforms import (
+    LEAVE_SIGNALS,
+    RESIZE_SIGNALS,
+    keys_at_once,
+    wait_for_input,
+)
+
+_ARROWS = {b"A": (-1, 0), b"B": (1, 0), b"C": (0, 1), b"D": (0, -1)}
+_KEY = re.compile(
+    rb"(?P<escape>\x1b(?:[\[O][0-9;]*(?:(?P<arrow>[ABCD])|[^0-9;ABCD])|[^\[O]))"
+    rb"|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xff][\x80-\xbf]{3}"
+    rb"|[\xc0-\xff][\x80-\xbf]*(?=[^\x80-\xbf])|[\x00-\x1a\x1c-\xbf]"
+)
+"""What one key sends: an escape sequence, or a letter in UTF-8."""
 
 
 class Key(NamedTuple):
@@ -18,22 +33,34 @@ class Key(NamedTuple):
     short: str
     """A letter or two that stand for it; empty if it has to be spelled."""
     explanation: str
+    """Empty if another key's explanation names it."""
+    is_everyday: bool = False
+    """Whether it is always on the screen."""
 
 
 KEYS = (
-    Key("pass", "p", "pass; two passes end the game"),
-    Key("undo", "u", "take back your last move, and the engine's answer"),
-    Key("hint", "h", "let the engine look at your move: candidates, chances, points"),
+    Key("pass", "p", "pass; two passes end the game", True),
+    Key("undo", "u", "take back your move and the answer; redo, r: make them again", True),
+    Key("redo", "r", ""),
+    Key("back", "b", "back [N]: see the game N moves ago; forward, f: and on again", True),
+    Key("forward", "f", ""),
+    Key("hint", "h", "let the engine look at your move: candidates, chances, points", True),
+    Key("line", "i", "line [N]: what follows candidate N of a hint, move by move"),
+    Key("both", "", "the candidates of both players"),
     Key("candidates", "c", "show the candidates before each of your moves, or no longer"),
-    Key("territory", "t", "shade the points by whose they will be, or no longer"),
-    Key("score", "s", "count as things stand, dead stones marked"),
+    Key("territory", "t", "shade the points by whose they will be, or no longer", True),
+    Key("score", "s", "count as things stand, dead stones marked", True),
+    Key("dead", "x", "dead D4: after a count, these stones are dead, or are not"),
     Key("go", "g", "let the engine make this move for you"),
-    Key("resign", "", "give up this game"),
-    Key("save", "w", "save [FILE]: write the game as SGF"),
+    Key("resign", "", "give up this game", True),
+    Key("level", "", "level [N]: how well the engine plays; komi POINTS; rules NAME"),
+    Key("komi", "", ""),
+    Key("rules", "", ""),
+    Key("save", "w", "save [FILE]: write the game as SGF", True),
     Key("load", "l", "load FILE: go on with a game"),
-    Key("new", "n", "new [SIZE]: begin another game"),
-    Key("help", "?", "explain all this"),
-    Key("quit", "q", "leave; a game that is not on file is saved"),
+    Key("new", "n", "new [SIZE]: begin another game", True),
+    Key("help", "?", "explain all this", True),
+    Key("quit", "q", "leave; a game that is not on file is saved", True),
 )
 
 MOVE_HINT = "D4"
@@ -48,18 +75,22 @@ def find_key(word: str) -> Key | None:
 
 
 def key_words() -> list[str]:
-    """Return the commands as the screen lists them: the short form in parentheses."""
-    return [MOVE_HINT, *(f"{key.name} ({key.short})" if key.short else key.name for key in KEYS)]
+    """Return everyday commands as the screen lists them: the short form in parentheses."""
+    everyday = (key for key in KEYS if key.is_everyday)
+    return [
+        MOVE_HINT,
+        *(f"{key.name} ({key.short})" if key.short else key.name for key in everyday),
+    ]
 
 
 def explain() -> list[str]:
-    """Return a line for each command."""
-    lines = [f"  {MOVE_HINT:14} play there: a letter and a number"]
+    """Return a line for each command; all of them fit on a small terminal."""
+    lines = [f"  {MOVE_HINT:14} play there: a letter and a number, or the arrow keys and Enter"]
     for key in KEYS:
-        words = f"{key.name}, {key.short}" if key.short else key.name
-        lines.append(f"  {words:14} {key.explanation}")
-    lines.append("  Ctrl-C         while it thinks: move now; at your move: save and leave")
-    lines.append("  Ctrl-D         save and leave")
+        if key.explanation:
+            words = f"{key.name}, {key.short}" if key.short else key.name
+            lines.append(f"  {words:14} {key.explanation}")
+    lines.append("  Ctrl-C         while it thinks: move now; at your move: leave, as Ctrl-D does")
     return lines
 
 
@@ -77,15 +108,29 @@ class Leaving(Exception):
 class Keyboard:
     """Reads lines; a context manager that looks after the signals."""
 
-    def __init__(self, on_stop: Callable[[], bool], on_resize: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        on_stop: Callable[[], bool],
+        on_resize: Callable[[], None],
+        on_arrow: Callable[[int, int], None],
+        on_enter: Callable[[], str],
+    ) -> None:
         """Prepare.
 
         Args:
             on_stop: Ends what the engine is thinking about; whether it was thinking.
             on_resize: Draws everything anew, while a line is waited for.
+            on_arrow: Told of an arrow key, rows down and columns right; draws what it changes.
+            on_enter: Returns what Enter alone stands for.
         """
         self._on_stop = on_stop
         self._on_resize = on_resize
+        self._on_arrow = on_arrow
+        self._on_enter = on_enter
+        self._typed = ""
+        """The line so far, where keys come one by one."""
+        self._unread = b""
+        """Keys behind it."""
         self._is_reading = False
         self._was_resized = False
         self._woken: socket.socket | None = None
@@ -128,8 +173,9 @@ class Keyboard:
             if self._was_resized:
                 self._was_resized = False
                 self._on_resize()
-            self._wait_for_line()
-            line = sys.stdin.readline()
+            line = self._read_keys() if self.is_echoed else None
+            if line is None:
+                line = sys.stdin.readline()
         except (OSError, ValueError):
             raise Leaving(is_terminal_gone=True) from None
         finally:
@@ -138,13 +184,59 @@ class Keyboard:
             raise Leaving
         return line.strip()
 
-    def _wait_for_line(self) -> None:
-        """Wait until a line was typed on a terminal; signals are heeded meanwhile.
+    def _read_keys(self) -> str | None:
+        """Return the next line of a terminal, empty at its end; None where it gives lines only."""
+        with keys_at_once(sys.stdin) as is_possible:
+            if not is_possible:
+                return None
+            self._show_typed(self._typed)
+            while (line := self._next_line()) is None:
+                self._wait_for_input()
+                keys = os.read(sys.stdin.fileno(), 4096)
+                if not keys:
+                    return ""
+                self._unread += keys
+        return line
+
+    def _next_line(self) -> str | None:
+        """Take up the keys that have come; return the first whole line, None if there is none."""
+        while self._unread:
+            found = _KEY.match(self._unread)
+            if found is None:
+                return None  # the rest of a letter or of an arrow key is still to come
+            self._unread = self._unread[found.end() :]
+            key = found[0]
+            if key in (b"\n", b"\r"):
+                line = (self._typed or self._on_enter()) + "\n"
+                self._typed = ""
+                self._show_typed("\r\n")
+                return line
+            if key == b"\x04" and not self._typed:
+                return ""
+            if found["arrow"]:
+                self._on_arrow(*_ARROWS[found["arrow"]])
+                self._show_typed(self._typed)
+            elif key in (b"\b", b"\x7f") and self._typed:
+                self._typed = self._typed[:-1]
+                self._show_typed("\b \b")
+            elif key == b"\x15":
+                self._show_typed("\b \b" * len(self._typed))
+                self._typed = ""
+            elif key >= b" " and key != b"\x7f" and not found["escape"]:
+                self._typed += key.decode(errors="replace")
+                self._show_typed(self._typed[-1])
+        return None
+
+    def _show_typed(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def _wait_for_input(self) -> None:
+        """Wait until a key was pressed; signals are heeded meanwhile.
 
         One that comes just before a read would wait for the next key: the read begins all the same.
         """
-        if self._woken is None or not sys.stdin.isatty():
-            return
+        assert self._woken is not None
         while not wait_for_input(sys.stdin, self._woken):
             self._woken.recv(4096)
 
@@ -174,5 +266,6 @@ class Keyboard:
     def _resize(self, number: int, frame: FrameType | None) -> None:
         if self._is_reading:
             self._on_resize()
+            self._show_typed(self._typed)
         else:  # between the prompt and the reading, too
             self._was_resized = True

@@ -2,7 +2,7 @@
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TextIO
 
@@ -10,14 +10,22 @@ from rich.console import Console
 from rich.text import Text
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex, opponent
-from gtp_engine.frontends.terminal.board_view import Look, Marks, draw, view_width
+from gtp_engine.frontends.terminal.board_view import (
+    CANDIDATE_DIGITS,
+    PALETTES,
+    TRUE_COLORS,
+    Look,
+    Marks,
+    draw,
+    view_width,
+)
 from gtp_engine.frontends.terminal.keyboard import key_words
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import NO_FIVE
 from gtp_engine.search.analysis import Analysis
 
 PANEL_WIDTH = 32
-"""Columns that the reports need beside the board."""
+"""Columns that the reports need beside the board; no line of theirs is wider."""
 
 MOST_CANDIDATES = 5
 _BAR = 12
@@ -55,6 +63,7 @@ class Screen:
         self._look = Look(
             has_color=console.color_system is not None and not console.no_color,
             is_unicode=(console.encoding or "").lower().startswith("utf"),
+            palette=PALETTES.get(console.color_system or "", TRUE_COLORS),
         )
 
     def show(self, scene: Scene) -> None:
@@ -88,24 +97,50 @@ class Screen:
         self._console.file.flush()
 
     def _lines(self, scene: Scene) -> list[Text]:
+        """Return the fullest arrangement that the terminal has room for, or the shortest."""
         columns = self._console.width
-        position = scene.position
-        look = self._look
-        if view_width(position.width, look) > columns:
-            look = replace(look, is_narrow=True)
-        below = [*self._key_lines(columns), *(Text(line) for line in scene.message)]
+        rows = self._console.height - 1 if self.is_live else None  # one is for the prompt
+        best: list[Text] = []
+        for lines in self._arrangements(scene, columns, rows or sys.maxsize):
+            if rows is None or len(lines) <= rows:
+                return lines
+            if not best or len(lines) < len(best):
+                best = lines
+        return best
+
+    def _arrangements(self, scene: Scene, columns: int, rows: int) -> Iterator[list[Text]]:
+        """Give what may be shown, the fullest first: a message is dropped last, then the board."""
+        wide, narrow = self._look, replace(self._look, is_narrow=True)
+        keys = self._key_lines(columns)
         panel = [Text(line) for line in scene.panel]
-        needed = view_width(position.width, look)
-        if needed > columns:
+        message = _wrapped(scene.message, columns if self.is_live else sys.maxsize)
+        beside = _wrapped(scene.message, PANEL_WIDTH)
+        width = scene.position.width
+        boards = [
+            (draw(scene.position, scene.marks, look), columns >= needed + 2 + PANEL_WIDTH)
+            for look in (wide, narrow)
+            if (needed := view_width(width, look)) <= columns
+        ]
+        if not boards:
             excuse = (
-                f"The terminal has {columns} columns, and the board needs {needed}:"
-                " make it wider, or play on blindly."
+                f"The terminal has {columns} columns, and the board needs"
+                f" {view_width(width, narrow)}: make it wider, or play on blindly."
             )
-            return [*(Text(line) for line in textwrap.wrap(excuse, columns)), *panel, *below]
-        board = draw(position, scene.marks, look)
-        if columns >= needed + 2 + PANEL_WIDTH:
-            return [*_beside(board, panel), *below]
-        return [*board, *panel, *below]
+            yield [*_wrapped([excuse], columns), *panel, *keys, *message]
+        elif not boards[0][1]:
+            yield [*boards[0][0], *panel, *keys, *message]
+        for board, has_room in boards:
+            if has_room:
+                yield [*_beside(board, panel), *keys, *message]
+                reports = [*beside, *([Text()] if beside else []), *panel]
+                yield [*_beside(board, reports), *keys]
+                for last in (keys, []):
+                    if len(beside) <= rows - len(last):  # reports may be cut, messages not
+                        yield [*_beside(board, reports[: rows - len(last)]), *last]
+        for board, _ in boards:
+            yield [*board, *panel, *message]
+            yield [*board, *message]
+        yield message
 
     def _key_lines(self, columns: int) -> list[Text]:
         style = "dim" if self._look.has_color else ""
@@ -113,6 +148,15 @@ class Screen:
         words = "  ".join(word.replace(" ", _NO_BREAK) for word in key_words())
         lines = textwrap.wrap(words, columns, break_on_hyphens=False)
         return [Text(line.replace(_NO_BREAK, " "), style) for line in lines]
+
+
+def _wrapped(lines: Sequence[str], columns: int) -> list[Text]:
+    """Return lines of at most so many columns; those that fit are left as they are."""
+    return [
+        Text(piece)
+        for line in lines
+        for piece in ([line] if len(line) <= columns else textwrap.wrap(line, columns))
+    ]
 
 
 def _beside(board: Sequence[Text], panel: Sequence[Text]) -> list[Text]:
@@ -157,11 +201,19 @@ def describe_chances(analysis: Analysis) -> list[str]:
     chance = analysis.winrate if is_black else 1.0 - analysis.winrate
     lead = analysis.score_lead if is_black else -analysis.score_lead
     filled = round(_BAR * chance)
-    leader = COLOR_NAMES[BLACK if lead >= 0 else WHITE].capitalize()
     return [
         f"Black wins {chance:.0%} [{'#' * filled}{'-' * (_BAR - filled)}]",
-        f"{leader} leads by {abs(lead):.1f}  ({analysis.visits} visits)",
+        describe_lead(lead),
+        f"{analysis.visits} visits",
     ]
+
+
+def describe_lead(black_lead: float) -> str:
+    """Return in a few words who is ahead by how many points."""
+    if abs(black_lead) < 0.05:
+        return "Even"
+    leader = COLOR_NAMES[BLACK if black_lead > 0 else WHITE].capitalize()
+    return f"{leader} leads by {abs(black_lead):.1f}"
 
 
 def candidate_points(analysis: Analysis) -> tuple[int, ...]:
@@ -169,16 +221,20 @@ def candidate_points(analysis: Analysis) -> tuple[int, ...]:
     return tuple(move.point for move in analysis.moves[:MOST_CANDIDATES] if move.visits)
 
 
-def describe_candidates(analysis: Analysis) -> list[str]:
-    """Return a line for each of the best moves, for the player to move."""
+def describe_candidates(analysis: Analysis, names: str = CANDIDATE_DIGITS) -> list[str]:
+    """Return a line for each of the best moves, for the player to move.
+
+    Args:
+        analysis: Of the moves.
+        names: A character for each, as on the board.
+    """
     who = COLOR_NAMES[analysis.to_play].capitalize()
-    lines = [f"{who}'s moves   wins  lead visits"]
-    for number, move in enumerate(analysis.moves[:MOST_CANDIDATES], 1):
+    lines = [f"{who}'s moves  wins  lead visits"]
+    for name, move in zip(names, analysis.moves[:MOST_CANDIDATES], strict=False):
         if move.visits:
             vertex = format_vertex(move.point, analysis.width, analysis.height)
             lines.append(
-                f" {number} {vertex:<10} {move.winrate:5.0%} {move.score_lead:+5.1f}"
-                f" {move.visits:6}"
+                f" {name} {vertex:<9} {move.winrate:5.0%} {move.score_lead:+5.1f} {move.visits:7}"
             )
     return lines
 
