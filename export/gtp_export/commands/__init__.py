@@ -24,6 +24,7 @@ SUBCOMMANDS = {
     "picture": "draw what a net makes of a position, or how nets do by move number",
     "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
     "reinforce": "let a net win more often without search, against its past selves",
+    "strength": "let the nets of a run play, and plot strength over accuracy",
     "train": "make a net on game records: train, evaluate, export",
     "zero": "learn a game from nothing: play, train and judge in a loop",
 }

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--batch-points", type=int, default=64 * 361, metavar="N", help="points a batch (23104)")
     add("--learning-rate", type=float, help="peak; the preset's if left out")
     add("--positions", type=int, default=2000, metavar="N", help="to evaluate on (2000)")
+    add("--keep-nets", action="store_true", help="keep the net of each measurement, in nets/")
     add("--int8", action="store_true", help="write an int8 net too")
     add("--fp16", action="store_true", help="write an fp16 net too")
     add("--seed", type=parse_count, default=1, metavar="N")
@@ -91,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         learning_rate=arguments.learning_rate,
         positions=arguments.positions,
         precisions=tuple(kind for kind, is_wanted in wanted.items() if is_wanted),
+        keeps_nets=arguments.keep_nets,
         seed=arguments.seed,
         command=command_line(arguments.words),
     )

@@ -69,6 +69,8 @@ class RecordRun:
     """How many positions the finished net is asked about."""
     precisions: tuple[str, ...] = ()
     """`int8` and `fp16`, besides fp32."""
+    keeps_nets: bool = False
+    """Whether the net of each measurement stays, in `nets`."""
     seed: int = 1
     command: str = ""
     """What asks for such a run, for the card."""
@@ -117,6 +119,7 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
         device=device,
         start=run.start,
         frozen=run.frozen,
+        keeps_nets=run.keeps_nets,
         seed=run.seed,
     )
     train(plan, NetExport(run.out, info), say, ProgressBar() if sys.stderr.isatty() else None)

@@ -119,6 +119,8 @@ class TrainPlan:
     checkpoint of its own."""
     frozen: tuple[str, ...] = ()
     """Beginnings of the names of arrays that stay as they are."""
+    keeps_nets: bool = False
+    """Whether the net of each measurement is written to `nets` too, by its number of steps."""
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
     )
@@ -545,6 +547,9 @@ class _Reporter:
         stem = f"{self._plan.stem}-{which}"
         self._measure(stem)
         self._export(self._trainer.average, stem)
+        if self._plan.keeps_nets:
+            (self._plan.out / "nets").mkdir(exist_ok=True)
+            self._export(self._trainer.average, f"nets/{self._trainer.steps:08}")
 
     def close(self) -> None:
         if self._progress is not None:

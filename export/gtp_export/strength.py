@@ -1,0 +1,134 @@
+"""Strength over accuracy: nets play each other by their policies, and predict recorded games.
+
+Figure 2a of D. Silver et al. 2016, Nature 529: little more accuracy was much more strength there.
+What was played and measured is kept in the folder after each match, where a killed run goes on.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gtp_engine.arena.policy_games import play_policy_games, points_of_first
+from gtp_engine.arena.ratings import rate_players
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.files import write_whole
+from gtp_engine.go.rules import default_komi
+from gtp_engine.text_table import align
+from gtp_export.evaluation import EvaluationPlan, evaluate_games
+from gtp_export.records.reading import read_table
+
+MAX_BATCH = 256
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class StrengthPlan:
+    """Who plays, and what is predicted."""
+
+    nets: tuple[Path, ...]
+    """Files, or folders of runs, whose kept nets are meant."""
+    opponent: Path
+    games: tuple[Path, ...]
+    """To predict."""
+    out: Path
+    size: int
+    each: int
+    """Games of every pair."""
+    positions: int
+    seed: int = 1
+
+
+def find_checkpoints(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return net files by name: files, and of a run's folder those in `nets`.
+
+    Raises:
+        NetFileError: A folder holds none, or two have the same name.
+    """
+    found: dict[str, Path] = {}
+    for path in paths:
+        files = sorted((path / "nets").glob("*.onnx")) if path.is_dir() else [path]
+        if not files:
+            raise NetFileError(f"{path}: holds no nets; `train --keep-nets` keeps some")
+        for file in files:
+            if file.stem in found:
+                raise NetFileError(f"{file}: another net has that name")
+            found[file.stem] = file
+    return found
+
+
+def measure_strength(plan: StrengthPlan, say: Say) -> str:
+    """Play all pairs, measure all nets, and return both in a table; see the module.
+
+    Raises:
+        NetFileError: A net fails, has no policy or does not take the board.
+        SgfError: There is no game.
+        OSError: A file cannot be read or written.
+    """
+    nets = find_checkpoints(plan.nets)
+    anchor = f"opponent {plan.opponent.stem}"
+    opened = {name: OnnxNet(path, "cpu") for name, path in nets.items()}
+    opened[anchor] = OnnxNet(plan.opponent, "cpu")
+    for name, net in opened.items():
+        if "policy" not in net.info.heads:
+            raise NetFileError(f"{name}: has no policy to play by")
+    plan.out.mkdir(parents=True, exist_ok=True)
+    file = plan.out / "strength.json"
+    empty: dict[str, Any] = {"size": plan.size, "matches": {}, "accuracy": {}}
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else empty
+    if known["size"] != plan.size:
+        raise NetFileError(f"{file}: is of games on another board; choose another --out")
+    recorded = read_table(plan.games)
+    players = {name: NetEvaluator(net, 1, MAX_BATCH, cache_mb=0) for name, net in opened.items()}
+    for number, (one, other) in enumerate(itertools.combinations(opened, 2)):
+        if f"{one} / {other}" not in known["matches"]:
+            generator = np.random.default_rng([plan.seed, number])
+            komi, pair = default_komi(plan.size, plan.size), [players[one], players[other]]
+            ended = play_policy_games(pair, plan.size, komi, plan.each, generator)
+            known["matches"][f"{one} / {other}"] = one, other, points_of_first(ended), plan.each
+            write_whole(file, json.dumps(known, indent=1) + "\n")
+            say(f"{one} won {points_of_first(ended):g} of {plan.each} against {other}")
+    for name, net in opened.items():
+        if name not in known["accuracy"]:
+            figure = evaluate_games(net, recorded, EvaluationPlan(plan.positions, seed=plan.seed))
+            top1 = figure["top1 all"]
+            known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
+            write_whole(file, json.dumps(known, indent=1) + "\n")
+            say(f"{name} names {top1.mean:.1%} of the moves")
+    met = [m for m in known["matches"].values() if m[0] in opened and m[1] in opened]
+    ratings = rate_players(met, anchor)
+    points = {name: (*known["accuracy"][name], *(ratings[name].to_json())) for name in opened}
+    _draw(plan.out / "strength.png", points, say)
+    rows = [["net", "moves named, %", "Elo above the opponent"]]
+    for name, (low, mean, high, *elo) in points.items():
+        rows.append(
+            [
+                name,
+                f"{mean:.1f} ({low:.1f} to {high:.1f})",
+                f"{elo[1]:+.0f} ({elo[0]:+.0f} to {elo[2]:+.0f})",
+            ]
+        )
+    return align(rows)
+
+
+def _draw(path: Path, points: dict[str, tuple[Any, ...]], say: Say) -> None:
+    from gtp_export.pictures import draw_intervals
+
+    try:
+        draw_intervals(
+            path,
+            {"without search": list(points.values())},
+            ("recorded moves named, %", "Elo above the opponent"),
+            tuple(points),
+        )
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("matplotlib"):
+            raise
+        say("no picture: `pip install 'gtp-engine[plots]'` brings what draws it")

@@ -1,0 +1,59 @@
+"""Strength over accuracy: which nets, what is kept, and what goes on."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.export.test_own_games import write_games
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+
+from gtp_export.commands import run as run_command  # noqa: E402
+
+
+def measure(nets: Path, games: Path, out: Path, *more: str) -> int:
+    quick = ["--size", "4", "--each", "4", "--positions", "20"]
+    return run_command(
+        ["strength", str(nets), "--games", str(games), "--out", str(out), *quick, *more]
+    )
+
+
+def test_nets_that_a_run_has_kept_are_rated_and_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games, run, out = write_games(tmp_path / "games", 20), tmp_path / "run", tmp_path / "out"
+    command = ["train", "--preset", "tiny", "--games", str(games), "--out", str(run)]
+    quick = ["--batch-points", "250", "--positions", "20", "--keep-nets", "--device", "cpu"]
+    for samples in ("100", "200"):  # two measurements, as they come a minute apart at least
+        assert run_command([*command, *quick, "--samples", samples]) == 0
+    kept = sorted(path.stem for path in (run / "nets").iterdir())
+    assert len(kept) == 2 and kept[0] < kept[1]
+    capsys.readouterr()
+    assert measure(run, games, out) == 0
+    told = capsys.readouterr()
+    table = told.out.splitlines()
+    assert [line.split()[0] for line in table] == ["net", *kept, "opponent"]
+    assert "+0 (+0 to +0)" in table[-1]
+    known = json.loads((out / "strength.json").read_text())
+    assert len(known["matches"]) == 3 and set(known["accuracy"]) == {*kept, "opponent small"}
+    assert (out / "strength.png").stat().st_size > 1000
+    # What is known is not played again.
+    del known["matches"][f"{kept[0]} / {kept[1]}"]
+    (out / "strength.json").write_text(json.dumps(known))
+    assert measure(run, games, out) == 0
+    assert capsys.readouterr().err.count(" won ") == 1
+
+
+def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    games = write_games(tmp_path / "games", 3)
+    for nets, more, words in (
+        (games, (), "holds no nets; `train --keep-nets` keeps some"),
+        (tmp_path / "none.onnx", (), "none.onnx"),
+        (Path("models/gocnn.onnx"), (), "gocnn: has no policy to play by"),
+        (Path("models/dlgo.onnx"), (), "the net dlgo does not play on 4x4"),
+    ):
+        path = nets if nets.is_absolute() else Path(__file__).parents[2] / nets
+        assert measure(path, games, tmp_path / "out", *more) == 1
+        error = capsys.readouterr().err
+        assert words in error and "Traceback" not in error, error
