@@ -424,7 +424,7 @@ def review(*arguments: object) -> int:
 
 def embedded(page: str) -> dict[str, object]:
     """Return the data that a page holds."""
-    text = re.search(r'<script type="application/json" id="review">(.*?)</script>', page, re.S)
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
     assert text is not None
     found: dict[str, object] = json.loads(text[1])
     return found

@@ -59,7 +59,7 @@ def make_report(
             "date": record.date,
             "result": record.result,
         },
-        "positions": [_position(each, vertex) for each in material.quick],
+        "positions": [position_report(each, vertex) for each in material.quick],
         "moves": moves,
         "mistakes": [
             _mistake(each, make(Spot(each.turn)), moves, vertex) for each in material.mistakes
@@ -141,7 +141,13 @@ def _moves(record: GameRecord, material: Material) -> list[dict[str, Any]]:
     return found
 
 
-def _position(judgement: Judgement, vertex: Any) -> dict[str, Any]:
+def position_report(judgement: Judgement, vertex: Any) -> dict[str, Any]:
+    """Return what a search said of a position as plain data.
+
+    Args:
+        judgement: What it said.
+        vertex: Names a point.
+    """
     return {
         "visits": judgement.visits,
         "to_play": COLOR_NAMES[judgement.to_play],

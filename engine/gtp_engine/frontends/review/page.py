@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -30,32 +31,45 @@ def game_page(record: GameRecord, report: dict[str, Any], player: str | None = N
         report: What the review found.
         player: Whose mistakes are asked about at first, "black" or "white"; None: both.
     """
-    data = json.dumps(_page_data(record, report, player), separators=(",", ":"))
+    title = f"{record.black_name or 'Black'} and {record.white_name or 'White'}"
+    return page_of("review", title, _page_data(record, report, player))
+
+
+def page_of(room: str, title: str, data: dict[str, Any], socket: str = "") -> str:
+    """Return the page with a board that a room's script makes of its markup and of data.
+
+    Args:
+        room: `ROOM.html` and `ROOM.js` lie there.
+        title: Plain text.
+        data: What the script finds in the element `data`.
+        socket: The origin that it may open a WebSocket to; none when empty.
+    """
+    text = json.dumps(data, separators=(",", ":"))
     # Nothing in it can end the element, begin a comment or break an old parser of scripts.
     for letter in "<>&\u2028\u2029":
-        data = data.replace(letter, f"\\u{ord(letter):04x}")
-    body = _asset("review", "review.html")
-    body += f'<script type="application/json" id="review">{data}</script>\n'
-    return whole_page(
-        f"{record.black_name or 'Black'} and {record.white_name or 'White'}",
-        body,
-        _asset("web", "board.js") + _asset("review", "review.js"),
-    )
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    body = _asset(room, f"{room}.html")
+    body += f'<script type="application/json" id="data">{text}</script>\n'
+    script = _asset("web", "board.js") + _asset(room, f"{room}.js")
+    return whole_page(title, body, script, socket)
 
 
-def whole_page(title: str, body: str, script: str = "") -> str:
+def whole_page(title: str, body: str, script: str = "", socket: str = "") -> str:
     """Return a page with its style and script inside.
 
     Args:
         title: Plain text.
         body: Markup; what comes from a record in it is escaped already.
         script: What the page runs.
+        socket: The origin that it may open a WebSocket to; none when empty.
     """
     style = _asset("web", "page.css")
     policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
     policy += f"; style-src {_hash_source(style)}"
     if script:
         policy += f"; script-src {_hash_source(script)}"
+    if socket:
+        policy += f"; connect-src {socket}"
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
@@ -84,8 +98,8 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
     """Return what the page's script needs, with points in two letters each."""
     width, height = record.width, record.height
 
-    def letters(*vertices: str) -> str:
-        return "".join(_letters(parse_vertex(each, width, height), width) for each in vertices)
+    def at(*vertices: str) -> str:
+        return _letters_of(vertices, width, height)
 
     def action(vertex: str) -> int:
         point = parse_vertex(vertex, width, height)
@@ -101,31 +115,15 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
         "phase_names": {name: phrase("phases", name) for name in PHASES},
         "comments": {str(number): text for number, text in record.comments.items()},
         "setups": {str(number): _setup(each, width) for number, each in record.setups.items()},
-        "moves": [{**move, "at": letters(move["move"])} for move in report["moves"]],
-        "positions": [
-            {
-                "to_play": position["to_play"],
-                "winrate": round(position["black_winrate"], 3),
-                "lead": round(position["black_lead"], 1),
-                "owners": position["ownership"],
-                "candidates": [
-                    {
-                        "at": letters(candidate["move"]),
-                        "lead": round(candidate["black_lead"], 1),
-                        "pv": letters(*candidate["pv"]),
-                    }
-                    for candidate in position["candidates"]
-                ],
-            }
-            for position in report["positions"]
-        ],
+        "moves": [{**move, "at": at(move["move"])} for move in report["moves"]],
+        "positions": [position_data(position, width, height) for position in report["positions"]],
         "mistakes": [
             {
                 "number": mistake["number"],
                 "color": mistake["color"],
-                "better": letters(mistake["better"]),
-                "line_better": letters(*mistake["line_better"]),
-                "line_played": letters(*mistake["line_played"]),
+                "better": at(mistake["better"]),
+                "line_better": at(*mistake["line_better"]),
+                "line_played": at(*mistake["line_played"]),
                 "owners_better": mistake["ownership_better"],
                 "owners_played": mistake["ownership_played"],
                 "reasons": [reason["text"] for reason in mistake["reasons"]],
@@ -138,15 +136,44 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
     }
 
 
+def position_data(position: dict[str, Any], width: int, height: int) -> dict[str, Any]:
+    """Return what a script needs to show what a search said of a position.
+
+    Args:
+        position: As `findings.position_report` makes it.
+        width: Of the board.
+        height: Of the board.
+    """
+    return {
+        "to_play": position["to_play"],
+        "winrate": round(position["black_winrate"], 3),
+        "lead": round(position["black_lead"], 1),
+        "owners": position["ownership"],
+        "candidates": [
+            {
+                "at": _letters_of([candidate["move"]], width, height),
+                "lead": round(candidate["black_lead"], 1),
+                "pv": _letters_of(candidate["pv"], width, height),
+            }
+            for candidate in position["candidates"]
+        ],
+    }
+
+
+def _letters_of(vertices: Iterable[str], width: int, height: int) -> str:
+    return "".join(letters(parse_vertex(each, width, height), width) for each in vertices)
+
+
 def _setup(setup: Setup, width: int) -> dict[str, int]:
     """Return the color of stones that are put down, by their points."""
     by_color: dict[int, str] = {}
     for point, color in setup.stones.items():
-        by_color[color] = by_color.get(color, "") + _letters(point, width)
+        by_color[color] = by_color.get(color, "") + letters(point, width)
     return {points: color for color, points in by_color.items()}
 
 
-def _letters(move: int, width: int) -> str:
+def letters(move: int, width: int) -> str:
+    """Return the two letters that stand for a move in data of pages."""
     if move == PASS:
         return _PASS_LETTERS
     row, col = row_col(move, width)

@@ -1,12 +1,9 @@
 "use strict";
 // The page of one game: steps through it, plays variations out, asks for better moves.
 
-const review = JSON.parse(document.getElementById("review").textContent);
+const review = JSON.parse(document.getElementById("data").textContent);
 const [WIDTH, HEIGHT] = review.size;
 const N_MOVES = review.moves.length;
-const byId = (name) => document.getElementById(name);
-const colorOf = (name) => (name === "black" ? BLACK : WHITE);
-const nameOf = (color) => (color === BLACK ? "Black" : "White");
 const view = new BoardView(byId("board"), WIDTH, HEIGHT);
 
 const moves = review.moves.map((move) => ({ ...move, point: readPoint(move.at, WIDTH) }));
@@ -45,13 +42,6 @@ function toPlay(turn) {
 function points(number) {
   const text = number.toFixed(1).replace(/\.0$/, "");
   return text === "1" ? "1 point" : `${text} points`;
-}
-
-function standing(position) {
-  const lead = position.lead;
-  const who = lead > 0 ? "Black" : "White";
-  const score = Math.abs(lead) < 0.05 ? "Even" : `${who} leads by ${Math.abs(lead).toFixed(1)}`;
-  return `${score}, Black wins ${Math.round(100 * position.winrate)} %`;
 }
 
 function grade(move) {
@@ -95,14 +85,10 @@ function show() {
   history.replaceState(null, "", `#${state.turn}`);
 }
 
-function labelKind(position, point) {
-  return ["on-wood", "on-black", "on-white"][position.stones[point]];
-}
-
 function numberLine(position, line) {
   line.points.slice(0, line.shown).forEach((point, index) => {
     if (point !== PASS && position.stones[point] !== EMPTY) {
-      view.label("marks", point, index + 1, labelKind(position, point));
+      view.label("marks", point, index + 1, LABELS[position.stones[point]]);
     }
   });
 }
@@ -113,24 +99,8 @@ function showMarks(position) {
   const mistake = mistakes.get(turn);
   if (mistake && mistake.better !== "--") view.ring("marks", readPoint(mistake.better, WIDTH), "better", 0.36);
   if (!state.candidates) return;
-  const all = review.positions[turn].candidates, best = all[0];
-  all.forEach((candidate, index) => {
-    const point = readPoint(candidate.at, WIDTH);
-    if (point === PASS || position.stones[point] !== EMPTY) return;
-    view.ring("marks", point, index ? "spot" : "spot best", 0.45);
-    const sign = toPlay(turn) === BLACK ? 1 : -1;
-    const loss = sign * (candidate.lead - best.lead);
-    const figure = loss.toFixed(Math.abs(loss) < 9.95 ? 1 : 0).replace("-", "−");
-    view.label("marks", point, index ? figure : "best", "on-wood", index ? 0.36 : 0.32);
-  });
+  view.candidates(position, review.positions[turn]);
   if (turn < N_MOVES && moves[turn].point !== PASS) view.ring("marks", moves[turn].point, "next", 0.49);
-}
-
-function element(name, words, kind = "") {
-  const made = document.createElement(name);
-  made.textContent = words;
-  if (kind) made.className = kind;
-  return made;
 }
 
 function writeNote() {
@@ -176,13 +146,6 @@ function writeMove(note, move, mistake) {
   if (mistake) mistake.reasons.forEach((reason) => note.append(element("p", reason)));
 }
 
-function addButton(where, words, act) {
-  const made = element("button", words);
-  made.addEventListener("click", act);
-  where.append(made);
-  return made;
-}
-
 // Variations --------------------------------------------------------------------------------------
 
 function playLine(from, text, owners = null) {
@@ -197,18 +160,12 @@ function leaveLine() {
   show();
 }
 
+function candidateAt(point) {
+  return state.candidates && review.positions[state.turn].candidates.find((each) => readPoint(each.at, WIDTH) === point);
+}
+
 function preview(from, text) {
-  const position = positionAt(from).copy();
-  let color = toPlay(from);
-  view.clear("ghosts");
-  readPoints(text, WIDTH).forEach((point, index) => {
-    if (point !== PASS && position.stones[point] === EMPTY) {
-      view.stone("ghosts", point, color);
-      view.label("ghosts", point, index + 1, color === BLACK ? "on-black" : "on-white");
-    }
-    position.play(color, point);
-    color = 3 - color;
-  });
+  view.preview(positionAt(from), toPlay(from), text);
 }
 
 // Going through the game --------------------------------------------------------------------------
@@ -411,11 +368,7 @@ function begin() {
   byId("turn").max = N_MOVES;
   drawChart();
   writeFigures();
-  byId("first").addEventListener("click", () => go(0));
-  byId("last").addEventListener("click", () => go(N_MOVES));
-  byId("back").addEventListener("click", () => step(-1));
-  byId("forward").addEventListener("click", () => step(1));
-  byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
+  bindMoves(go, step, () => N_MOVES);
   byId("next-mistake").addEventListener("click", () => goMistake(1));
   byId("previous-mistake").addEventListener("click", () => goMistake(-1));
   byId("show-owners").addEventListener("click", () => { state.owners = !state.owners; show(); });
@@ -428,16 +381,13 @@ function begin() {
     if (point === null) return;
     if (state.drill) return answer(point);
     if (state.line) return step(1);
-    const chosen = review.positions[state.turn].candidates.find((each) => readPoint(each.at, WIDTH) === point);
-    if (chosen && state.candidates) playLine(state.turn, chosen.pv);
+    const chosen = candidateAt(point);
+    if (chosen) playLine(state.turn, chosen.pv);
   });
-  root.addEventListener("pointermove", (event) => {
-    if (event.pointerType !== "mouse" || state.line || state.drill || !state.candidates) return;
-    const point = view.pointAt(event);
-    const chosen = review.positions[state.turn].candidates.find((each) => readPoint(each.at, WIDTH) === point);
+  bindMouse(view, (point) => {
+    const chosen = !state.line && !state.drill && candidateAt(point);
     if (chosen) preview(state.turn, chosen.pv); else view.clear("ghosts");
   });
-  root.addEventListener("pointerleave", () => view.clear("ghosts"));
   document.addEventListener("keydown", onKey);
   const asked = Number(location.hash.slice(1));
   state.turn = Number.isInteger(asked) && asked > 0 ? Math.min(N_MOVES, asked) : 0;

@@ -1,10 +1,16 @@
 "use strict";
-// A Go board: its rules, as far as playing moves over needs them, and its picture as SVG.
+// A Go board: its rules, as far as playing moves over needs them, its picture as SVG, and what else
+// pages with a board have in common.
 // Points are numbers, row * width + column from the top left; PASS is -1. Colors: 1 Black, 2 White.
 
 const EMPTY = 0, BLACK = 1, WHITE = 2, PASS = -1;
 const COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
 const OWNERSHIP = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+const LABELS = ["on-wood", "on-black", "on-white"];
+
+const byId = (name) => document.getElementById(name);
+const colorOf = (name) => (name === "black" ? BLACK : WHITE);
+const nameOf = (color) => (color === BLACK ? "Black" : "White");
 
 class Position {
   constructor(width, height, stones = null) {
@@ -168,6 +174,33 @@ class BoardView {
     }
   }
 
+  // The moves that a search looked at, with the points that each loses against the best one.
+  candidates(position, found) {
+    const best = found.candidates[0], sign = found.to_play === "black" ? 1 : -1;
+    found.candidates.forEach((candidate, index) => {
+      const point = readPoint(candidate.at, this.width);
+      if (point === PASS || position.stones[point] !== EMPTY) return;
+      this.ring("marks", point, index ? "spot" : "spot best", 0.45);
+      const loss = sign * (candidate.lead - best.lead);
+      const figure = loss.toFixed(Math.abs(loss) < 9.95 ? 1 : 0).replace("-", "−");
+      this.label("marks", point, index ? figure : "best", "on-wood", index ? 0.36 : 0.32);
+    });
+  }
+
+  // A line as numbered stones, without playing it.
+  preview(position, color, line) {
+    const board = position.copy();
+    this.clear("ghosts");
+    readPoints(line, this.width).forEach((point, index) => {
+      if (point !== PASS && board.stones[point] === EMPTY) {
+        this.stone("ghosts", point, color);
+        this.label("ghosts", point, index + 1, LABELS[color]);
+      }
+      board.play(color, point);
+      color = 3 - color;
+    });
+  }
+
   // The point under a pointer, or null beside the board.
   pointAt(event) {
     const box = this.root.getBoundingClientRect();
@@ -179,4 +212,41 @@ class BoardView {
     const isOn = col >= 0 && col < this.width && row >= 0 && row < this.height;
     return isOn ? row * this.width + col : null;
   }
+}
+
+// What pages with a board have in common ----------------------------------------------------------
+
+function standing(found) {
+  const { lead } = found, who = lead > 0 ? "Black" : "White";
+  const score = Math.abs(lead) < 0.05 ? "Even" : `${who} leads by ${Math.abs(lead).toFixed(1)}`;
+  return `${score}, Black wins ${Math.round(100 * found.winrate)} %`;
+}
+
+function element(name, words, kind = "") {
+  const made = document.createElement(name);
+  made.textContent = words;
+  if (kind) made.className = kind;
+  return made;
+}
+
+function addButton(where, words, act) {
+  const made = element("button", words);
+  made.addEventListener("click", act);
+  where.append(made);
+  return made;
+}
+
+// The buttons and the slider that lead through a game.
+function bindMoves(go, step, last) {
+  byId("first").addEventListener("click", () => go(0));
+  byId("last").addEventListener("click", () => go(last()));
+  byId("back").addEventListener("click", () => step(-1));
+  byId("forward").addEventListener("click", () => step(1));
+  byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
+}
+
+// Calls for the point under a mouse, and with null where it leaves the board.
+function bindMouse(view, show) {
+  view.root.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(view.pointAt(event)); });
+  view.root.addEventListener("pointerleave", () => show(null));
 }
