@@ -349,6 +349,14 @@ def test_an_analysis_runs_until_it_is_stopped_and_keeps_the_game(fake: Engine) -
     assert fake.analyze(WHITE, ReportRequest(), Limits(playouts=25)).playouts == 25
 
 
+def test_an_earlier_position_is_analysed_in_the_game(fake: Engine) -> None:
+    fake.play_sequence([(BLACK, at("C3")), (WHITE, at("B2")), (BLACK, at("D4"))])
+    asked = ReportRequest(callback=lambda analysis: None)
+    found = fake.analyze(BLACK, asked, Limits(playouts=40), back=2)
+    assert found.to_play == WHITE and fake.position.ply == 3
+    assert at("C3") not in [move.point for move in found.moves]
+
+
 def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> None:
     made = engine(SlowEvaluator(0.001), ponder=True)
     try:
@@ -583,3 +591,24 @@ def test_nobody_resigns_in_the_opening_of_a_handicap_game() -> None:
     while made.position.ply < 2 * 81 // 5:
         assert made.genmove(made.position.to_play).point is not None
     assert made.genmove(made.position.to_play).point is None
+
+
+def test_a_level_holds_from_the_next_move(fake: Engine) -> None:
+    fake.settings = replace(fake.settings, level=1, playouts=200)
+    first = fake.genmove(BLACK)
+    assert first.analysis is not None and first.analysis.playouts == load_levels()[0].playouts
+    fake.settings = replace(fake.settings, level=highest_level())
+    second = fake.genmove(WHITE)
+    assert second.analysis is not None and second.analysis.playouts > 100
+
+
+def test_another_net_goes_on_with_the_game() -> None:
+    made = engine()
+    made.play(BLACK, at("C3"))
+    made.open_net(str(TINY))
+    assert "tiny" in made.describe() and made.position.ply == 1
+    with pytest.raises(EngineUnavailableError, match="no such net"):
+        made.open_net("none-of-this-name")
+    assert made.settings.net == str(TINY)
+    assert made.genmove(WHITE).point is not None
+    made.close()

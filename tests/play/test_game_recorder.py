@@ -39,6 +39,17 @@ def test_a_game_is_on_file_after_every_move(tmp_path: Path) -> None:
     assert "white: winrate" in file.read_text()
 
 
+def test_games_of_others_are_kept_where_that_is_wanted(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path, keep_all_games=True)
+    made.play(BLACK, at("C3"))
+    made.play(WHITE, at("A1"))
+    made.undo()
+    made.new_game(6, 6)
+    made.play(BLACK, at("B2", 6))
+    made.genmove(WHITE)
+    assert [(each.width, len(each.moves)) for each in records(tmp_path)] == [(5, 1), (6, 2)]
+
+
 def test_every_game_has_a_file_of_its_own(tmp_path: Path) -> None:
     made = engine(keep_games=tmp_path)
     for size in (5, 6, 5):

@@ -17,7 +17,7 @@ from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import decide_at_level, find_level, policy_level
+from gtp_engine.play.levels import Level, decide_at_level, find_level, policy_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -88,6 +88,30 @@ class Engine(Game):
     def has_kernels(self) -> bool:
         """Whether `position` would return at once."""
         return self._loader.has_kernels
+
+    def open_net(self, name: str | None) -> None:
+        """Think with another net from now on; the game goes on.
+
+        Args:
+            name: As for `Settings.net`.
+
+        Raises:
+            EngineUnavailableError: It cannot be used; the one before stays.
+        """
+        self._ponderer.stop()
+        settings = replace(self.settings, net=name)
+        loader = Loader(settings)
+        loader.start()
+        loader.wait_ready()
+        self.settings, self._loader, self._judgement = settings, loader, None
+
+    @property
+    def _level(self) -> Level | None:
+        """How moves are chosen by the settings, which may be replaced between moves."""
+        level, temperature = self.settings.level, self.settings.policy_temperature
+        if temperature is not None:
+            return policy_level(temperature)
+        return None if level is None else find_level(level)
 
     @property
     def search(self) -> "Search":
@@ -188,10 +212,10 @@ class Engine(Game):
             limits = Limits(playouts=1)
         if limits is None:
             decision = decide_quickly(search, position, report)
-        elif self._level is not None:
+        elif (level := self._level) is not None:
             limits = replace(limits, stop=stop)
             decision = decide_at_level(
-                self._level, self._generator, search, position, limits, report, cleanup=cleanup
+                level, self._generator, search, position, limits, report, cleanup=cleanup
             )
         else:
             limits = replace(limits, stop=stop)
@@ -257,10 +281,18 @@ class Engine(Game):
         limits: Limits | None = None,
         *,
         stop: threading.Event | None = None,
+        back: int = 0,
     ) -> "Analysis":
         """Search for people, who want to see several moves, without playing.
 
         It goes on until a limit is reached or `stop` is set, from any thread.
+
+        Args:
+            color: Who is to move, also out of turn; nobody is asked where moves are gone back.
+            report: What they want to see.
+            limits: When to end; None: when stopped.
+            stop: Ends the search once it is set.
+            back: How many moves before the present position.
 
         Raises:
             EngineUnavailableError: There is no usable net.
@@ -268,7 +300,11 @@ class Engine(Game):
         search = self.search
         self._say_doubts()
         self._ponderer.stop()
-        search.set_position(self._position_to_play(color), avoid=report.avoid)
+        position = self._position_to_play(color)
+        if back:
+            position = self.position.copy()
+            position.undo(back)
+        search.set_position(position, avoid=report.avoid)
         width = self.settings.analysis_width
         search.params = replace(self.search_params, wide_root_noise=width)
         try:

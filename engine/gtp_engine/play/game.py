@@ -33,8 +33,8 @@ class Game:
         self._first_moves: list[tuple[int, int]] = []
         """Moves that were made before boards could be; the first board begins with them."""
         self._komi_is_set = settings.komi is not None
-        folder = settings.keep_games
-        self._recorder = None if folder is None else GameRecorder(folder)
+        folder, keeps_all = settings.keep_games, settings.keep_all_games
+        self._recorder = None if folder is None else GameRecorder(folder, keeps_all=keeps_all)
 
     def _wait_for_boards(self) -> None:
         """Wait until boards can be made; whoever loads them in the background says when."""

@@ -51,13 +51,15 @@ class _Kept:
 class GameRecorder:
     """Writes the games of one engine, those in which it makes a move itself."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keeps_all: bool = False) -> None:
         """Make the folder, or say why that is impossible.
 
         Args:
             folder: Where the files go.
+            keeps_all: Whether to write games in which the engine makes no move as well.
         """
         self._folder = folder
+        self._keeps_all = keeps_all
         self._has_failed = False
         self._kept: _Kept | None = None
         self._is_taking_part = False
@@ -80,9 +82,7 @@ class GameRecorder:
             position: With the move, if it was one.
             decision: What it was.
         """
-        if not self._is_taking_part:
-            self._is_taking_part = True
-            self._open(position)
+        self._take_part(position)
         assert self._kept is not None
         color = decision.color
         self._kept.names[color] = f"gtp-engine {__version__}"
@@ -99,6 +99,8 @@ class GameRecorder:
 
     def changed(self, position: "Position") -> None:
         """Write the game after moves that were made or taken back by somebody else."""
+        if self._keeps_all:
+            self._take_part(position)
         if not self._is_taking_part or self._kept is None:
             return
         before = len(self._kept.moves)
@@ -115,6 +117,11 @@ class GameRecorder:
         if self._is_taking_part and self._kept is not None:
             self._kept.result = result
             self._write(position)
+
+    def _take_part(self, position: "Position") -> None:
+        if not self._is_taking_part:
+            self._is_taking_part = True
+            self._open(position)
 
     def _open(self, position: "Position") -> None:
         """Go on with the latest file if the game begins like that one, else begin another."""

@@ -74,6 +74,8 @@ class Settings:
     """With one thread, two runs of the same seed play the same game; None: from the clock."""
     keep_games: Path | None = None
     """Folder that gets an SGF file of every game in which the engine makes a move."""
+    keep_all_games: bool = False
+    """Whether that folder gets those too in which it makes none."""
     name: str = "gtp-engine"
     """What the engine calls itself. Some clients offer more to one that begins with "KataGo"."""
     ogs_chat: bool = False
