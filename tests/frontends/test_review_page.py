@@ -1,13 +1,13 @@
 """A review's page in a real browser, used as a person would."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.frontends.browser import assert_anybody_can_use, open_browser, open_tab, stones, tap
 
 from gtp_engine.coords import BLACK, WHITE, parse_vertex
 from gtp_engine.frontends.review.findings import make_report
@@ -17,18 +17,6 @@ from gtp_engine.frontends.review.page import game_page
 from gtp_engine.frontends.review.stages import GoodMove, Material, Mistake
 from gtp_engine.go.sgf import parse_sgf
 
-sync_api = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-sync",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
 GAME = (
     "(;GM[1]SZ[9]KM[7]PB[Ada]PW[</script><b>Bo]RE[W+2];B[ee];W[cc]C[a <b>comment</b>];B[gc];W[cg]"
     ";B[gg];W[ec])"
@@ -95,46 +83,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium without a window."""
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("there is no chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
+    with open_browser() as opened:
+        yield opened
 
 
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
-    """An empty tab at whose end nothing was complained of and nothing fetched but files opened."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, has_touch=True)
-    tab = context.new_page()
-    troubles: list[str] = []
-    tab.on("console", lambda message: troubles.append(message.text))
-    tab.on("pageerror", lambda error: troubles.append(str(error)))
-    tab.on(
-        "request",
-        lambda request: request.is_navigation_request() or troubles.append(request.url),
-    )
-    yield tab
-    context.close()
-    assert troubles == []
-
-
-def stones(tab: Any) -> int:
-    """Return how many stones are on the board."""
-    found: int = tab.locator(".stones circle").count()
-    return found
-
-
-def tap(tab: Any, name: str) -> None:
-    """Touch a point of the board."""
-    row, col = 9 - int(name[1]), "ABCDEFGHJ".index(name[0])
-    box = tab.locator("#board").bounding_box()
-    unit = min(box["width"], box["height"]) / 10
-    left, top = (box[side] / 2 - unit * 5 for side in ("width", "height"))
-    place = {"x": left + unit * (col + 1), "y": top + unit * (row + 1)}
-    tab.locator("#board").tap(position=place)
+    """An empty tab."""
+    with open_tab(browser) as opened:
+        yield opened
 
 
 def test_a_review_is_stepped_through_with_keys(tab: Any, files: tuple[Path, Path]) -> None:
@@ -204,13 +161,5 @@ def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
 def test_anybody_can_use_it(
     browser: Any, files: tuple[Path, Path], which: int, scheme: str, width: int
 ) -> None:
-    size = {"width": width, "height": 800}
-    # The checker puts a script of its own into the page, which the policy would keep out.
-    context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True)
-    tab = context.new_page()
-    tab.goto(files[which].as_uri() + ("#2" if which == 0 else ""))
-    found = axe.Axe().run(tab).response["violations"]
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == []
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    context.close()
+    address = files[which].as_uri() + ("#2" if which == 0 else "")
+    assert_anybody_can_use(browser, address, scheme, width)

@@ -593,15 +593,6 @@ def test_nobody_resigns_in_the_opening_of_a_handicap_game() -> None:
     assert made.genmove(made.position.to_play).point is None
 
 
-def test_a_level_holds_from_the_next_move(fake: Engine) -> None:
-    fake.settings = replace(fake.settings, level=1, playouts=200)
-    first = fake.genmove(BLACK)
-    assert first.analysis is not None and first.analysis.playouts == load_levels()[0].playouts
-    fake.settings = replace(fake.settings, level=highest_level())
-    second = fake.genmove(WHITE)
-    assert second.analysis is not None and second.analysis.playouts > 100
-
-
 def test_another_net_goes_on_with_the_game() -> None:
     made = engine()
     made.play(BLACK, at("C3"))

@@ -22,6 +22,7 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "gtp": CommandEntry("gtp_engine.commands.gtp", "speak GTP on stdin and stdout (the default)"),
     "play": CommandEntry("gtp_engine.commands.play", "play against it in this terminal"),
+    "web": CommandEntry("gtp_engine.commands.web", "play, analyse and review in a browser"),
     "analysis": CommandEntry(
         "gtp_engine.commands.analysis", "analyse positions for programs in JSON, or game records"
     ),

@@ -17,7 +17,7 @@ from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import Level, decide_at_level, find_level, policy_level
+from gtp_engine.play.levels import decide_at_level, find_level, policy_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -104,14 +104,6 @@ class Engine(Game):
         loader.start()
         loader.wait_ready()
         self.settings, self._loader, self._judgement = settings, loader, None
-
-    @property
-    def _level(self) -> Level | None:
-        """How moves are chosen by the settings, which may be replaced between moves."""
-        level, temperature = self.settings.level, self.settings.policy_temperature
-        if temperature is not None:
-            return policy_level(temperature)
-        return None if level is None else find_level(level)
 
     @property
     def search(self) -> "Search":
@@ -212,10 +204,10 @@ class Engine(Game):
             limits = Limits(playouts=1)
         if limits is None:
             decision = decide_quickly(search, position, report)
-        elif (level := self._level) is not None:
+        elif self._level is not None:
             limits = replace(limits, stop=stop)
             decision = decide_at_level(
-                level, self._generator, search, position, limits, report, cleanup=cleanup
+                self._level, self._generator, search, position, limits, report, cleanup=cleanup
             )
         else:
             limits = replace(limits, stop=stop)

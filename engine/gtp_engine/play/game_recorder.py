@@ -114,6 +114,8 @@ class GameRecorder:
 
     def ended(self, position: "Position", result: str) -> None:
         """Write down how the game ended, as SGF has it: "B+3.5", "0"; "" if it goes on."""
+        if self._keeps_all:
+            self._take_part(position)
         if self._is_taking_part and self._kept is not None:
             self._kept.result = result
             self._write(position)

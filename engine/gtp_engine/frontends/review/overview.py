@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gtp_engine.frontends.review.findings import PHASES
-from gtp_engine.frontends.review.page import whole_page
 from gtp_engine.frontends.review.phrases import names, phrase
+from gtp_engine.frontends.web.page import whole_page
 
 MOST_NAMED = 10
 """Mistakes of a player that are listed."""

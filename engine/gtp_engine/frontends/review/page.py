@@ -1,23 +1,13 @@
-"""Pages that one can mail: a single file each, that loads nothing from anywhere.
+"""The page of a reviewed game, which one can mail."""
 
-All text of a record reaches a page as JSON inside a script that is not run, and from there as the
-text of an element, never as markup. The content security policy lets run nothing but the page's
-own script, and forbids every request.
-"""
-
-import base64
-import hashlib
-import html
-import json
 from collections.abc import Iterable
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from gtp_engine.coords import PASS, parse_vertex, row_col
 from gtp_engine.frontends.review.findings import PHASES
 from gtp_engine.frontends.review.phrases import names, phrase
 from gtp_engine.frontends.review.stages import DEEPER
+from gtp_engine.frontends.web.page import page_of
 from gtp_engine.go.game_record import GameRecord, Setup
 
 _PASS_LETTERS = "--"
@@ -33,65 +23,6 @@ def game_page(record: GameRecord, report: dict[str, Any], player: str | None = N
     """
     title = f"{record.black_name or 'Black'} and {record.white_name or 'White'}"
     return page_of("review", title, _page_data(record, report, player))
-
-
-def page_of(room: str, title: str, data: dict[str, Any], socket: str = "") -> str:
-    """Return the page with a board that a room's script makes of its markup and of data.
-
-    Args:
-        room: `ROOM.html` and `ROOM.js` lie there.
-        title: Plain text.
-        data: What the script finds in the element `data`.
-        socket: The origin that it may open a WebSocket to; none when empty.
-    """
-    text = json.dumps(data, separators=(",", ":"))
-    # Nothing in it can end the element, begin a comment or break an old parser of scripts.
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    body = _asset(room, f"{room}.html")
-    body += f'<script type="application/json" id="data">{text}</script>\n'
-    script = _asset("web", "board.js") + _asset(room, f"{room}.js")
-    return whole_page(title, body, script, socket)
-
-
-def whole_page(title: str, body: str, script: str = "", socket: str = "") -> str:
-    """Return a page with its style and script inside.
-
-    Args:
-        title: Plain text.
-        body: Markup; what comes from a record in it is escaped already.
-        script: What the page runs.
-        socket: The origin that it may open a WebSocket to; none when empty.
-    """
-    style = _asset("web", "page.css")
-    policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
-    policy += f"; style-src {_hash_source(style)}"
-    if script:
-        policy += f"; script-src {_hash_source(script)}"
-    if socket:
-        policy += f"; connect-src {socket}"
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
-        f"<title>{html.escape(title)}</title>",
-        f"<style>{style}</style>\n</head>\n<body>\n{body}",
-    ]
-    if script:
-        parts.append(f"<script>{script}</script>")
-    parts.append("</body>\n</html>\n")
-    return "\n".join(parts)
-
-
-def _hash_source(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
-
-
-@cache
-def _asset(room: str, name: str) -> str:
-    return files(f"gtp_engine.frontends.{room}").joinpath(name).read_text("utf-8")
 
 
 def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -> dict[str, Any]:

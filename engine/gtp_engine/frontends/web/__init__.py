@@ -1,4 +1,4 @@
-"""What browsers show: a board that knows the rules, and the looks of all pages.
+"""What browsers show: a board that knows the rules, the looks of all pages, and the game served.
 
 Scripts and styles are put into the pages themselves, which load nothing from anywhere.
 """

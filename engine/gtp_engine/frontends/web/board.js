@@ -183,7 +183,7 @@ class BoardView {
       this.ring("marks", point, index ? "spot" : "spot best", 0.45);
       const loss = sign * (candidate.lead - best.lead);
       const figure = loss.toFixed(Math.abs(loss) < 9.95 ? 1 : 0).replace("-", "−");
-      this.label("marks", point, index ? figure : "best", "on-wood", index ? 0.36 : 0.32);
+      this.label("marks", point, index ? figure : "best", "on-wood", index ? 0.34 : 0.32);
     });
   }
 

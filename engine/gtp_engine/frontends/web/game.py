@@ -1,0 +1,497 @@
+"""The game that pages show and play: what they ask for is done one by one, in a thread of its own.
+
+Pages send wishes, small JSON objects whose `do` names a method `_do_...` here, or the bytes of an
+SGF file. They are told the whole state as one JSON text, whenever it has changed. Every value of a
+wish is checked here, and every search has an end.
+"""
+
+import contextlib
+import json
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from gtp_engine.arguments import parse_count, parse_komi, parse_size
+from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets import DEFAULT_NET, known_nets
+from gtp_engine.go.handicap import fixed_handicap_points
+from gtp_engine.go.rules import GO, PRESETS, Rules
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.levels import find_level, highest_level
+from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.play.settings import customary_komi
+from gtp_engine.play.table import HANDICAP_KOMI, Table
+from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
+from gtp_engine.version import __version__
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.go.game_record import GameRecord
+    from gtp_engine.go.position import Position
+
+logger = logging.getLogger(__name__)
+
+MOST_WISHES = 64
+"""That wait at a time; more are dropped."""
+MOST_TEXT = 100
+"""Characters of a value in a wish."""
+MOST_MOVES = 1500
+"""Of a game that is loaded."""
+MOST_PLAYOUTS = 10_000
+MOST_SECONDS = 60.0
+"""Of a move of the engine, and of an analysis."""
+ANALYSIS_VISITS = 20_000
+MOST_REVIEW_VISITS = 400
+REPORT_SECONDS = 0.25
+
+SEATS = {
+    "black": frozenset((BLACK,)),
+    "white": frozenset((WHITE,)),
+    "both": frozenset((BLACK, WHITE)),
+}
+_NAME = f"gtp-engine {__version__}"
+_PATIENT = ("play", "look")
+"""Wishes that do not make the engine move at once."""
+
+
+class WebGame:
+    """One engine, one game, any number of pages."""
+
+    def __init__(self, engine: Engine, seat: str, notices: list[str]) -> None:
+        """Prepare; `start` begins to load the engine.
+
+        Args:
+            engine: Knows the game.
+            seat: Which colors people play, one of SEATS.
+            notices: Lines that the engine says; they are shown and removed.
+        """
+        self._engine = engine
+        named = {name: name for name in known_nets() if not name.endswith(("-int8", "-fp16"))}
+        own = engine.settings.net or DEFAULT_NET
+        self._nets = named if own in named else {"as started": own, **named}
+        """What pages call the nets that they may choose."""
+        self._table = Table(engine, SEATS[seat])
+        self._notices = notices
+        self._wishes: queue.Queue[dict[str, Any] | bytes] = queue.Queue(MOST_WISHES)
+        self._stop: threading.Event | None = None
+        """Cuts short what runs at the moment."""
+        self._is_moving = False
+        """Whether that is a move of the engine."""
+        self._is_waiting = False  # the engine failed, and does not try again by itself
+        self._helps = False  # the engine moves for a person
+        self._looks_at: int | None = None
+        """After how many moves the position is that pages want analysed."""
+        self._is_other = False  # than the game that pages were told of
+        self._names: dict[int, str] = {}
+        self._comments: dict[int, str] = {}
+        self._cancel: threading.Event | None = None
+        """Ends the review that is being made."""
+        self._guard = threading.Lock()
+        self._state: dict[str, Any] = {
+            "game": 0,
+            "size": engine.size,
+            "moves": [],
+            "seat": self._seats(),
+            "said": [],
+            "doing": "loading the engine",
+            "found": None,
+            "count": None,
+            "review": None,
+        }
+        self.on_change: Callable[[], None] = lambda: None
+        """Called from any thread whenever `text` is another one."""
+        self.text = json.dumps(self._state)
+        self.sgf = ""
+        self.review_page = ""
+        """The latest review, as a page."""
+
+    def start(self) -> None:
+        """Begin to work, for as long as the process lives."""
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def choices(self) -> dict[str, Any]:
+        """Return what a page can choose from, by the names of its fields."""
+        return {
+            "net": list(self._nets),
+            "rules": list(PRESETS),
+            "level": [str(n) for n in range(highest_level(), 0, -1)],
+        }
+
+    def wish(self, wish: dict[str, Any] | bytes) -> None:
+        """Put a wish in line, from any thread; what is thought about meanwhile ends."""
+        with contextlib.suppress(queue.Full):
+            self._wishes.put_nowait(wish)
+        is_patient = isinstance(wish, dict) and wish.get("do") in _PATIENT
+        stop = self._stop
+        if stop is not None and not (is_patient and self._is_moving):
+            stop.set()
+
+    # The engine's thread --------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            while not self._engine.wait_ready(REPORT_SECONDS):
+                self._show(doing=self._engine.progress)
+        except EngineUnavailableError as error:
+            self._show(doing=str(error))
+            return
+        self._attempt(self._resume)
+        while True:
+            self._refresh()
+            task = self._next_task()
+            self._stop = threading.Event()  # before the look at what waits, so that none is missed
+            if task is not None and self._wishes.empty():
+                self._attempt(task)
+                self._stop = None
+            else:
+                self._stop = None
+                wish = self._wishes.get()
+                self._show(said=[])
+                self._attempt(partial(self._obey, wish))
+
+    def _attempt(self, task: Callable[[], None]) -> None:
+        """Do something; whatever goes wrong is said, and the game goes on."""
+        try:
+            task()
+        except (EngineUnavailableError, NetFileError) as error:
+            self._is_waiting = True
+            self._say(str(error))
+        except ValueError as error:
+            self._say(str(error))
+        except Exception as error:
+            self._is_waiting = True
+            logger.exception("what a page wished failed")
+            self._say(f"this failed: {error}")
+
+    def _next_task(self) -> Callable[[], None] | None:
+        """Return what there is to do without being asked."""
+        table = self._table
+        self._is_moving = self._helps or (table.is_engines_turn and not self._is_waiting)
+        if self._is_moving:
+            return self._generate
+        if table.position.is_over and not table.result and not self._is_waiting:
+            return self._count
+        return self._look if self._looks_at is not None else None
+
+    def _generate(self) -> None:
+        self._helps = False
+        self._show(doing="thinking")
+        color = self._table.position.to_play
+        decision = self._table.let_engine_move(stop=self._stop)
+        if decision.point is None or decision.point == PASS:
+            said = "resigns" if decision.point is None else "passes"
+            self._say(f"{COLOR_NAMES[color]} {said}")
+
+    def _look(self) -> None:
+        position = self._table.position
+        turn, self._looks_at = self._looks_at, None
+        if turn is None or turn > position.ply:
+            return
+        self._show(doing="analysing")
+        request = ReportRequest(REPORT_SECONDS, partial(self._report, turn), ownership=True)
+        limits = Limits(visits=ANALYSIS_VISITS, seconds=MOST_SECONDS)
+        back = position.ply - turn
+        self._engine.analyze(position.to_play, request, limits, stop=self._stop, back=back)
+
+    def _report(self, turn: int, analysis: Analysis) -> None:
+        from gtp_engine.frontends.review.findings import position_report
+        from gtp_engine.frontends.review.judgement import judgement_of
+        from gtp_engine.frontends.review.page import position_data
+
+        size = analysis.width, analysis.height
+        report = position_report(judgement_of(analysis), lambda point: format_vertex(point, *size))
+        found = position_data(report, *size)
+        self._show(found={"turn": turn, "visits": analysis.visits, **found})
+
+    def _count(self) -> None:
+        """Count the game as it stands, and end it if both have passed."""
+        from gtp_engine.frontends.review.page import letters
+        from gtp_engine.go.scoring import format_result
+
+        self._show(doing="counting")
+        table, position = self._table, self._table.position
+        ends = position.is_over and not table.result
+        status = table.count() if ends else self._engine.final_status()
+        owners = {
+            "dead": status.dead,
+            "black": status.black_territory,
+            "white": status.white_territory,
+        }
+        named = {
+            key: "".join(letters(point, position.width) for point in points)
+            for key, points in owners.items()
+        }
+        self._show(count={"turn": position.ply, **named})
+        self._say(f"counted as it stands: {format_result(status.white_score)}")
+
+    # Wishes ---------------------------------------------------------------------------------------
+
+    def _obey(self, wish: dict[str, Any] | bytes) -> None:
+        if isinstance(wish, bytes):
+            return self._load(wish)
+        handler = getattr(self, f"_do_{_text(wish, 'do')}", None)
+        if handler is None:
+            raise ValueError("the page wishes what nobody knows")
+        self._is_waiting = False
+        handler(wish)
+
+    def _do_play(self, wish: dict[str, Any]) -> None:
+        """Make a person's move, unless the page showed another position than the present one."""
+        table, position = self._table, self._table.position
+        if wish.get("turn") != position.ply or position.to_play not in table.colors:
+            return
+        if table.result:
+            raise ValueError("the game is over")
+        table.play(parse_vertex(_text(wish, "at"), position.width, position.height))
+
+    def _do_undo(self, wish: dict[str, Any]) -> None:
+        if not self._table.take_back():
+            raise ValueError("there is no move of yours to take back")
+
+    def _do_redo(self, wish: dict[str, Any]) -> None:
+        """Make again what was taken back, up to the next move of people."""
+        table = self._table
+        if not table.step_forward():
+            raise ValueError("there is no move to make again")
+        while table.position.to_play not in table.colors and table.step_forward():
+            pass
+
+    def _do_resign(self, wish: dict[str, Any]) -> None:
+        if not self._table.result:
+            self._table.resign()
+
+    def _do_go(self, wish: dict[str, Any]) -> None:
+        self._helps = not (self._table.result or self._table.position.is_over)
+
+    def _do_stop(self, wish: dict[str, Any]) -> None:
+        """Do nothing: the wish itself has ended what was thought about."""
+
+    def _do_score(self, wish: dict[str, Any]) -> None:
+        self._count()
+
+    def _do_look(self, wish: dict[str, Any]) -> None:
+        turn = wish.get("turn")
+        self._looks_at = turn if isinstance(turn, int) and turn >= 0 else None
+
+    def _do_seat(self, wish: dict[str, Any]) -> None:
+        """Change who plays which color, and how strong the engine is."""
+        engine = self._engine
+        you, name, level, playouts, profile = (
+            _text(wish, key) for key in ("you", "net", "level", "playouts", "profile")
+        )
+        find_level(parse_count(level))
+        most = min(parse_count(playouts), MOST_PLAYOUTS) if playouts else engine.settings.playouts
+        whom = HumanProfile.parse(profile) if profile else None
+        net = self._nets.get(name)
+        if you not in SEATS or net is None:
+            raise ValueError("the page offers no such color or net")
+        if net != (engine.settings.net or DEFAULT_NET):
+            self._show(doing="loading the net")
+            engine.open_net(net)
+        if whom is not None:
+            engine.set_human_profile(whom)
+        engine.settings = replace(engine.settings, playouts=most)
+        engine.set_level(int(level))
+        self._table.colors = SEATS[you]
+        if not self._table.result:
+            self._table.begin()  # nobody looks back any more: the engine may move
+
+    def _do_new(self, wish: dict[str, Any]) -> None:
+        """Begin another game, with new seats."""
+        from gtp_engine.games import new_game
+
+        size, rules = parse_size(_text(wish, "size")), Rules.parse(_text(wish, "rules"))
+        n_stones, komi = int(_text(wish, "handicap")), _text(wish, "komi")
+        stones = fixed_handicap_points(*size, n_stones) if n_stones > 1 else []
+        usual = HANDICAP_KOMI if stones else customary_komi(rules, *size)
+        game = new_game(GO, *size, replace(rules, komi=parse_komi(komi) if komi else usual))
+        if stones:
+            game.set_up(stones, (), WHITE)
+        self._do_seat(wish)
+        self._adopt(game)
+
+    def _load(self, data: bytes) -> None:
+        """Take over a game, which people go through and go on with."""
+        from gtp_engine.go.sgf import parse_sgf
+
+        record = parse_sgf(data)
+        if len(record.moves) > MOST_MOVES:
+            raise ValueError(f"the game has more than {MOST_MOVES} moves")
+        self._table.colors = SEATS["both"]
+        self._adopt(record.position_under(self._engine.rules), record.result)
+        self._names = {BLACK: record.black_name, WHITE: record.white_name}
+        self._comments = record.comments
+
+    def _resume(self) -> None:
+        """Go on with the game that an earlier run has left unfinished."""
+        from gtp_engine.go.sgf import load_sgf
+
+        folder = self._engine.settings.keep_games
+        files = [] if folder is None else list(folder.glob("*.sgf"))
+        if not files:
+            return
+        path = max(files, key=lambda file: file.stat().st_mtime)
+        record = load_sgf(path)
+        if record.moves and not record.result:
+            names = {BLACK: record.black_name, WHITE: record.white_name}
+            mine = {color for color, name in names.items() if name.startswith("gtp-engine")}
+            self._table.colors = SEATS["both"] - mine
+            self._adopt(record.position_under(self._engine.rules))
+            self._say(f"the game of {path.name} goes on")
+
+    def _adopt(self, game: "Position", result: str = "") -> None:
+        self._engine.adopt(game)
+        self._table.begin()
+        self._table.result = result
+        self._names, self._comments = {}, {}
+        self._looks_at = None
+        self._is_other = True
+
+    # Reviews --------------------------------------------------------------------------------------
+
+    def _do_review(self, wish: dict[str, Any]) -> None:
+        from gtp_engine.go.sgf import parse_sgf
+
+        visits = min(parse_count(_text(wish, "visits")), MOST_REVIEW_VISITS)
+        record = parse_sgf(self.sgf)
+        if self._cancel is not None or not record.moves:
+            raise ValueError("there are no moves to review, or a review is being made")
+        self._cancel = threading.Event()
+        evaluator, net = self._engine.search.evaluator, self._engine.describe()
+        arguments = (record, visits, evaluator, net, self._cancel)
+        threading.Thread(target=self._review, args=arguments, daemon=True).start()
+
+    def _do_cancel(self, wish: dict[str, Any]) -> None:
+        """End the review that is being made."""
+        if self._cancel is not None:
+            self._cancel.set()
+
+    def _review(
+        self,
+        record: "GameRecord",
+        visits: int,
+        evaluator: "Evaluator",
+        net: str,
+        cancel: threading.Event,
+    ) -> None:
+        """Make a review, in a thread of its own: the game goes on meanwhile."""
+        from gtp_engine.frontends.review.findings import make_report
+        from gtp_engine.frontends.review.page import game_page
+        from gtp_engine.frontends.review.work import review_game
+
+        told = -1
+
+        def tell(share: float) -> None:
+            nonlocal told
+            if cancel.is_set():
+                raise InterruptedError
+            if int(100 * share) > told:
+                told = int(100 * share)
+                self._show(review={"done": told})
+
+        try:
+            material = review_game(record, visits, evaluator, tell)
+            report = {"net": net, "visits": visits}
+            report |= make_report(record, material, name="game", digest="")
+            self.review_page = game_page(record, report)
+            self._show(review={"done": 100})
+        except InterruptedError:
+            self._show(review=None)
+        except Exception as error:
+            logger.exception("a review failed")
+            self._show(review={"done": 0, "error": str(error)})
+        self._cancel = None
+
+    # What pages are told --------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        """Tell the game as it stands."""
+        from gtp_engine.frontends.review.page import letters
+        from gtp_engine.go.sgf import format_sgf
+
+        table, position = self._table, self._table.position
+        rules = position.rules
+        moves = [f"{move.color}{letters(move.point, position.width)}" for move in position.moves]
+        names = {
+            color: self._names.get(color, "you" if color in table.colors else _NAME)
+            for color in COLOR_NAMES
+        }
+        before = [] if self._is_other else self._state["moves"]
+        pairs = zip(before, moves, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if len(before) > same:  # what was said of other moves goes
+            self._comments = {n: text for n, text in self._comments.items() if n <= same}
+        stale = {
+            name: None
+            for name in ("found", "count")
+            if self._is_other or (self._state[name] or {"turn": 0})["turn"] > same
+        }
+        self.sgf = format_sgf(
+            position,
+            black_name=names[BLACK],
+            white_name=names[WHITE],
+            result=table.result,
+            date=time.strftime("%Y-%m-%d"),
+            comments=self._comments,
+        )
+        for _ in range(len(self._notices)):
+            self._say(self._notices.pop(0))
+        self._show(
+            size=(position.width, position.height),
+            start="".join(str(color) for color in position.grid(0).ravel()),
+            moves=moves,
+            to_play=position.to_play,
+            captured=[position.captured(color) for color in (WHITE, BLACK)],
+            names=[names[BLACK], names[WHITE]],
+            rules=rules.title or "other",
+            komi=position.komi,
+            result=table.result,
+            is_ready=True,
+            doing="",
+            seat=self._seats(),
+            game=self._state["game"] + self._is_other,
+            **stale,
+        )
+        self._is_other = False
+
+    def _seats(self) -> dict[str, str]:
+        """Return what the fields of the page say of who plays."""
+        settings, net = self._engine.settings, self._engine.settings.net or DEFAULT_NET
+        return {
+            "you": next(name for name, colors in SEATS.items() if colors == self._table.colors),
+            "net": next(name for name, file in self._nets.items() if file == net),
+            "level": str(settings.level or highest_level()),
+            "playouts": str(settings.playouts or ""),
+        }
+
+    def _say(self, sentence: str) -> None:
+        self._show(said=[*self._state["said"][-4:], f"{sentence[:1].upper()}{sentence[1:]}."])
+
+    def _show(self, **changes: Any) -> None:
+        """Tell what has changed, from any thread."""
+        with self._guard:
+            self._state.update(changes)
+            self.text = json.dumps(self._state, separators=(",", ":"))
+        self.on_change()
+
+
+def _text(wish: dict[str, Any], key: str) -> str:
+    """Return a text of a wish.
+
+    Raises:
+        ValueError: There is none, or it is too long.
+    """
+    text = wish.get(key)
+    if not isinstance(text, str) or len(text) > MOST_TEXT:
+        raise ValueError(f"the page does not say {key}, or too much")
+    return text.strip()

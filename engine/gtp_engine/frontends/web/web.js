@@ -1,0 +1,229 @@
+"use strict";
+// The live page: shows what the server tells, draws a person's own move at once, and sends wishes.
+
+const choices = JSON.parse(document.getElementById("data").textContent);
+const MOST_FILE = 1 << 20;
+const terms = byId("terms");
+
+let socket, view;
+let told = null; // the newest state of the server
+let shown = null; // the turn that is looked at; null: the newest
+let sent = null; // a move of one's own that the server has not answered yet: {turn, point}
+let looking = false, owners = false;
+
+// To and from the server --------------------------------------------------------------------------
+
+function connect() {
+  socket = new WebSocket(`ws://${location.host}${location.pathname}socket`);
+  socket.addEventListener("message", (event) => take(JSON.parse(event.data)));
+  socket.addEventListener("close", () => {
+    sent = null;
+    say(["The connection is lost; trying again. If gtp-engine has ended, start it and open the new address."]);
+    setTimeout(connect, 1000);
+  });
+}
+
+function wish(what, more = {}) {
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ do: what, ...more }));
+}
+
+function take(state) {
+  const before = told;
+  told = state;
+  const isOther = !before || before.game !== state.game || String(before.size) !== String(state.size);
+  if (isOther) begin();
+  if (isOther || JSON.stringify(before.seat) !== JSON.stringify(state.seat)) fill(state.seat || {});
+  if (sent && (state.moves.length !== sent.turn || state.said.length)) sent = null;
+  if (shown !== null && shown >= state.moves.length) shown = null;
+  if (looking && (isOther || before.moves.length !== state.moves.length)) look();
+  show();
+}
+
+function begin() {
+  byId("board").replaceChildren();
+  view = new BoardView(byId("board"), ...told.size);
+  shown = sent = null;
+  terms.elements.size.value = told.size[0] === told.size[1] ? told.size[0] : told.size.join("x");
+  if (told.rules) terms.elements.rules.value = told.rules;
+}
+
+function fill(seat) {
+  for (const [name, value] of Object.entries(seat)) terms.elements[name].value = value;
+}
+
+// What is shown -----------------------------------------------------------------------------------
+
+function turnShown() {
+  return shown ?? told.moves.length;
+}
+
+function moveAt(turn) {
+  const text = told.moves[turn];
+  return { color: Number(text[0]), point: readPoint(text.slice(1), view.width) };
+}
+
+function positionAt(turn) {
+  const position = new Position(...told.size, told.start ? [...told.start].map(Number) : null);
+  for (let at = 0; at < turn; at++) {
+    const { color, point } = moveAt(at);
+    position.play(color, point);
+  }
+  return position;
+}
+
+function toPlay() {
+  return shown === null || shown >= told.moves.length ? told.to_play : moveAt(shown).color;
+}
+
+function found() {
+  return looking && told.found && told.found.turn === turnShown() ? told.found : null;
+}
+
+function show() {
+  const turn = turnShown(), position = positionAt(turn), count = told.count?.turn === turn && shown === null ? told.count : null;
+  if (sent) position.play(told.to_play, sent.point);
+  ["marks", "ghosts", "owners"].forEach((layer) => view.clear(layer));
+  view.setStones(position);
+  const last = sent ? sent.point : turn ? moveAt(turn - 1).point : PASS;
+  if (last !== PASS) view.ring("marks", last, "last");
+  if (count) showCount(count);
+  else if (found() && !sent) {
+    if (owners) view.setOwners(found().owners);
+    view.candidates(position, found());
+  }
+  byId("turn").max = told.moves.length;
+  byId("turn").value = turn;
+  byId("turn").setAttribute("aria-valuetext", `move ${turn} of ${told.moves.length}`);
+  byId("analyse").setAttribute("aria-pressed", looking);
+  byId("show-owners").setAttribute("aria-pressed", owners);
+  write(turn);
+}
+
+function showCount(count) {
+  const text = new Array(told.size[0] * told.size[1]).fill(OWNERSHIP[32]);
+  for (const point of readPoints(count.black, view.width)) text[point] = OWNERSHIP[64];
+  for (const point of readPoints(count.white, view.width)) text[point] = OWNERSHIP[0];
+  view.setOwners(text);
+  for (const point of readPoints(count.dead, view.width)) view.label("marks", point, "×", "dead", 0.8);
+}
+
+function write(turn) {
+  const { names, moves, doing, captured } = told, now = found();
+  const isThinking = doing === "thinking";
+  byId("standing").textContent = !told.is_ready ? "Please wait"
+    : now ? `Move ${turn}: ${standing(now)}`
+      : told.result && shown === null ? `The game is over: ${told.result}`
+        : `Move ${turn}: ${nameOf(toPlay())} to play`;
+  if (names) {
+    byId("players").textContent = `${names[0] || "Black"} and ${names[1] || "White"}`;
+    byId("facts").textContent = `${told.size.join("x")} · ${told.rules} rules · komi ${told.komi} · captured by Black ${captured[0]}, by White ${captured[1]}`;
+  }
+  const last = turn && !sent ? moveAt(turn - 1) : null;
+  const lines = last ? [`${nameOf(last.color)} ${positionAt(0).vertex(last.point)}.`] : [];
+  if (doing) lines.push(doing === "analysing" ? `Analysing: ${now ? now.visits : 0} visits.` : `${doing[0].toUpperCase()}${doing.slice(1)} …`);
+  say([...lines, ...told.said]);
+  byId("go").textContent = isThinking ? "Move now" : "Engine moves";
+  byId("lines").replaceChildren();
+  if (now && !sent) {
+    now.candidates.slice(0, 3).forEach((candidate, index) => {
+      const name = positionAt(0).vertex(readPoint(candidate.at, view.width));
+      const made = addButton(byId("lines"), `${index ? "or" : "Best:"} ${name}`, () => view.preview(positionAt(turn), toPlay(), candidate.pv));
+      made.title = "shows what follows";
+    });
+  }
+  const { review } = told, isAtWork = review && !review.error && review.done < 100;
+  byId("progress").hidden = byId("cancel").hidden = !isAtWork;
+  byId("progress").value = review ? review.done : 0;
+  byId("review").disabled = Boolean(isAtWork) || !moves.length;
+  byId("review-link").hidden = !(review && review.done === 100);
+}
+
+function say(sentences) {
+  const text = sentences.join("\n");
+  if (byId("note").textContent !== text) byId("note").textContent = text;
+}
+
+// What people do ----------------------------------------------------------------------------------
+
+function go(turn) {
+  if (!told) return;
+  const to = Math.max(0, Math.min(told.moves.length, turn));
+  shown = to === told.moves.length ? null : to;
+  if (looking) look();
+  show();
+}
+
+function look() {
+  wish("look", { turn: looking ? turnShown() : -1 });
+}
+
+function playAt(vertex, point = null) {
+  if (!told || !told.is_ready || shown !== null || sent || told.result) return;
+  const isMine = told.seat.you === "both" || colorOf(told.seat.you) === told.to_play;
+  if (!isMine || (point !== null && positionAt(told.moves.length).stones[point] !== EMPTY)) return;
+  if (point !== null && socket.readyState === WebSocket.OPEN) sent = { turn: told.moves.length, point };
+  show();
+  wish("play", { at: vertex, turn: told.moves.length });
+}
+
+function toggleAnalysis() {
+  looking = !looking;
+  look();
+  show();
+}
+
+function fields() {
+  return Object.fromEntries(new FormData(terms));
+}
+
+async function load(file) {
+  if (!file) return;
+  if (file.size > MOST_FILE) return say(["The file is too large for a game."]);
+  socket.send(await file.arrayBuffer());
+  byId("file").value = "";
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT"].includes(event.target.tagName)) return;
+  const keys = {
+    ArrowLeft: () => go(turnShown() - 1), ArrowRight: () => go(turnShown() + 1), Home: () => go(0), End: () => go(Infinity),
+    PageUp: () => go(turnShown() - 10), PageDown: () => go(turnShown() + 10), Escape: () => show(),
+    a: toggleAnalysis, t: () => byId("show-owners").click(), u: () => wish("undo"), r: () => wish("redo"), g: () => byId("go").click(), s: () => byId("score").click(),
+  };
+  if (!told || !keys[event.key]) return;
+  event.preventDefault();
+  keys[event.key]();
+}
+
+function option(value) {
+  return element("option", value);
+}
+
+function start() {
+  for (const name of ["net", "rules", "level"]) terms.elements[name].append(...[...new Set(choices[name])].map(option));
+  terms.elements.handicap.append(...[0, 2, 3, 4, 5, 6, 7, 8, 9].map(option));
+  bindMoves(go, (by) => go(turnShown() + by), () => Infinity);
+  byId("pass").addEventListener("click", () => playAt("pass"));
+  for (const name of ["undo", "redo", "resign", "score", "cancel"]) byId(name).addEventListener("click", () => wish(name));
+  byId("go").addEventListener("click", () => wish(told?.doing === "thinking" ? "stop" : "go"));
+  byId("analyse").addEventListener("click", toggleAnalysis);
+  byId("show-owners").addEventListener("click", () => { owners = !owners; if (owners && !looking) toggleAnalysis(); else show(); });
+  byId("review").addEventListener("click", () => wish("review", { visits: byId("visits").value }));
+  byId("seat").addEventListener("click", () => wish("seat", fields()));
+  byId("file").addEventListener("change", (event) => load(event.target.files[0]));
+  terms.elements.net.addEventListener("change", (event) => { if (event.target.value === "human") terms.elements.playouts.value = 1; });
+  terms.addEventListener("submit", (event) => { event.preventDefault(); wish("new", fields()); });
+  byId("typed").addEventListener("submit", (event) => {
+    event.preventDefault();
+    playAt(byId("vertex").value);
+    byId("vertex").value = "";
+  });
+  byId("board").addEventListener("click", (event) => {
+    const point = view?.pointAt(event) ?? null;
+    if (point !== null) playAt(positionAt(0).vertex(point), point);
+  });
+  document.addEventListener("keydown", onKey);
+  connect();
+}
+
+start();

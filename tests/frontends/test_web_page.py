@@ -1,0 +1,185 @@
+"""The page that plays in a real browser, used as a person would."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.frontends.browser import (
+    assert_anybody_can_use,
+    open_browser,
+    open_tab,
+    stones,
+    sync_api,
+    tap,
+)
+from tests.frontends.web_client import Served, new_game, served
+
+GAME = b"(;SZ[9]KM[7]PB[</script><b>Bo]RU[japanese];B[ee];W[cc];B[gc];W[cg];B[gg];W[ec])"
+KO = b"(;SZ[5]AB[cb][bc][cd]AW[db][dd][ec]PL[W];W[cc];B[dc])"
+"""White may not take back at C3 at once."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One process for all tests."""
+    with served(tmp_path_factory.mktemp("games")) as running:
+        yield running
+
+
+@pytest.fixture
+def tab(browser: Any, server: Served) -> Iterator[Any]:
+    """A page with a game on 9x9 in which a person has Black."""
+    with server.client() as client:
+        new_game(client, size="9")
+    with open_tab(browser) as opened:
+        opened.goto(server.address)
+        text(opened, "#standing", "Move 0: Black to play")
+        yield opened
+
+
+def text(tab: Any, place: str, words: str) -> None:
+    """Wait until an element says something."""
+    sync_api.expect(tab.locator(place)).to_contain_text(words, timeout=30_000)
+
+
+def count(tab: Any, place: str, number: int) -> None:
+    """Wait until there are so many of something."""
+    sync_api.expect(tab.locator(place)).to_have_count(number, timeout=30_000)
+
+
+def load(tab: Any, record: bytes) -> None:
+    """Give the page an SGF file."""
+    tab.locator("#file").set_input_files(
+        {"name": "game.sgf", "mimeType": "application/x-go-sgf", "buffer": record}
+    )
+
+
+def test_a_person_plays_takes_back_and_ends_the_game(tab: Any) -> None:
+    tap(tab, "E5")
+    count(tab, ".stones circle", 2)
+    text(tab, "#standing", "Move 2: Black to play")
+    tab.locator("#vertex").fill("c3")
+    tab.keyboard.press("Enter")
+    text(tab, "#standing", "Move 4: Black to play")
+    tab.get_by_role("button", name="Undo").tap()
+    text(tab, "#standing", "Move 2: Black to play")
+    tab.keyboard.press("r")
+    text(tab, "#standing", "Move 4: Black to play")
+    tab.keyboard.press("u")
+    text(tab, "#standing", "Move 2: Black to play")
+    tab.keyboard.press("g")
+    text(tab, "#standing", "Move 4: Black to play")
+    tab.get_by_role("button", name="Score").tap()
+    text(tab, "#note", "Counted as it stands: ")
+    tab.get_by_role("button", name="Resign").tap()
+    text(tab, "#standing", "The game is over: W+R")
+    tab.get_by_role("button", name="Undo").tap()
+    text(tab, "#standing", "Move 4: Black to play")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows stops no process")
+def test_a_move_is_drawn_before_the_server_knows_of_it(tab: Any, server: Served) -> None:
+    os.kill(server.process.pid, signal.SIGSTOP)
+    try:
+        tap(tab, "E5")
+        assert stones(tab) == 1
+        tap(tab, "C3")
+        assert stones(tab) == 1, "one move at a time"
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
+    count(tab, ".stones circle", 2)
+
+
+def test_a_move_that_the_rules_forbid_is_taken_off_again(tab: Any) -> None:
+    load(tab, KO)
+    text(tab, "#standing", "Move 2: White to play")
+    assert stones(tab) == 7
+    tap(tab, "C3", size=5)
+    text(tab, "#note", "White C3 repeats an earlier position.")
+    assert stones(tab) == 7
+
+
+def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any) -> None:
+    load(tab, GAME)
+    text(tab, "#standing", "Move 6: Black to play")
+    text(tab, "h1", "</script><b>Bo and White")
+    text(tab, "#facts", "9x9 · japanese rules · komi 7")
+    tab.keyboard.press("ArrowLeft")
+    assert stones(tab) == 5
+    tab.keyboard.press("a")
+    text(tab, "#standing", "Black wins")
+    assert tab.locator("#board .spot").count() >= 1
+    tab.keyboard.press("t")
+    assert tab.locator("#show-owners").get_attribute("aria-pressed") == "true"
+    tab.locator("#lines button").first.tap()
+    assert tab.locator("#board .ghosts circle").count() >= 1
+    tab.keyboard.press("Home")
+    text(tab, "#standing", "Move 0: ")
+    text(tab, "#standing", "Black wins")
+    assert stones(tab) == 0
+    tab.keyboard.press("a")
+    with tab.expect_download() as download:
+        tab.get_by_role("link", name="Save SGF").tap()
+    assert b"W[ec]" in download.value.path().read_bytes().replace(b"\n", b"")
+
+
+def test_a_game_of_other_terms_is_begun(tab: Any) -> None:
+    for name, value in (("you", "white"), ("level", "1"), ("rules", "japanese"), ("handicap", "4")):
+        tab.locator(f"[name={name}]").select_option(value)
+    tab.locator("[name=size]").fill("13x9")
+    tab.get_by_role("button", name="New game").tap()
+    text(tab, "#facts", "13x9 · japanese rules · komi 0.5")
+    assert stones(tab) == 4
+    tab.locator("[name=net]").select_option("human")
+    assert tab.locator("[name=playouts]").input_value() == "1"
+    tab.locator("[name=you]").select_option("both")
+    tab.get_by_role("button", name="Apply to this game").tap()
+    text(tab, "h1", "you and you")
+    tab.locator("body").press("g")
+    text(tab, "#standing", "Move 1: Black to play")
+    tab.locator("[name=size]").fill("99")
+    tab.get_by_role("button", name="New game").tap()
+    text(tab, "#note", "Board size 99 is not between 2 and 25.")
+
+
+def test_a_review_is_made_and_opened(tab: Any) -> None:
+    load(tab, GAME)
+    text(tab, "#standing", "Move 6")
+    tab.locator("#visits").select_option("50")
+    tab.get_by_role("button", name="Review").tap()
+    link = tab.get_by_role("link", name="Open the review")
+    link.wait_for(timeout=60_000)
+    with tab.context.expect_page() as opened:
+        link.tap()
+    page = opened.value
+    text(page, "#title", "</script><b>Bo and White")
+    page.keyboard.press("End")
+    assert stones(page) == 6
+
+
+def test_two_tabs_a_reload_and_a_lost_connection(tab: Any, browser: Any, server: Served) -> None:
+    with open_tab(browser) as other:
+        other.goto(server.address)
+        text(other, "#standing", "Move 0")
+        tap(other, "E5")
+        count(tab, ".stones circle", 2)
+    tab.reload()
+    count(tab, ".stones circle", 2)
+    tap(tab, "C3")
+    text(tab, "#standing", "Move 4: Black to play")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_anybody_can_use_it(browser: Any, server: Served, scheme: str, width: int) -> None:
+    assert_anybody_can_use(browser, server.address, scheme, width)

@@ -1,0 +1,386 @@
+"""The server behind the page that plays: who gets in, what wishes do, what is never lost."""
+
+import contextlib
+import json
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.frontends.web_client import PATIENCE, Served, new_game, served, state_when, wish
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.sync.client import ClientConnection, connect
+
+from gtp_engine.frontends.web.server import MOST_MESSAGE, MOST_TABS
+from gtp_engine.go.sgf import load_sgf, parse_sgf
+
+HOSTILE = 50
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One process for most tests."""
+    with served(tmp_path_factory.mktemp("games")) as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: Served) -> Iterator[ClientConnection]:
+    """A tab."""
+    with server.client() as opened:
+        yield opened
+
+
+def play(client: ClientConnection, at: str, turn: int) -> dict[str, Any]:
+    """Make a move, and return the state after the engine's answer or its refusal."""
+    wish(client, "play", at=at, turn=turn)
+    return state_when(
+        client,
+        lambda state: state["doing"] == "" and (len(state["moves"]) > turn + 1 or state["said"]),
+    )
+
+
+def fetch(server: Served, path: str = "", **headers: str) -> tuple[int, str]:
+    """Return status and body of a request."""
+    address = f"http://{server.host}:{server.port}{path or server.path}"
+    request = urllib.request.Request(address, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+# Who gets in -------------------------------------------------------------------------------------
+
+
+def test_the_page_is_for_its_own_address_alone(server: Served) -> None:
+    own = f"{server.host}:{server.port}"
+    status, page = fetch(server)
+    assert status == 200 and f"connect-src ws://{own}" in page and "src=" not in page
+    assert fetch(server, Host=f"localhost:{server.port}")[0] == 200
+    assert fetch(server, Origin=f"http://{own}")[0] == 200
+    for path in ("/", "/x/", server.path[:-2] + "/", server.path.lower().upper(), "/%00/", "//"):
+        status, text = fetch(server, path)
+        assert status == 403 and "gtp-engine" in text, path
+    for name in ("evil.example", f"evil.example:{server.port}", "10.1.1.1", "", "[", "a b"):
+        assert fetch(server, Host=name)[0] in (400, 403), name
+    for origin in (
+        "http://evil.example",
+        "null",
+        f"https://{own}",
+        f"http://localhost:{server.port}",
+    ):
+        assert fetch(server, Origin=origin)[0] == 403, origin
+    assert fetch(server, server.path + "../../etc/passwd")[0] in (403, 404)
+    assert fetch(server, server.path + "review")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "path, headers",
+    [
+        ("/wrong/socket", {}),
+        ("socket", {"origin": "http://evil.example"}),
+        ("socket", {"origin": None}),
+        ("socket", {"additional_headers": {"X-Forwarded-Host": "localhost"}, "origin": "null"}),
+        ("other", {}),
+    ],
+)
+def test_a_socket_of_another_page_is_refused(
+    server: Served, path: str, headers: dict[str, Any]
+) -> None:
+    own = f"{server.host}:{server.port}"
+    whole = path if path.startswith("/") else server.path + path
+    with pytest.raises(InvalidHandshake):
+        connect(f"ws://{own}{whole}", proxy=None, **{"origin": f"http://{own}", **headers})
+
+
+def test_so_many_tabs_and_no_more(server: Served) -> None:
+    def is_let_in() -> bool:
+        try:
+            with server.client():
+                return True
+        except InvalidHandshake:
+            return False
+
+    with contextlib.ExitStack() as stack:
+        for _ in range(MOST_TABS):
+            stack.enter_context(server.client())
+        assert not is_let_in()
+    while not is_let_in():  # the server hears of it in its own time
+        pass
+
+
+# What wishes do ----------------------------------------------------------------------------------
+
+
+def test_a_game_at_any_level_with_handicap_and_rules(client: ClientConnection) -> None:
+    state = new_game(client, size="9x7", handicap="4", rules="japanese", level="1", you="white")
+    assert state["size"] == [9, 7] and state["komi"] == 0.5 and state["rules"] == "japanese"
+    assert state["start"].count("1") == 4 and state["to_play"] == 2
+    state = play(client, "E4", 0)
+    assert len(state["moves"]) == 2 and state["seat"]["level"] == "1"
+    wish(client, "seat", you="both", net="human", level="10", playouts="1", profile="")
+    state = state_when(client, lambda state: state.get("seat", {}).get("net") == "human")
+    wish(client, "go")
+    state = state_when(client, lambda state: len(state["moves"]) == 3 and state["doing"] == "")
+    assert state["names"] == ["you", "you"]
+
+
+def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(
+    client: ClientConnection,
+) -> None:
+    new_game(client, you="both", size="5")
+    for turn, at in enumerate(("C3", "pass", "pass")):
+        wish(client, "play", at=at, turn=turn)
+    state = state_when(client, lambda state: bool(state.get("result")))
+    assert re.fullmatch(r"0|[BW]\+\d+(\.5)?", state["result"]) and state["count"]["turn"] == 3
+    wish(client, "play", at="D4", turn=3)
+    state_when(client, lambda state: "The game is over." in state["said"])
+    wish(client, "undo")
+    state_when(client, lambda state: len(state["moves"]) == 2 and state["result"] == "")
+    wish(client, "resign")
+    state_when(client, lambda state: state["result"] == "W+R")
+    wish(client, "undo")
+    state_when(client, lambda state: len(state["moves"]) == 2 and state["result"] == "")
+    wish(client, "score")
+    state_when(client, lambda state: any("Counted" in line for line in state["said"]))
+
+
+def test_a_refused_move_leaves_the_game(client: ClientConnection) -> None:
+    new_game(client, you="both")
+    wish(client, "play", at="C3", turn=0)
+    state_when(client, lambda state: len(state["moves"]) == 1)
+    assert "occupied" in play(client, "C3", 1)["said"][0]
+    assert play(client, "Z99", 1)["said"] and play(client, "", 1)["said"]
+    wish(client, "play", at="D4", turn=0)  # a tab that shows an older position
+    wish(client, "play", at="B2", turn=1)
+    state = state_when(client, lambda state: len(state["moves"]) == 2)
+    assert state["moves"] == ["1cc", "2bd"]
+
+
+def test_an_analysis_follows_the_turn_that_is_looked_at(client: ClientConnection) -> None:
+    new_game(client, you="both")
+    client.send(b"(;SZ[5]KM[7]PB[Ada]C[first];B[cc];W[bb]C[second];B[dd])")
+    state = state_when(client, lambda state: len(state["moves"]) == 3)
+    assert state["names"][0] == "Ada" and state["seat"]["you"] == "both"
+    for turn, who in ((3, "white"), (2, "black"), (0, "black")):
+        wish(client, "look", turn=turn)
+        state = state_when(
+            client, lambda state, turn=turn: (state["found"] or {}).get("turn") == turn
+        )
+        found = state["found"]
+        assert found["to_play"] == who and found["candidates"] and len(found["owners"]) == 25
+    wish(client, "look", turn=-1)
+    state_when(client, lambda state: state["doing"] == "")
+    wish(client, "undo")
+    state_when(client, lambda state: len(state["moves"]) == 2)
+
+
+def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConnection) -> None:
+    new_game(client)
+    client.send("(;SZ[5]PB[\u00c4da]PW[<b>]CA[UTF-8]C[a];B[cc];W[bb]C[b];B[dd])".encode())
+    state_when(client, lambda state: len(state["moves"]) == 3)
+    record = parse_sgf(fetch(server, server.path + "game.sgf")[1])
+    assert (record.black_name, record.white_name) == ("\u00c4da", "<b>")
+    assert record.comments == {0: "a", 2: "b"} and len(record.moves) == 3
+    wish(client, "undo")
+    state_when(client, lambda state: len(state["moves"]) == 2)
+    wish(client, "undo")
+    state_when(client, lambda state: len(state["moves"]) == 1)
+    wish(client, "play", at="A1", turn=1)
+    state_when(client, lambda state: len(state["moves"]) == 2)
+    record = parse_sgf(fetch(server, server.path + "game.sgf")[1])
+    assert record.comments == {0: "a"}, "what was said of another move"
+    client.send(b"no game at all")
+    state_when(client, lambda state: bool(state["said"]))
+
+
+def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(
+    server: Served, client: ClientConnection
+) -> None:
+    new_game(client, size="5", you="both")
+    wish(client, "review", visits="4")
+    state_when(client, lambda state: any("no moves to review" in line for line in state["said"]))
+    letters = "abcdefghi"
+    many = "".join(f";{'BW'[n % 2]}[{letters[n % 9]}{letters[n // 9 * 2]}]" for n in range(45))
+    client.send(f"(;SZ[9]KM[7]PB[Ada]{many})".encode())
+    state_when(client, lambda state: len(state["moves"]) == 45)
+    wish(client, "review", visits="400")
+    state_when(client, lambda state: state["review"] is not None)
+    wish(client, "play", at="A8", turn=45)
+    state_when(client, lambda state: len(state["moves"]) == 46 and state["review"]["done"] < 100)
+    wish(client, "cancel")
+    state_when(client, lambda state: state["review"] is None)
+    client.send(b"(;SZ[5]KM[7]PB[Ada];B[cc];W[bb])")
+    state_when(client, lambda state: len(state["moves"]) == 2)
+    wish(client, "review", visits="4")
+    state_when(client, lambda state: (state["review"] or {}).get("done") == 100)
+    status, page = fetch(server, server.path + "review")
+    assert status == 200 and "<title>Ada and " in page and "connect-src" not in page
+
+
+# Whoever means harm ------------------------------------------------------------------------------
+
+
+def test_nonsense_changes_nothing(client: ClientConnection) -> None:
+    state = new_game(client, you="both")
+    rng = random.Random(3)
+    values = (None, 1e308, -1, "x" * 99, "x" * 10_000, [], {}, "../../etc/passwd", "\0", True, "9")
+    names = (
+        "play",
+        "look",
+        "new",
+        "seat",
+        "review",
+        "go_",
+        "__init__",
+        "",
+        "load",
+        "score\n",
+        None,
+    )
+    keys = ("at", "turn", "size", "rules", "komi", "handicap", "net", "you", "level", "profile")
+    for _ in range(100):
+        more = {key: rng.choice(values) for key in rng.sample(keys, 4)}
+        client.send(json.dumps({"do": rng.choice(names), **more}))
+    wish(client, "new", size="25x26", rules="chinese", komi="", handicap="0")
+    wish(client, "new", size="9", rules="chinese", komi="1e9", handicap="0")
+    wish(client, "new", size="9", rules="chinese", komi="", handicap="99")
+    wish(client, "seat", you="both", net="/etc/passwd", level="10", playouts="1", profile="")
+    after = state_when(
+        client, lambda state: any("no such color or net" in x for x in state["said"])
+    )
+    for key in ("game", "size", "moves", "seat", "rules", "komi"):
+        assert after[key] == state[key], key
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", "[" * 100_000, "1", '"play"', "\x00"])
+def test_what_is_no_wish_ends_that_tab_alone(server: Served, text: str) -> None:
+    with server.client() as other, server.client() as tab:
+        tab.send(text)
+        with pytest.raises(ConnectionClosed):
+            while True:
+                tab.recv(timeout=PATIENCE)
+        assert new_game(other)["moves"] == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
+def test_fifty_hostile_connections_do_not_get_in_nor_in_the_way(
+    server: Served, client: ClientConnection
+) -> None:
+    new_game(client)
+    ends = threading.Event()
+    done: list[int] = []
+    got_in: list[str] = []
+
+    def attack(number: int) -> None:
+        """Flood, hang, or lie, over and over."""
+        while not ends.is_set():
+            with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
+                got_in.extend(_attack(server, number % 5))
+            done.append(number)
+
+    def play_until(attacks: int) -> float:
+        """Play until so many attacks have been made; return the memory that is held then."""
+        while len(done) < attacks:
+            assert len(play(client, "C3", 0)["moves"]) == 2
+            wish(client, "undo")
+            state_when(client, lambda state: state["moves"] == [])
+        return server.rss_mb()
+
+    attackers = [threading.Thread(target=attack, args=(n,), daemon=True) for n in range(HOSTILE)]
+    for attacker in attackers:
+        attacker.start()
+    before = play_until(1500)
+    after = play_until(6000)
+    ends.set()
+    for attacker in attackers:
+        attacker.join(PATIENCE)
+    print(f"{before:.0f} MB after 1,500 attacks, {after:.0f} MB after 6,000")
+    assert got_in == []
+    assert after - before < 30
+
+
+def _attack(server: Served, kind: int) -> list[str]:
+    """Attack in one of five ways; return what of the game came back, which is nothing."""
+    own = f"{server.host}:{server.port}"
+    if kind < 3:
+        path = "/wrong/socket" if kind == 0 else f"{server.path}socket"
+        origin = f"http://{own}" if kind == 0 else "http://evil.example"
+        headers = {"Host": "evil.example"} if kind == 2 else {}
+        with connect(
+            f"ws://{own}{path}", origin=origin, additional_headers=headers, proxy=None
+        ) as lie:  # type: ignore[arg-type]
+            return [str(lie.recv())]
+    with socket.create_connection((server.host, server.port)) as raw:
+        raw.settimeout(0.2)
+        if kind == 3:  # says nothing, or half a request
+            raw.sendall(b"GET / HTTP/1.1\r\nHost: ")
+            return [] if b"200" not in raw.recv(100) else ["a page"]
+        for _ in range(200):
+            raw.sendall(b"A" * (1 << 16))
+    return []
+
+
+def test_a_flood_or_a_huge_message_of_a_tab_harms_nobody_else(
+    server: Served, client: ClientConnection
+) -> None:
+    new_game(client)
+    with server.client() as flood:
+        for turn in range(500):
+            wish(flood, "look", turn=turn % 3)
+            if turn == 100:
+                assert len(play(client, "C3", 0)["moves"]) == 2
+    with server.client() as huge, pytest.raises(ConnectionClosed):
+        huge.send(b"(" * (MOST_MESSAGE + 1))
+        while True:
+            huge.recv(timeout=PATIENCE)
+    wish(client, "undo")
+    state_when(client, lambda state: state["moves"] == [])
+
+
+# What is never lost, and how it ends -------------------------------------------------------------
+
+
+def test_a_game_survives_a_kill(tmp_path: Path) -> None:
+    with served(tmp_path, "--size", "5") as first, first.client() as client:
+        state_when(client, lambda state: True)
+        before = play(client, "C3", 0)
+        first.end(signal.SIGKILL if sys.platform != "win32" else signal.SIGTERM)
+    with served(tmp_path) as second, second.client() as client:
+        state = state_when(client, lambda state: True)
+        assert state["moves"] == before["moves"] and state["size"] == [5, 5]
+        assert state["seat"]["you"] == "black" and "goes on" in state["said"][0]
+        wish(client, "resign")
+        state_when(client, lambda state: state["result"] == "W+R")
+        old, _ = sorted(tmp_path.glob("*.sgf"))
+        assert len(load_sgf(old).moves) == 2
+
+
+def test_games_of_people_alone_are_kept_too(tmp_path: Path) -> None:
+    with served(tmp_path, "--size", "5", "--color", "both") as running, running.client() as client:
+        state_when(client, lambda state: True)
+        wish(client, "play", at="C3", turn=0)
+        state_when(client, lambda state: len(state["moves"]) == 1)
+        (file,) = tmp_path.glob("*.sgf")
+        assert len(load_sgf(file).moves) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to speak of")
+def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
+    with served(tmp_path) as running, running.client():
+        command = [sys.executable, "-m", "gtp_engine", "web", "--port", str(running.port)]
+        taken = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert taken.returncode == 2 and taken.stderr.count("\n") == 1
+        assert f"port {running.port}" in taken.stderr and "in use" in taken.stderr
+        assert running.end() == (0, "")
