@@ -3,7 +3,8 @@
 A picture's file name says what it is: `.png`, `.svg` or `.pdf`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ SMALLEST_MARK = 0.002
 """Policy below this is not drawn."""
 LEARNED = "learned from"
 """Curves whose names end so are dashed."""
+
+
+def can_draw(say: Callable[[str], None]) -> bool:
+    """Whether the extra is there; otherwise say so."""
+    if find_spec("matplotlib") is None:
+        say("no pictures: `pip install 'gtp-engine[plots]'` brings what draws them")
+        return False
+    return True
 
 
 def _new_figure(width: float, height: float) -> tuple[Any, Any]:

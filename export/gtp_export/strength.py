@@ -22,6 +22,7 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.rules import default_komi
 from gtp_engine.text_table import align
 from gtp_export.evaluation import EvaluationPlan, evaluate_games
+from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.records.reading import read_table
 
 MAX_BATCH = 256
@@ -105,7 +106,10 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
     met = [m for m in known["matches"].values() if m[0] in opened and m[1] in opened]
     ratings = rate_players(met, anchor)
     points = {name: (*known["accuracy"][name], *(ratings[name].to_json())) for name in opened}
-    _draw(plan.out / "strength.png", points, say)
+    if can_draw(say):
+        axes = "recorded moves named, %", "Elo above the opponent"
+        named = {"without search": list(points.values())}
+        draw_intervals(plan.out / "strength.png", named, axes, tuple(points))
     rows = [["net", "moves named, %", "Elo above the opponent"]]
     for name, (low, mean, high, *elo) in points.items():
         rows.append(
@@ -116,19 +120,3 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
             ]
         )
     return align(rows)
-
-
-def _draw(path: Path, points: dict[str, tuple[Any, ...]], say: Say) -> None:
-    from gtp_export.pictures import draw_intervals
-
-    try:
-        draw_intervals(
-            path,
-            {"without search": list(points.values())},
-            ("recorded moves named, %", "Elo above the opponent"),
-            tuple(points),
-        )
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("matplotlib"):
-            raise
-        say("no picture: `pip install 'gtp-engine[plots]'` brings what draws it")

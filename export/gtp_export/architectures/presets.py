@@ -128,7 +128,7 @@ def preset_of(path: Path, info: NetInfo) -> str:
         shape = preset.for_size(info.board_max).shape
         if (shape.encoder, shape.describe()) == (info.encoder, info.architecture):
             return name
-    raise NetFileError(f"{path}: has an architecture that is not trained here")
+    raise NetFileError(f"{path}: its architecture is none that trains here: {info.architecture}")
 
 
 def find_tower(name: str) -> TowerShape:

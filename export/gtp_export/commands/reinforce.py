@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError("--games must be 2 or more, --learning-rate positive")
     span = read_span(arguments, "", "samples") or HOUR
     start = find_net(arguments.net)
-    from gtp_export.learning.reinforcement import ReinforceRun, reinforce
+    from gtp_export.learning.reinforcement import Reinforcement, ReinforceRun
 
     plan = ReinforceRun(
         start=start,
@@ -56,5 +56,5 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         command=command_line(arguments.words),
     )
-    reinforce(plan, lambda line: print(line, file=sys.stderr, flush=True))
+    Reinforcement(plan, lambda line: print(line, file=sys.stderr, flush=True)).learn()
     return 0

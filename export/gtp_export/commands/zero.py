@@ -126,10 +126,11 @@ def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> dict[str, Any]:
     changed = {} if span is None else {"span": span[0], "span_unit": span[1]}
     if arguments.start is not None:
         from gtp_engine.evaluators.nets import find_net
-        from gtp_export.zero.nets import preset_of
+        from gtp_engine.evaluators.onnx_net import OnnxNet
+        from gtp_export.architectures.presets import preset_of
 
         start = find_net(arguments.start).resolve()
-        changed |= {"start": str(start), "preset": preset_of(start)}
+        changed |= {"start": str(start), "preset": preset_of(start, OnnxNet(start, "cpu").info)}
     given = {name: getattr(arguments, name) for name in ("workers", "preset", "seed")}
     changed |= {name: value for name, value in given.items() if value is not None}
     changed |= _read_wanted(arguments)

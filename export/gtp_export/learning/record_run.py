@@ -21,6 +21,7 @@ from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import METRICS, Trainer, TrainPlan, choose_device, train
+from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import HOUR, Span
@@ -268,16 +269,11 @@ def draw_pictures(
     say: Say,
 ) -> None:
     """Draw loss and accuracy by step, and accuracy by move number."""
-    from gtp_export.pictures import draw_by_move_number, draw_run
-
-    try:
-        draw_run(folder / "losses.png", entries, ("policy", "value", "score", "ownership"))
-        draw_run(folder / "accuracy.png", entries, ("top1", "owned"))
-        for what, title in (("top1", "recorded moves"), ("ownership", "final owners")):
-            if any(key.startswith(f"{what} moves ") for key in figures):
-                path = folder / f"{what}-by-move.png"
-                draw_by_move_number(path, {stem: figures}, what, f"{title} named right")
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("matplotlib"):
-            raise
-        say("no pictures: `pip install 'gtp-engine[plots]'` brings what draws them")
+    if not can_draw(say):
+        return
+    draw_run(folder / "losses.png", entries, ("policy", "value", "score", "ownership"))
+    draw_run(folder / "accuracy.png", entries, ("top1", "owned"))
+    for what, title in (("top1", "recorded moves"), ("ownership", "final owners")):
+        if any(key.startswith(f"{what} moves ") for key in figures):
+            path = folder / f"{what}-by-move.png"
+            draw_by_move_number(path, {stem: figures}, what, f"{title} named right")

@@ -47,6 +47,7 @@ from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainPlan
+from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.records.games import GameCollector, Games
 from gtp_export.records.stream import PositionReader
 from gtp_export.span import PAUSE, Span
@@ -349,17 +350,10 @@ class Reinforcement:
         ratings = rate_players(results, BEGUN)
         games = self._run.games
         points = [(games * int(name), *asdict(elo).values()) for name, elo in ratings.items()]
-        try:
-            from gtp_export.pictures import draw_intervals
-
-            draw_intervals(
-                self._run.out / "ladder.png",
-                {"without search": sorted(points)},
-                ("games", "Elo above the net it began with"),
-            )
-        except ModuleNotFoundError as error:
-            if error.name is None or not error.name.startswith("matplotlib"):
-                raise
+        if can_draw(self._say):
+            named = {"without search": sorted(points)}
+            axes = "games", "Elo above the net it began with"
+            draw_intervals(self._run.out / "ladder.png", named, axes)
 
     def _finish(self) -> Path:
         """Measure the best net against the first one, and write it with its card."""
@@ -401,8 +395,3 @@ class Reinforcement:
         replace_info(model, info)
         add_golden(model, info)
         write_model(model, target)
-
-
-def reinforce(run: ReinforceRun, say: Say) -> Path:
-    """Reinforce a net; see `Reinforcement`."""
-    return Reinforcement(run, say).learn()

@@ -37,6 +37,7 @@ from gtp_export.learning.record_run import read_metrics
 from gtp_export.learning.reinforcement import MAX_BATCH, PairSource, collect
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, train
+from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.span import Meter, Span
@@ -237,16 +238,10 @@ def _train(
 
 def _draw(path: Path, entries: dict[str, list[dict[str, Any]]], say: Say) -> None:
     """Plot the errors of both runs, on what was learned and on other games."""
-    from gtp_export.pictures import LEARNED, draw_curves
-
     curves = {
         f"{name}, {label}": [(entry["steps"], entry["valid"][kind]) for entry in found]
         for name, found in entries.items()
         for kind, label in (("learned", LEARNED), ("value", "other games"))
     }
-    try:
+    if can_draw(say):
         draw_curves(path, curves, "steps", "mean squared error of the result, -1 to 1")
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("matplotlib"):
-            raise
-        say("no picture: `pip install 'gtp-engine[plots]'` brings what draws it")

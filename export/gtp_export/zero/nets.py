@@ -5,11 +5,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE
 from gtp_export.architectures.net_file import describe_net, write_net
-from gtp_export.architectures.presets import PRESETS, find_preset
+from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import random_weights
 from gtp_export.zero.settings import RunFolder, Settings, content_name
@@ -56,19 +55,6 @@ def describe_own(settings: Settings, steps: int) -> NetInfo:
         licence="MIT",
         created_by="gtp-export zero",
     )
-
-
-def preset_of(net: Path) -> str:
-    """Return the name of a net's architecture among the presets.
-
-    Raises:
-        NetFileError: It is none of them.
-    """
-    described = OnnxNet(net, "cpu").info.architecture
-    for name, preset in PRESETS.items():
-        if preset.shape.describe() == described:
-            return name
-    raise NetFileError(f"{net}: its architecture is none that trains here: {described}")
 
 
 def add_net(run: RunFolder, file: Path, record: NetRecord) -> str:
