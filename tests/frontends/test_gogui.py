@@ -14,6 +14,7 @@ from tests.frontends.gogui_reader import (
 )
 
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.frontends.gtp import gogui_pictures
 from gtp_engine.frontends.gtp.server import COMMANDS
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
@@ -87,29 +88,35 @@ def test_candidates() -> None:
     with Conversation(FakeEngine()) as client:
         client.ask("boardsize 9")
         assert answer(client, "show_candidates").split("\n") == [
-            "INFLUENCE A9 1.00",
+            "COLOR #00a8ff A9",
             "LABEL A9 62",
-            "CIRCLE A9",
             "TEXT black wins with 62.5 %, black leads by 1.0, 100 visits: A9 B9 pass",
         ]
-        client.ask("play b e5")
-        assert answer(client, "show_candidates").startswith("INFLUENCE A9 -1.00\n")
+
+
+def test_moves_are_shaded_by_their_share() -> None:
+    shares = [1.0, 0.3, 0.29, 0.1, 0.05]
+    lines = gogui_pictures._shaded(["A1", "B1", "C1", "D1", "E1"], shares)
+    assert [line.split()[2:] for line in lines] == [["A1"], ["B1"], ["C1", "D1"], ["E1"]]
+    assert len({line.split()[1] for line in lines}) == 4
 
 
 def test_both_players_have_their_colors() -> None:
     with Conversation(FakeEngine()) as client:
         client.ask("boardsize 9")
         text = answer(client, "show_both_players")
-        assert "INFLUENCE A9 1.00" in text  # the same move for both is drawn once, and marked
-        assert "TRIANGLE A9" in text and "INFLUENCE A9 -1.00" not in text
-        assert text.endswith("TEXT best for black: A9, for white: A9")
+        assert text.split("\n") == [
+            "COLOR #d060ff A9",  # wanted by both
+            "LABEL A9 1a",
+            "TEXT black: blue, 1 to 6; white, if to move: red, a to f; both: violet",
+        ]
 
 
 def test_policy_is_labelled_in_percent() -> None:
     with Conversation(FakeEngine()) as client:
         client.ask("boardsize 9")
         drawn = read_graphics(answer(client, "show_policy"), 9)
-        assert drawn["INFLUENCE"] == [["A9", "1.00", "B9", "1.00"]]
+        assert drawn["COLOR"] == [["#00a8ff", "A9", "B9"]]
         assert drawn["LABEL"] == [["A9", "33", "B9", "33"]]
         assert drawn["TEXT"] == [["policy", "of", "black", "in", "percent,", "pass", "33.3"]]
 
@@ -118,10 +125,12 @@ def test_regions(gogui: Conversation) -> None:
     drawn = read_graphics(answer(gogui, "show_regions"), SIZE)
     labels = dict(zip(drawn["LABEL"][0][::2], drawn["LABEL"][0][1::2], strict=True))
     assert labels == {"A2": "2", "B1": "3", "C2": "2", "A3": "2", "C3": "3", "D2": "3"}
-    assert ["#e0c060", "A3", "A2", "C2"] in drawn["COLOR"]
-    assert drawn["MARK"] == [["A1"]] and drawn["BLACK"] == [["A1"]]
+    assert "SQUARE" not in drawn, "no atari"
+    assert drawn["MARK"] == [["A1"]] and drawn["COLOR"] == [["#ff50b0", "A1"]]
     assert drawn["TEXT"] == [words("6 chains, 0 in atari; eyes: black 1, white 0")]
-    assert "A2: black, 1 stones, 2 liberties, 1 eyes" in answer(gogui, "list_chains")
+    assert "A2: black, 1 stone, 2 liberties, 1 eye" in answer(gogui, "list_chains")
+    with Conversation(FakeEngine()) as client:
+        assert answer(client, "list_chains") == "no stones"
 
 
 def test_parameters_are_set_one_at_a_time(gogui: Conversation) -> None:

@@ -90,12 +90,21 @@ def clear_board(session: Session, arguments: Arguments) -> str:
 @commands.command("komi")
 def komi(session: Session, arguments: Arguments) -> str:
     """Set the points that White gets, for this and all later games."""
+    change_komi(session, arguments.word(0, "the komi"))
+    return ""
+
+
+def change_komi(session: Session, text: str) -> None:
+    """Set the points that White gets.
+
+    Raises:
+        GtpError: The text is no komi.
+    """
     try:
-        points = parse_komi(arguments.word(0, "the komi"))
+        points = parse_komi(text)
     except ValueError:
         raise GtpError("syntax error: the komi must be a number from -400 to 400") from None
     session.board_engine().komi = points
-    return ""
 
 
 @commands.command("get_komi")

@@ -4,7 +4,12 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent, row_col
 from gtp_engine.frontends.gtp import gogui_pictures
-from gtp_engine.frontends.gtp.core import play_moves, require_empty_board, set_up_stones
+from gtp_engine.frontends.gtp.core import (
+    change_komi,
+    play_moves,
+    require_empty_board,
+    set_up_stones,
+)
 from gtp_engine.frontends.gtp.gogui_pictures import LiveGraphics
 from gtp_engine.frontends.gtp.kata import change_rule
 from gtp_engine.frontends.gtp.parameters import LIMITS_AND_MANNERS, OF_THE_SEARCH, Parameter
@@ -219,7 +224,8 @@ def _set_live_graphics(session: Session, text: str) -> None:
 
 
 _ENGINE = LIMITS_AND_MANNERS | {
-    "live_graphics": Parameter(lambda session: session.live_graphics, _set_live_graphics)
+    "komi": Parameter(lambda session: f"{session.board_engine().komi:g}", change_komi),
+    "live_graphics": Parameter(lambda session: session.live_graphics, _set_live_graphics),
 }
 _KINDS = {"live_graphics": f"[list/{'/'.join(LiveGraphics)}]"}
 

@@ -1,8 +1,7 @@
 """Pictures in GoGui's language: squares, labels and marks on points, a line of text below.
 
-Sizes are edges of squares, so that a square's area grows with what it stands for. Squares are
-drawn for Black where they are positive and for White where they are negative; texts and labels
-name the player they speak for.
+Moves are shaded and labelled. Ownership is drawn in squares whose area grows with it, for Black
+where it is positive and for White where it is negative; texts name the player they speak for.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +9,15 @@ from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, format_vertex, opponent, point_at
+from gtp_engine.coords import (
+    BLACK,
+    COLOR_NAMES,
+    PASS,
+    WHITE,
+    format_vertex,
+    opponent,
+    point_at,
+)
 from gtp_engine.frontends.gtp.info_lines import shown_moves
 from gtp_engine.messages import show
 
@@ -19,8 +26,8 @@ if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport
     from gtp_engine.search.request import ReportRequest
 
-INTERVAL = 0.5
-"""Seconds between two pictures."""
+INTERVAL = 0.2
+"""Seconds between two pictures; a quick move has at least the last one."""
 
 
 class LiveGraphics(StrEnum):
@@ -33,8 +40,13 @@ class LiveGraphics(StrEnum):
 
 
 _MOST_MOVES = 12
-_OWN_BEST, _OTHER_BEST, _WANTED_BY_BOTH = "#60c060", "#e07070", "#c080e0"
-_ATARI, _TWO_LIBERTIES = "#e07070", "#e0c060"
+_MOST_OF_EACH = 6
+_SHADES = ((0.999, "#00a8ff"), (0.3, "#20d040"), (0.1, "#e8e800"), (0.0, "#ff8040"))
+"""Backgrounds of moves by their share of the best one's, at least; GoGui lets the wood shine
+through. Squares of its own (INFLUENCE) would lie over the labels."""
+_OWN, _OTHERS, _BOTH = "#40b0ff", "#ff6060", "#d060ff"
+_OF_BLACK, _OF_WHITE = "#ff50b0", "#40ffe0"
+"""Backgrounds of closed regions."""
 _LETTERS = {1: "b", 2: "w"}
 _REFLEX, _CAPTURE, _RESCUE = "#e0a030", "#e07070", "#60c060"
 
@@ -52,8 +64,7 @@ def drawing(kind: LiveGraphics) -> Iterator["ReportRequest | None"]:
     from gtp_engine.search.request import ReportRequest
 
     def draw(analysis: "Analysis") -> None:
-        if not analysis.is_final:
-            show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
+        show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
 
     try:
         yield ReportRequest(INTERVAL, draw, ownership=kind is LiveGraphics.OWNERSHIP)
@@ -72,52 +83,51 @@ def draw_live(analysis: "Analysis", kind: LiveGraphics) -> str:
 
 
 def draw_candidates(analysis: "Analysis") -> str:
-    """Return squares as large as moves were visited, labelled with winrates in percent."""
+    """Return moves shaded by their share of the visits, labelled with winrates in percent."""
     moves = _on_board(shown_moves(analysis, 0, _MOST_MOVES))
-    labels = [f"{_vertex(analysis, move)} {100 * move.winrate:.0f}" for move in moves]
-    lines = [_squares(analysis, moves), *_line("LABEL", labels)]
-    lines += _line("CIRCLE", [_vertex(analysis, move) for move in moves[:1]])
+    most = max((move.visits for move in moves), default=0) or 1
+    shares = [move.visits / most for move in moves]
+    lines = _shaded([_vertex(analysis, move) for move in moves], shares)
+    lines += _line("LABEL", [f"{_vertex(analysis, m)} {100 * m.winrate:.0f}" for m in moves])
     return "\n".join([*lines, describe(analysis)])
 
 
 def draw_policy(analysis: "Analysis") -> str:
-    """Return squares as large as the net likes moves, labelled in percent from 1 % on."""
-    moves = _on_board(analysis.moves)
+    """Return moves from 1 % on, shaded by how much the net likes them, labelled in percent."""
+    moves = [move for move in _on_board(analysis.moves) if move.prior >= 0.01]
     most = max((move.prior for move in moves), default=1.0) or 1.0
-    sign = _sign(analysis.to_play)
-    sizes = [f"{_vertex(analysis, move)} {sign * (move.prior / most) ** 0.5:.2f}" for move in moves]
-    labels = [
-        f"{_vertex(analysis, move)} {100 * move.prior:.0f}" for move in moves if move.prior >= 0.01
-    ]
+    shares = [move.prior / most for move in moves]
+    lines = _shaded([_vertex(analysis, move) for move in moves], shares)
+    lines += _line("LABEL", [f"{_vertex(analysis, m)} {100 * m.prior:.0f}" for m in moves])
     on_pass = sum(move.prior for move in analysis.moves if move.point == PASS)
     text = f"TEXT policy of {COLOR_NAMES[analysis.to_play]} in percent, pass {100 * on_pass:.1f}"
-    return "\n".join([*_line("INFLUENCE", sizes), *_line("LABEL", labels), text])
+    return "\n".join([*lines, text])
 
 
 def draw_both_players(own: "Analysis", other: "Analysis") -> str:
-    """Return what either player would like to play here, each in the squares of its color.
+    """Return what either player would like to play here, and a legend below.
 
     Args:
-        own: The player to move.
-        other: The other one, as if the turn were theirs.
+        own: The player to move; digits.
+        other: The other one, as if the turn were theirs; letters.
     """
-    moves = _on_board(shown_moves(own, 0, _MOST_MOVES))
-    answers = _on_board(shown_moves(other, 0, _MOST_MOVES))
-    taken = {move.point for move in moves}
-    new = [move for move in answers if move.point not in taken]
-    wanted_by_both = [move for move in answers if move.point in taken]
-    lines = [_squares(own, moves), _squares(other, new)]
-    first, second = moves[:1], answers[:1]
-    if [move.point for move in first] == [move.point for move in second]:
-        lines += _line(f"COLOR {_WANTED_BY_BOTH}", [_vertex(own, move) for move in first])
-    else:
-        lines += _line(f"COLOR {_OWN_BEST}", [_vertex(own, move) for move in first])
-        lines += _line(f"COLOR {_OTHER_BEST}", [_vertex(own, move) for move in second])
-    lines += _line("TRIANGLE", [_vertex(own, move) for move in wanted_by_both])
-    best = [_vertex(own, each[0]) if each else "pass" for each in (moves, answers)]
+    moves, answers = (_on_board(shown_moves(each, 0, _MOST_OF_EACH)) for each in (own, other))
+    names: dict[str, str] = {}
+    for analysis, found, order in ((own, moves, "123456"), (other, answers, "abcdef")):
+        for move, name in zip(found, order, strict=False):
+            vertex = _vertex(analysis, move)
+            names[vertex] = names.get(vertex, "") + name
+    lines = []
+    for shade, wanted in ((_OWN, str.isdigit), (_OTHERS, str.isalpha), (_BOTH, _is_of_both)):
+        lines += _line(f"COLOR {shade}", [vertex for vertex in names if wanted(names[vertex])])
+    lines += _line("LABEL", [f"{vertex} {name}" for vertex, name in names.items()])
     mine, theirs = COLOR_NAMES[own.to_play], COLOR_NAMES[other.to_play]
-    lines.append(f"TEXT best for {mine}: {best[0]}, for {theirs}: {best[1]}")
-    return "\n".join(line for line in lines if line)
+    lines.append(f"TEXT {mine}: blue, 1 to 6; {theirs}, if to move: red, a to f; both: violet")
+    return "\n".join(lines)
+
+
+def _is_of_both(name: str) -> bool:
+    return len(name) == 2
 
 
 def draw_ownership(analysis: "Analysis") -> str:
@@ -130,7 +140,7 @@ def draw_ownership(analysis: "Analysis") -> str:
 def draw_regions(position: "Position") -> str:
     """Return every chain's liberties, a mark on eyes, and whose the closed regions are.
 
-    Chains in atari are red, those with two liberties yellow.
+    Stones in atari bear a square.
     """
     from gtp_engine.go.regions import map_regions
 
@@ -142,13 +152,13 @@ def draw_regions(position: "Position") -> str:
         for point in chain.stones
     ]
     lines += _line("LABEL", labels)
-    for color, count in ((_ATARI, 1), (_TWO_LIBERTIES, 2)):
-        weak = [chain for chain in found.chains if len(chain.liberties) == count]
-        points = [_name(position, point) for chain in weak for point in chain.stones]
-        lines += _line(f"COLOR {color}", points)
-    for owner, command in ((1, "BLACK"), (2, "WHITE")):
+    weak = [chain for chain in found.chains if len(chain.liberties) == 1]
+    # Stones hide colors, not marks.
+    lines += _line("SQUARE", [_name(position, p) for chain in weak for p in chain.stones])
+    for owner, shade in ((BLACK, _OF_BLACK), (WHITE, _OF_WHITE)):
         closed = [region for region in found.regions if region.owner == owner]
-        lines += _line(command, [_name(position, p) for region in closed for p in region.points])
+        points = [_name(position, p) for region in closed for p in region.points]
+        lines += _line(f"COLOR {shade}", points)
     eyes = [region for region in found.regions if region.is_eye]
     lines += _line("MARK", [_name(position, region.points[0]) for region in eyes])
     in_atari = sum(len(chain.liberties) == 1 for chain in found.chains)
@@ -164,11 +174,20 @@ def list_chains(position: "Position") -> str:
     """Return a line for each chain: where it is, its stones, liberties and eyes."""
     from gtp_engine.go.regions import map_regions
 
-    return "\n".join(
-        f"{_name(position, chain.stones[0])}: {COLOR_NAMES[chain.color]},"
-        f" {len(chain.stones)} stones, {len(chain.liberties)} liberties, {chain.eyes} eyes"
-        for chain in map_regions(position).chains
+    return (
+        "\n".join(
+            f"{_name(position, chain.stones[0])}: {COLOR_NAMES[chain.color]},"
+            f" {_counted(len(chain.stones), 'stone')},"
+            f" {_counted(len(chain.liberties), 'liberty', 'liberties')},"
+            f" {_counted(chain.eyes, 'eye')}"
+            for chain in map_regions(position).chains
+        )
+        or "no stones"
     )
+
+
+def _counted(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def draw_tactics(position: "Position") -> str:
@@ -237,11 +256,13 @@ def _ownership(analysis: "Analysis") -> list[str]:
     return _line("INFLUENCE", words)
 
 
-def _squares(analysis: "Analysis", moves: list["MoveReport"]) -> str:
-    most = max((move.visits for move in moves), default=0) or 1
-    sign = _sign(analysis.to_play)
-    sizes = [f"{_vertex(analysis, m)} {sign * (m.visits / most) ** 0.5:.2f}" for m in moves]
-    return "".join(_line("INFLUENCE", sizes))
+def _shaded(vertices: list[str], shares: list[float]) -> list[str]:
+    """Return a line for each shade with the moves that it is for."""
+    lines, left = [], list(zip(vertices, shares, strict=True))
+    for least, shade in _SHADES:
+        lines += _line(f"COLOR {shade}", [vertex for vertex, share in left if share >= least])
+        left = [(vertex, share) for vertex, share in left if share < least]
+    return lines
 
 
 def _line(command: str, words: list[str]) -> list[str]:

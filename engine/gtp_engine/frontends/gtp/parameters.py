@@ -81,6 +81,18 @@ def _set_width(session: Session, text: str) -> None:
     _set(session, analysis_width=width)
 
 
+def _read_level(session: Session) -> str:
+    return str(session.engine.settings.level or 0)
+
+
+def _set_level(session: Session, text: str) -> None:
+    level = Arguments(text).integer(0, "level")
+    try:
+        session.engine.set_level(level or None)
+    except ValueError as error:
+        raise GtpError(f"syntax error: {error}, or 0 for its best") from None
+
+
 def _set_pondering(session: Session, text: str) -> None:
     is_on = _switch("ponderingEnabled", text)
     if not is_on:
@@ -138,6 +150,7 @@ LIMITS_AND_MANNERS = {
         lambda session: f"{session.engine.settings.analysis_width:g}", _set_width
     ),
     "humanSLProfile": Parameter(_read_profile, _set_profile),
+    "level": Parameter(_read_level, _set_level),
 }
 """How long to think and how to behave; 0 takes a limit away."""
 
