@@ -9,10 +9,12 @@ import pytest
 pytest.importorskip("onnx")
 
 from tests.evaluators.encoding import encoded
+from tests.evaluators.test_five import write_five
 from tests.export.test_zero_small_boards import learn
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE, point_to_action
 from gtp_engine.evaluators.fake import UniformEvaluator
+from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.five.game import FiveGame
 from gtp_engine.five.rules import RENJU, STANDARD
 from gtp_engine.games import FIVE
@@ -21,11 +23,12 @@ from gtp_engine.go.symmetry import action_table
 from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.params import SearchParams
 from gtp_export.commands import run as run_command
+from gtp_export.quantise.positions import play_positions
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import shape_of
-from gtp_export.zero.settings import RunFolder, Settings, settings_for
+from gtp_export.zero.settings import RECIPES, RunFolder, settings_for
 from gtp_export.zero.shards import PlayedGame, read_shard, write_shard
 from gtp_export.zero.status import describe, newest_game, read_status
 from gtp_export.zero.targets import Window
@@ -34,14 +37,10 @@ from gtp_export.zero.work import Worker
 FEW = {"games_at_once": 4, "visits": 8, "fast_visits": 4, "shard_games": 6, "stored_share": 0.4}
 
 
-def small(**wanted: object) -> Settings:
-    rules = {"rules": "standard,renju", "least_size": 6}
-    return settings_for(FIVE, 8, "ours", **(FEW | rules | wanted))
-
-
-def new_run(folder: Path, **wanted: object) -> RunFolder:
+def new_run(folder: Path, recipe: str = "ours", **wanted: object) -> RunFolder:
     run = RunFolder(folder / "run")
-    run.create(small(**wanted))
+    rules = {"rules": "standard,renju", "least_size": 6}
+    run.create(settings_for(FIVE, 8, recipe, **(FEW | rules | wanted)))
     return run
 
 
@@ -57,12 +56,14 @@ def play(run: RunFolder, games: int) -> list[PlayedGame]:
     return played
 
 
-def test_games_of_all_sizes_and_rules_end_as_the_game_does(tmp_path: Path) -> None:
-    played = play(new_run(tmp_path), 60)
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_games_of_all_sizes_and_rules_end_as_the_game_does(tmp_path: Path, recipe: str) -> None:
+    played = play(new_run(tmp_path, recipe), 60)
     assert {game.record.width for game in played} == {6, 8}
     assert {game.record.rules for game in played} == {STANDARD, RENJU}
     assert {game.reason for game in played} == {"five", "draw"}
     assert any(game.begun for game in played)
+    assert {game.record.komi for game in played} == {0.0}
     for game in played:
         position = game.record.position()
         assert isinstance(position, FiveGame) and position.is_over
@@ -162,7 +163,13 @@ def test_a_move_without_a_choice_is_not_searched() -> None:
 def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     few = FEW | {"net_samples": 256, "first_positions": 400, "gate_games": 20, "batch": 32}
-    few |= {"judge_visits": 4, "rules": "freestyle,renju", "least_size": 5, "shard_games": 10}
+    few |= {
+        "int8": False,
+        "judge_visits": 4,
+        "rules": "freestyle,renju",
+        "least_size": 5,
+        "shard_games": 10,
+    }
     nets = learn(tmp_path / "run", 7, 120, game=FIVE, **few)
     first, trained = next(nets), next(nets)
     assert first.net.info.name.endswith("-0") and not trained.net.info.name.endswith("-0")
@@ -181,6 +188,16 @@ def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     assert run_command(["zero", "rebuild", str(run.path)]) == 0
     assert found[0] == found[1]
     assert rows(run, "select count(*), sum(reason in ('five', 'draw')) from games") == [found]
+
+
+def test_nets_are_quantised_on_positions_of_their_own_game(tmp_path: Path) -> None:
+    evaluator = open_net(str(write_five(tmp_path / "five.onnx")), "cpu", threads=1)
+    batches = play_positions(evaluator, 40, 1)
+    assert {batch.spatial.shape[2] for batch in batches} == {9, 13, 19}
+    features = np.concatenate([batch.features for batch in batches])
+    assert len(features) == 40 and len(np.unique(features[:, 6])) > 20  # stones on the board
+    assert {tuple(row) for row in features[:, 3:5].tolist()} == {(0, 0), (0, 1), (1, 0)}  # rules
+    assert all((batch.n_moves > 0).all() for batch in batches)
 
 
 @pytest.mark.parametrize(

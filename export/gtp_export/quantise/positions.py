@@ -14,8 +14,10 @@ from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.policy_play import draw_opening
+from gtp_engine.games import FIVE
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Rules, Scoring
+from gtp_engine.go.rules import FIVE_RULES, Rules, Scoring
 from gtp_engine.go.symmetry import point_table
 from gtp_export.labelling.selfplay import Game, GamePlan, draw_plan
 
@@ -63,11 +65,26 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> Positions:
         NetFileError: The net failed.
     """
     batches: list[EvalBatch] = []
+    play = _play_five if evaluator.net.info.encoder == FIVE else _play_size
     for size, share in sizes_for(evaluator.net.info):
         wanted = max(1, round(count * share))
         generator = np.random.Generator(np.random.PCG64([seed, size]))
-        batches += _play_size(evaluator, size, wanted, generator)
+        batches += play(evaluator, size, wanted, generator)
     return batches
+
+
+def _play_five(
+    evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
+) -> list[EvalBatch]:
+    """Return positions of five in a row, each of a game of its own, under all rules."""
+    rules, kept = list(FIVE_RULES.values()), list[Position]()
+    while len(kept) < wanted:
+        one, moves = rules[len(kept) % len(rules)], int(generator.integers(size * size // 2))
+        seed = int(generator.integers(2**31))
+        position = draw_opening(evaluator, size, size, one, moves, seed, FIVE)
+        if not position.is_over:
+            kept.append(position)
+    return list(_encoded(evaluator, kept, generator.integers(8, size=wanted)))
 
 
 def _play_size(

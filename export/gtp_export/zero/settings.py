@@ -265,7 +265,6 @@ OF_GAMES: dict[str, dict[str, Any]] = {
     FIVE: {
         "rules": "freestyle",
         "preset": "five-b4c32",
-        "int8": False,
         "komi": 0.0,
         "komi_step": 0.0,
         "komi_spread": 0.0,
