@@ -102,3 +102,15 @@ def test_each_game_refuses_the_nets_of_the_other(tmp_path: Path) -> None:
     decision = engine.genmove(BLACK)
     assert decision.point in engine.position.stones(BLACK) and "five-tiny" in engine.describe()
     engine.close()
+
+
+def test_five_is_played_with_the_net_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
+    write_five(tmp_path / "five.onnx")
+    for net, says in ((None, "five-tiny"), ("none", "threats and shapes")):
+        engine = Engine(Settings(game="five", net=net, size=(7, 7), playouts=8, device="cpu"))
+        engine.genmove(BLACK)
+        assert says in engine.describe()
+        engine.close()

@@ -12,7 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
+from gtp_engine.evaluators.nets import (
+    DEFAULT_ROLLOUT_WEIGHT,
+    NO_NET,
+    known_nets,
+    without_rollouts,
+)
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO
 from gtp_engine.play.settings import Settings, default_memory
@@ -64,8 +69,11 @@ class Loader:
         self.params = settings.parameters
         """Parameters that the search begins with."""
         self._settings = settings
-        self._net, self._has_rollouts = without_rollouts(settings.net)
-        may_have = settings.game == GO or (settings.game == FIVE and settings.net is not None)
+        wanted = settings.net
+        if wanted is None and settings.game == FIVE and FIVE in known_nets():
+            wanted = FIVE
+        self._net, self._has_rollouts = without_rollouts(wanted)
+        may_have = settings.game == GO or (settings.game == FIVE and wanted is not None)
         self._has_net = evaluator is None and may_have and self._net != NO_NET
         """Whether the settings name a net to be opened."""
         if self._net == NO_NET or (settings.game == FIVE and not self._has_net):
