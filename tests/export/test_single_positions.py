@@ -63,6 +63,8 @@ def test_both_trainings_are_made_and_gone_on_with(
     errors = json.loads((out / "errors.json").read_text())
     assert set(errors) == {"single positions", "many positions of few games"}
     assert all(0 < one["value"] < 4 for one in errors.values())
+    metrics = (out / "many" / "metrics.jsonl").read_text().splitlines()
+    assert len(metrics) == 7, "one a step, as there are few: a picture needs a course"
     # A shard and a checkpoint that a kill has left are gone on with.
     kept = (out / "games" / "00000.games").read_bytes()
     (out / "games" / "00001.games").unlink()

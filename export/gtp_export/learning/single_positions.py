@@ -36,7 +36,7 @@ from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_run import read_metrics
 from gtp_export.learning.reinforcement import MAX_BATCH, PairSource, collect
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import TrainPlan, train
+from gtp_export.learning.training import TrainPlan, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
@@ -48,6 +48,8 @@ LATEST_START = 450 / 361
 SHARD_GAMES = 250
 VALID_SHARE = 0.1
 """Of the shards, to measure on; one at least."""
+MEASUREMENTS = 10
+"""In the course of each training, for the picture."""
 MEASURED = 2000
 """Positions that a measurement looks at, of those learned from and of the others."""
 SINGLE, MANY = "single positions", "many positions of few games"
@@ -232,7 +234,11 @@ def _train(
         stem=PRESET,
         seed=run.seed,
     )
-    train(plan, NetExport(out, info), lambda line: say(f"{name}: {line}"))
+    for part in range(1, MEASUREMENTS + 1):
+        until, is_last = part / MEASUREMENTS, part == MEASUREMENTS
+        is_made = run.span.share(spent_in(out)) >= until
+        if not is_made or (is_last and not (out / f"{PRESET}-final.onnx").exists()):
+            train(plan, NetExport(out, info), lambda line: say(f"{name}: {line}"), until=until)
     return read_metrics(out)
 
 
