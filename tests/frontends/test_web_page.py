@@ -15,7 +15,7 @@ from tests.frontends.browser import (
     sync_api,
     tap,
 )
-from tests.frontends.web_client import Served, new_game, served
+from tests.frontends.web_client import Served, new_game, served, wish
 
 GAME = b"(;SZ[9]KM[7]PB[</script><b>Bo]RU[japanese];B[ee];W[cc];B[gc];W[cg];B[gg];W[ec])"
 KO = b"(;SZ[5]AB[cb][bc][cd]AW[db][dd][ec]PL[W];W[cc];B[dc])"
@@ -167,7 +167,30 @@ def test_a_review_is_made_and_opened(tab: Any) -> None:
     assert stones(page) == 6
 
 
-def test_two_tabs_a_reload_and_a_lost_connection(tab: Any, browser: Any, server: Served) -> None:
+def test_a_lost_connection_is_made_again(browser: Any, server: Served) -> None:
+    with server.client() as client:
+        new_game(client, size="9")
+    made: list[Any] = []
+
+    def pass_on(socket: Any) -> None:
+        made.append(socket)
+        socket.connect_to_server()
+
+    with open_tab(browser) as tab:
+        tab.route_web_socket("**/socket", pass_on)
+        tab.goto(server.address)
+        text(tab, "#standing", "Move 0: Black to play")
+        made[0].close()
+        text(tab, "#note", "The connection is lost")
+        tap(tab, "E5")
+        assert stones(tab) == 0, "nobody would hear of it"
+        with server.client() as client:
+            wish(client, "play", at="E5", turn=0)
+            count(tab, ".stones circle", 2)
+        assert len(made) == 2
+
+
+def test_two_tabs_and_a_reload(tab: Any, browser: Any, server: Served) -> None:
     with open_tab(browser) as other:
         other.goto(server.address)
         text(other, "#standing", "Move 0")

@@ -8,19 +8,13 @@ from pathlib import Path
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, read_settings
-from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.play.table import SEATS
 
 _EXAMPLES = """examples:
   gtp-engine play --size 9                      you have Black
   gtp-engine play --color white --handicap 4    you give four stones
   gtp-engine play --resume game.sgf --playouts 100
 """
-
-_COLORS = {
-    "black": frozenset((BLACK,)),
-    "white": frozenset((WHITE,)),
-    "both": frozenset((BLACK, WHITE)),
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     table = parser.add_argument_group("the table")
     table.add_argument(
-        "--color", choices=tuple(_COLORS), default="black", help="which you play (black)"
+        "--color", choices=tuple(SEATS), default="black", help="which you play (black)"
     )
     table.add_argument(
         "--handicap",
@@ -69,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         with collected() as notices:
             note = Journal(settings.log).note
-            game = TerminalGame(engine, Screen(), _COLORS[args.color], notices, note)
+            game = TerminalGame(engine, Screen(), SEATS[args.color], notices, note)
             game.run(args.resume, args.handicap)
     except (SgfError, HandicapError) as error:
         raise UsageError(str(error)) from None

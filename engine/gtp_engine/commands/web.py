@@ -11,6 +11,7 @@ from gtp_engine.arguments import UsageError
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
 from gtp_engine.platforms import user_data_base
+from gtp_engine.play.table import SEATS
 
 DEFAULT_PORT = 8619
 DEFAULT_PLAYOUTS = 100
@@ -25,21 +26,12 @@ _EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Define the command's options."""
-    parser.description = (
-        "Serve a page with a board to a browser on this machine: play, analyse, load, save and\n"
-        "review. The game is on file after every move, and goes on at the next start."
-    )
+    parser.description = "Serve a board to a browser on this machine: play, analyse, review."
     parser.epilog = _EXAMPLES
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
-    add("--port", type=_port, default=DEFAULT_PORT, metavar="N", help=f"({DEFAULT_PORT}; 0: any)")
+    add("--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"({DEFAULT_PORT}; 0: any)")
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
-    add(
-        "--color",
-        choices=("black", "white", "both"),
-        default="black",
-        help="which you play at first (black)",
-    )
+    add("--color", choices=tuple(SEATS), default="black", help="which you play at first (black)")
     add_options(parser, [option.name for option in OPTIONS if option.name not in _NOT_HERE])
 
 
@@ -53,12 +45,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
         listener = socket.create_server((args.host, args.port), family=family)
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot listen on {args.host}, port {args.port}: {reason}") from None
     from gtp_engine.frontends.web.game import MOST_SECONDS, WebGame
     from gtp_engine.frontends.web.server import WebServer
-    from gtp_engine.messages import collected
     from gtp_engine.play.engine import Engine
 
     if settings.playouts is settings.visits is settings.time is None:
@@ -74,15 +65,9 @@ def run(args: argparse.Namespace) -> int:
     print(f"http://{host}:{listener.getsockname()[1]}/{token}/  (Ctrl-C ends)", flush=True)
     engine = Engine(settings)
     engine.load()
-    with collected() as notices, contextlib.suppress(KeyboardInterrupt):
-        game = WebGame(engine, args.color, notices)
+    with contextlib.suppress(KeyboardInterrupt):
+        game = WebGame(engine, args.color)
         game.start()
         asyncio.run(WebServer(game, token, args.host).serve(listener))
     end_process(engine)
     return 0
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 6 and int(text) < 1 << 16):
-        raise argparse.ArgumentTypeError(f"{text[:20]!r} is no port from 0 to 65535")
-    return int(text)

@@ -3,7 +3,7 @@
 import threading
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import COLOR_NAMES, EMPTY, opponent
+from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, opponent
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.engine import Engine
 from gtp_engine.search.request import ReportRequest
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
 HANDICAP_KOMI = 0.5
 """Points for White in a game with handicap stones, where no komi was asked for."""
+
+
+SEATS = {
+    "black": frozenset((BLACK,)),
+    "white": frozenset((WHITE,)),
+    "both": frozenset((BLACK, WHITE)),
+}
+"""The colors that people may play, by name."""
 
 
 class Table:

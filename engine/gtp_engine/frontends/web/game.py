@@ -1,8 +1,7 @@
 """The game that pages show and play: what they ask for is done one by one, in a thread of its own.
 
 Pages send wishes, small JSON objects whose `do` names a method `_do_...` here, or the bytes of an
-SGF file. They are told the whole state as one JSON text, whenever it has changed. Every value of a
-wish is checked here, and every search has an end.
+SGF file. They are told the whole state as one JSON text, whenever it has changed.
 """
 
 import contextlib
@@ -28,37 +27,27 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import customary_komi
-from gtp_engine.play.table import HANDICAP_KOMI, Table
+from gtp_engine.play.table import HANDICAP_KOMI, SEATS, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.go.game_record import GameRecord
     from gtp_engine.go.position import Position
 
 logger = logging.getLogger(__name__)
 
-MOST_WISHES = 64
-"""That wait at a time; more are dropped."""
-MOST_TEXT = 100
-"""Characters of a value in a wish."""
-MOST_MOVES = 1500
-"""Of a game that is loaded."""
-MOST_PLAYOUTS = 10_000
-MOST_SECONDS = 60.0
-"""Of a move of the engine, and of an analysis."""
+MOST_WISHES = 64  # that wait; more are dropped
+MOST_TEXT = 100  # characters of a value in a wish
+MOST_MOVES = 1500  # of a game that is loaded
+MOST_PLAYOUTS = 10_000  # of a move
+MOST_SECONDS = 60.0  # of a move, and of an analysis
 ANALYSIS_VISITS = 20_000
 MOST_REVIEW_VISITS = 400
 REPORT_SECONDS = 0.25
 
-SEATS = {
-    "black": frozenset((BLACK,)),
-    "white": frozenset((WHITE,)),
-    "both": frozenset((BLACK, WHITE)),
-}
 _NAME = f"gtp-engine {__version__}"
 _PATIENT = ("play", "look")
 """Wishes that do not make the engine move at once."""
@@ -67,13 +56,12 @@ _PATIENT = ("play", "look")
 class WebGame:
     """One engine, one game, any number of pages."""
 
-    def __init__(self, engine: Engine, seat: str, notices: list[str]) -> None:
-        """Prepare; `start` begins to load the engine.
+    def __init__(self, engine: Engine, seat: str) -> None:
+        """Prepare.
 
         Args:
-            engine: Knows the game.
-            seat: Which colors people play, one of SEATS.
-            notices: Lines that the engine says; they are shown and removed.
+            engine: Knows the game; its loading has begun.
+            seat: Which colors people play at first, one of SEATS.
         """
         self._engine = engine
         named = {name: name for name in known_nets() if not name.endswith(("-int8", "-fp16"))}
@@ -81,7 +69,6 @@ class WebGame:
         self._nets = named if own in named else {"as started": own, **named}
         """What pages call the nets that they may choose."""
         self._table = Table(engine, SEATS[seat])
-        self._notices = notices
         self._wishes: queue.Queue[dict[str, Any] | bytes] = queue.Queue(MOST_WISHES)
         self._stop: threading.Event | None = None
         """Cuts short what runs at the moment."""
@@ -123,14 +110,19 @@ class WebGame:
         """Return what a page can choose from, by the names of its fields."""
         return {
             "net": list(self._nets),
-            "rules": list(PRESETS),
+            "rules": [rules.title for rules in PRESETS.values()],
             "level": [str(n) for n in range(highest_level(), 0, -1)],
         }
 
-    def wish(self, wish: dict[str, Any] | bytes) -> None:
+    def wish(self, message: str | bytes) -> None:
         """Put a wish in line, from any thread; what is thought about meanwhile ends."""
-        with contextlib.suppress(queue.Full):
-            self._wishes.put_nowait(wish)
+        try:
+            wish = message if isinstance(message, bytes) else json.loads(message)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(wish, bytes | dict):
+            with contextlib.suppress(queue.Full):
+                self._wishes.put_nowait(wish)
         is_patient = isinstance(wish, dict) and wish.get("do") in _PATIENT
         stop = self._stop
         if stop is not None and not (is_patient and self._is_moving):
@@ -147,7 +139,7 @@ class WebGame:
             return
         self._attempt(self._resume)
         while True:
-            self._refresh()
+            self._attempt(self._refresh)
             task = self._next_task()
             self._stop = threading.Event()  # before the look at what waits, so that none is missed
             if task is not None and self._wishes.empty():
@@ -163,15 +155,12 @@ class WebGame:
         """Do something; whatever goes wrong is said, and the game goes on."""
         try:
             task()
-        except (EngineUnavailableError, NetFileError) as error:
-            self._is_waiting = True
-            self._say(str(error))
-        except ValueError as error:
-            self._say(str(error))
         except Exception as error:
-            self._is_waiting = True
-            logger.exception("what a page wished failed")
-            self._say(f"this failed: {error}")
+            is_refused = isinstance(error, ValueError) and not isinstance(error, NetFileError)
+            self._is_waiting = not is_refused
+            if not isinstance(error, ValueError | EngineUnavailableError):
+                logger.exception("what a page wished failed")
+            self._say(str(error))
 
     def _next_task(self) -> Callable[[], None] | None:
         """Return what there is to do without being asked."""
@@ -222,16 +211,11 @@ class WebGame:
         table, position = self._table, self._table.position
         ends = position.is_over and not table.result
         status = table.count() if ends else self._engine.final_status()
-        owners = {
-            "dead": status.dead,
-            "black": status.black_territory,
-            "white": status.white_territory,
-        }
-        named = {
-            key: "".join(letters(point, position.width) for point in points)
-            for key, points in owners.items()
-        }
-        self._show(count={"turn": position.ply, **named})
+        count: dict[str, Any] = {"turn": position.ply}
+        for key in ("dead", "black_territory", "white_territory"):
+            points = getattr(status, key)
+            count[key] = "".join(letters(point, position.width) for point in points)
+        self._show(count=count)
         self._say(f"counted as it stands: {format_result(status.white_score)}")
 
     # Wishes ---------------------------------------------------------------------------------------
@@ -367,8 +351,7 @@ class WebGame:
         if self._cancel is not None or not record.moves:
             raise ValueError("there are no moves to review, or a review is being made")
         self._cancel = threading.Event()
-        evaluator, net = self._engine.search.evaluator, self._engine.describe()
-        arguments = (record, visits, evaluator, net, self._cancel)
+        arguments = (record, visits, self._cancel)
         threading.Thread(target=self._review, args=arguments, daemon=True).start()
 
     def _do_cancel(self, wish: dict[str, Any]) -> None:
@@ -376,14 +359,7 @@ class WebGame:
         if self._cancel is not None:
             self._cancel.set()
 
-    def _review(
-        self,
-        record: "GameRecord",
-        visits: int,
-        evaluator: "Evaluator",
-        net: str,
-        cancel: threading.Event,
-    ) -> None:
+    def _review(self, record: "GameRecord", visits: int, cancel: threading.Event) -> None:
         """Make a review, in a thread of its own: the game goes on meanwhile."""
         from gtp_engine.frontends.review.findings import make_report
         from gtp_engine.frontends.review.page import game_page
@@ -400,8 +376,8 @@ class WebGame:
                 self._show(review={"done": told})
 
         try:
-            material = review_game(record, visits, evaluator, tell)
-            report = {"net": net, "visits": visits}
+            report = {"net": self._engine.describe(), "visits": visits}
+            material = review_game(record, visits, self._engine.search.evaluator, tell)
             report |= make_report(record, material, name="game", digest="")
             self.review_page = game_page(record, report)
             self._show(review={"done": 100})
@@ -444,8 +420,6 @@ class WebGame:
             date=time.strftime("%Y-%m-%d"),
             comments=self._comments,
         )
-        for _ in range(len(self._notices)):
-            self._say(self._notices.pop(0))
         self._show(
             size=(position.width, position.height),
             start="".join(str(color) for color in position.grid(0).ravel()),

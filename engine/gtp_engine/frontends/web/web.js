@@ -44,7 +44,7 @@ function begin() {
   view = new BoardView(byId("board"), ...told.size);
   shown = sent = null;
   terms.elements.size.value = told.size[0] === told.size[1] ? told.size[0] : told.size.join("x");
-  if (told.rules) terms.elements.rules.value = told.rules;
+  terms.elements.rules.value = choices.rules.includes(told.rules) ? told.rules : choices.rules[0];
 }
 
 function fill(seat) {
@@ -101,8 +101,8 @@ function show() {
 
 function showCount(count) {
   const text = new Array(told.size[0] * told.size[1]).fill(OWNERSHIP[32]);
-  for (const point of readPoints(count.black, view.width)) text[point] = OWNERSHIP[64];
-  for (const point of readPoints(count.white, view.width)) text[point] = OWNERSHIP[0];
+  for (const point of readPoints(count.black_territory, view.width)) text[point] = OWNERSHIP[64];
+  for (const point of readPoints(count.white_territory, view.width)) text[point] = OWNERSHIP[0];
   view.setOwners(text);
   for (const point of readPoints(count.dead, view.width)) view.label("marks", point, "×", "dead", 0.8);
 }
