@@ -314,3 +314,23 @@ def test_mutated_real_nets(reference_data: Path, tmp_path: Path) -> None:
                     assert str(error).startswith(str(tmp_path / name))
                 except GraphError as error:
                     assert "float32" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("zero run --minutes 1", "train"),
+        ("train --games a --out b", "train"),
+        ("add a b", "convert"),
+    ],
+)
+def test_the_extra_that_is_missing_is_named(
+    command: str, extra: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(arguments: object) -> int:
+        raise ModuleNotFoundError("No module named 'onnx'", name="onnx")
+
+    name = command.split()[0]
+    monkeypatch.setattr(f"gtp_export.commands.{name}.run", fail)
+    assert run(command.split()) == 1
+    assert f"pip install 'gtp-engine[{extra}]'" in capsys.readouterr().err

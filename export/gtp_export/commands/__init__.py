@@ -46,7 +46,7 @@ def run(argv: Sequence[str]) -> int:
     except (NetFileError, OSError) as error:
         problem = _sentence(error)
     except ModuleNotFoundError as error:
-        problem = _missing(error)
+        problem = _missing(error, arguments.command)
     except ValueError as error:
         from gtp_engine.go.game_record import SgfError
 
@@ -81,10 +81,13 @@ def _sentence(error: Exception) -> str:
     return str(error)
 
 
-def _missing(error: ModuleNotFoundError) -> str:
+def _missing(error: ModuleNotFoundError, command: str) -> str:
+    """Return what to install; what trains needs more than the package that was missed first."""
+    trains = ("distil", "learn-from-games", "reinforce", "train", "zero")
     extras = {"onnx": "convert", "h5py": "keras", "torch": "train", "matplotlib": "plots"}
     extras |= {"ray": "ray"}
     package = (error.name or "").partition(".")[0]
     if package in extras:
-        return f"this needs {package}; `pip install 'gtp-engine[{extras[package]}]'` brings it"
+        extra = "train" if package == "onnx" and command in trains else extras[package]
+        return f"this needs {package}; `pip install 'gtp-engine[{extra}]'` brings it"
     return f"cannot import {error.name}"
