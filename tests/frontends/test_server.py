@@ -20,7 +20,7 @@ from gtp_engine.frontends.gtp.session import Registry
 from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE, Inbox
 from gtp_engine.play.settings import Settings
 
-NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id"]
+NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id", "genmove_debug"]
 
 
 def test_commands_that_clients_misread_are_not_listed() -> None:

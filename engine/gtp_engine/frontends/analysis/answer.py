@@ -106,6 +106,7 @@ class _View:
             "utility": self._signed(move.utility),
             "lcb": self._rate(move.lcb),
             "utilityLcb": self._signed(move.utility_lcb),
+            "playSelectionValue": self._play_selection_value(move),
             "prior": _rounded(move.prior),
             "pv": [self._vertex(point) for point in move.pv],
         }
@@ -123,6 +124,15 @@ class _View:
         if wanted.moves_ownership_stdev and move.ownership_stdev is not None:
             entry["ownershipStdev"] = numbers(move.ownership_stdev.ravel())
         return entry
+
+    def _play_selection_value(self, move: "MoveReport") -> int:
+        """Return a number that is largest for the move to be played: visits, raised for the first.
+
+        Bounds decide which is first, visits the rest; see `search.choice.ranked`.
+        """
+        if move.order > 0:
+            return move.visits
+        return max(each.visits for each in self._analysis.moves)
 
     def root(self, position: Position) -> Json:
         """Return the entry of the position itself."""

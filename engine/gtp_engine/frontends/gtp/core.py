@@ -218,6 +218,7 @@ def set_up_stones(session: Session, stones: list[tuple[int, int]], to_play: int)
 
 
 @commands.command("genmove")
+@commands.command("genmove_debug", is_listed=False)
 def genmove(session: Session, arguments: Arguments) -> str:
     """Choose a move and play it."""
     return generate(session, arguments, is_played=True)

@@ -150,6 +150,7 @@ def kata_search_analyze_cancellable(session: Session, arguments: Arguments) -> s
 
 
 @commands.command("kata-search")
+@commands.command("kata-search_debug", is_listed=False)
 def kata_search(session: Session, arguments: Arguments) -> str:
     """Choose a move without playing it."""
     return generate(session, arguments, is_played=False)

@@ -77,3 +77,10 @@ def time_left(session: Session, arguments: Arguments) -> str:
     except ClockError as error:
         raise GtpError(f"syntax error: {error}") from None
     return ""
+
+
+@commands.command("kata-debug-print-tc", is_listed=False)
+def print_clock(session: Session, arguments: Arguments) -> str:
+    """Tell the kind of clock and what a player has left, in a line."""
+    clock = session.engine.clock
+    return f"{clock.system} {clock.left(arguments.color(0))}"
