@@ -174,6 +174,9 @@ class _View:
             winrate = raw.win + 0.5 * raw.no_result
             found |= {"humanWinrate": self._rate(winrate), "humanScoreMean": mean}
             found |= {"humanScoreStdev": stdev}
+            for name in ("StWrError", "StScoreError"):
+                if f"raw{name}" in found:
+                    found[f"human{name}"] = found[f"raw{name}"]
         return found
 
     @property
