@@ -109,7 +109,7 @@ def test_a_move_that_the_rules_forbid_is_taken_off_again(tab: Any) -> None:
     assert stones(tab) == 7
 
 
-def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any) -> None:
+def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any, server: Served) -> None:
     load(tab, GAME)
     text(tab, "#standing", "Move 6: Black to play")
     text(tab, "h1", "</script><b>Bo and White")
@@ -121,8 +121,15 @@ def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any) -> None:
     assert tab.locator("#board .spot").count() >= 1
     tab.keyboard.press("t")
     assert tab.locator("#show-owners").get_attribute("aria-pressed") == "true"
-    tab.locator("#lines button").first.tap()
+    best = tab.locator("#lines button").first
+    best.tap()
+    with server.client() as client:
+        wish(client, "nothing of the kind")  # what is told meanwhile leaves line and button alone
+        text(tab, "#note", "nobody knows")
     assert tab.locator("#board .ghosts circle").count() >= 1
+    sync_api.expect(best).to_be_focused()
+    tap(tab, "J1")
+    text(tab, "#note", "press End")
     tab.keyboard.press("Home")
     text(tab, "#standing", "Move 0: ")
     text(tab, "#standing", "Black wins")

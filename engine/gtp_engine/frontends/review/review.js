@@ -384,8 +384,8 @@ function begin() {
     const chosen = candidateAt(point);
     if (chosen) playLine(state.turn, chosen.pv);
   });
-  bindMouse(view, (point) => {
-    const chosen = !state.line && !state.drill && candidateAt(point);
+  bindMouse(root, (event) => {
+    const chosen = event && !state.line && !state.drill && candidateAt(view.pointAt(event));
     if (chosen) preview(state.turn, chosen.pv); else view.clear("ghosts");
   });
   document.addEventListener("keydown", onKey);

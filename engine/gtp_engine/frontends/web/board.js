@@ -245,8 +245,8 @@ function bindMoves(go, step, last) {
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
 }
 
-// Calls for the point under a mouse, and with null where it leaves the board.
-function bindMouse(view, show) {
-  view.root.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(view.pointAt(event)); });
-  view.root.addEventListener("pointerleave", () => show(null));
+// Calls for each move of a mouse over the board, and with null where it leaves.
+function bindMouse(root, show) {
+  root.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") show(event); });
+  root.addEventListener("pointerleave", () => show(null));
 }

@@ -9,6 +9,7 @@ let socket, view;
 let told = null; // the newest state of the server
 let shown = null; // the turn that is looked at; null: the newest
 let sent = null; // a move of one's own that the server has not answered yet: {turn, point}
+let line = null; // a candidate's line that is shown as numbered stones: {turn, index}
 let looking = false, owners = false;
 
 // To and from the server --------------------------------------------------------------------------
@@ -90,6 +91,8 @@ function show() {
   else if (found() && !sent) {
     if (owners) view.setOwners(found().owners);
     view.candidates(position, found());
+    const candidate = line && line.turn === turn && found().candidates[line.index];
+    if (candidate) view.preview(position, toPlay(), candidate.pv);
   }
   byId("turn").max = told.moves.length;
   byId("turn").value = turn;
@@ -108,7 +111,7 @@ function showCount(count) {
 }
 
 function write(turn) {
-  const { names, moves, doing, captured } = told, now = found();
+  const { names, moves, doing, captured, review } = told, now = found();
   const isThinking = doing === "thinking";
   byId("standing").textContent = !told.is_ready ? "Please wait"
     : now ? `Move ${turn}: ${standing(now)}`
@@ -120,22 +123,33 @@ function write(turn) {
   }
   const last = turn && !sent ? moveAt(turn - 1) : null;
   const lines = last ? [`${nameOf(last.color)} ${positionAt(0).vertex(last.point)}.`] : [];
-  if (doing) lines.push(doing === "analysing" ? `Analysing: ${now ? now.visits : 0} visits.` : `${doing[0].toUpperCase()}${doing.slice(1)} …`);
+  if (doing) lines.push(`${doing[0].toUpperCase()}${doing.slice(1)} …`);
+  if (review?.error) lines.push(`No review: ${review.error}.`);
   say([...lines, ...told.said]);
+  byId("visits-made").textContent = now ? `${now.visits} visits` : "";
   byId("go").textContent = isThinking ? "Move now" : "Engine moves";
-  byId("lines").replaceChildren();
-  if (now && !sent) {
-    now.candidates.slice(0, 3).forEach((candidate, index) => {
-      const name = positionAt(0).vertex(readPoint(candidate.at, view.width));
-      const made = addButton(byId("lines"), `${index ? "or" : "Best:"} ${name}`, () => view.preview(positionAt(turn), toPlay(), candidate.pv));
-      made.title = "shows what follows";
-    });
-  }
-  const { review } = told, isAtWork = review && !review.error && review.done < 100;
+  nameLines(now && !sent ? now.candidates.slice(0, 3) : []);
+  const isAtWork = review && !review.error && review.done < 100;
   byId("progress").hidden = byId("cancel").hidden = !isAtWork;
   byId("progress").value = review ? review.done : 0;
   byId("review").disabled = Boolean(isAtWork) || !moves.length;
   byId("review-link").hidden = !(review && review.done === 100);
+}
+
+// Buttons stay while searches go on: one that is made anew loses the focus, and half of a click.
+function nameLines(candidates) {
+  const all = byId("lines");
+  while (all.children.length > candidates.length) all.lastChild.remove();
+  candidates.forEach((candidate, index) => {
+    const made = all.children[index] || addButton(all, "", () => showLine(index));
+    const words = `${index ? "or" : "Best:"} ${positionAt(0).vertex(readPoint(candidate.at, view.width))}`;
+    if (made.textContent !== words) made.textContent = words;
+  });
+}
+
+function showLine(index) {
+  line = index < 0 ? null : { turn: turnShown(), index };
+  show();
 }
 
 function say(sentences) {
@@ -158,12 +172,20 @@ function look() {
 }
 
 function playAt(vertex, point = null) {
-  if (!told || !told.is_ready || shown !== null || sent || told.result) return;
+  if (!told || !told.is_ready || sent || told.result) return;
+  if (shown !== null) return say(["Moves are made in the newest position: press End, or take moves back."]);
   const isMine = told.seat.you === "both" || colorOf(told.seat.you) === told.to_play;
   if (!isMine || (point !== null && positionAt(told.moves.length).stones[point] !== EMPTY)) return;
   if (point !== null && socket.readyState === WebSocket.OPEN) sent = { turn: told.moves.length, point };
   show();
   wish("play", { at: vertex, turn: told.moves.length });
+}
+
+// A mouse over a candidate shows its line.
+function hover(event) {
+  const point = event && told && found() ? view.pointAt(event) : null;
+  const index = point === null ? -1 : found().candidates.findIndex((each) => readPoint(each.at, view.width) === point);
+  if (index !== (line?.index ?? -1)) showLine(index);
 }
 
 function toggleAnalysis() {
@@ -187,7 +209,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT"].includes(event.target.tagName)) return;
   const keys = {
     ArrowLeft: () => go(turnShown() - 1), ArrowRight: () => go(turnShown() + 1), Home: () => go(0), End: () => go(Infinity),
-    PageUp: () => go(turnShown() - 10), PageDown: () => go(turnShown() + 10), Escape: () => show(),
+    PageUp: () => go(turnShown() - 10), PageDown: () => go(turnShown() + 10), Escape: () => showLine(-1),
     a: toggleAnalysis, t: () => byId("show-owners").click(), u: () => wish("undo"), r: () => wish("redo"), g: () => byId("go").click(), s: () => byId("score").click(),
   };
   if (!told || !keys[event.key]) return;
@@ -222,6 +244,7 @@ function start() {
     const point = view?.pointAt(event) ?? null;
     if (point !== null) playAt(positionAt(0).vertex(point), point);
   });
+  bindMouse(byId("board"), hover);
   document.addEventListener("keydown", onKey);
   connect();
 }
