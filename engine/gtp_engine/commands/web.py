@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"cannot listen on {args.host}, port {args.port}: {reason}") from None
     from gtp_engine.frontends.web.game import MOST_SECONDS, WebGame
     from gtp_engine.frontends.web.server import WebServer
+    from gtp_engine.messages import collected
     from gtp_engine.play.engine import Engine
 
     if settings.playouts is settings.visits is settings.time is None:
@@ -65,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"http://{host}:{listener.getsockname()[1]}/{token}/  (Ctrl-C ends)", flush=True)
     engine = Engine(settings)
     engine.load()
-    with contextlib.suppress(KeyboardInterrupt):
-        game = WebGame(engine, args.color)
+    with collected() as notices, contextlib.suppress(KeyboardInterrupt):
+        game = WebGame(engine, args.color, notices)
         game.start()
         asyncio.run(WebServer(game, token, args.host).serve(listener))
     end_process(engine)

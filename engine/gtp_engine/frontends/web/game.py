@@ -6,10 +6,10 @@ SGF file. They are told the whole state as one JSON text, whenever it has change
 
 import contextlib
 import json
-import logging
 import queue
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from gtp_engine.go.game_record import GameRecord
     from gtp_engine.go.position import Position
 
-logger = logging.getLogger(__name__)
-
 MOST_WISHES = 64  # that wait; more are dropped
 MOST_TEXT = 100  # characters of a value in a wish
 MOST_MOVES = 1500  # of a game that is loaded
@@ -56,12 +54,13 @@ _PATIENT = ("play", "look")
 class WebGame:
     """One engine, one game, any number of pages."""
 
-    def __init__(self, engine: Engine, seat: str) -> None:
+    def __init__(self, engine: Engine, seat: str, notices: list[str]) -> None:
         """Prepare.
 
         Args:
             engine: Knows the game; its loading has begun.
             seat: Which colors people play at first, one of SEATS.
+            notices: Lines that the engine says; they are shown and removed.
         """
         self._engine = engine
         named = {name: name for name in known_nets() if not name.endswith(("-int8", "-fp16"))}
@@ -69,6 +68,7 @@ class WebGame:
         self._nets = named if own in named else {"as started": own, **named}
         """What pages call the nets that they may choose."""
         self._table = Table(engine, SEATS[seat])
+        self._notices = notices
         self._wishes: queue.Queue[dict[str, Any] | bytes] = queue.Queue(MOST_WISHES)
         self._stop: threading.Event | None = None
         """Cuts short what runs at the moment."""
@@ -159,7 +159,7 @@ class WebGame:
             is_refused = isinstance(error, ValueError) and not isinstance(error, NetFileError)
             self._is_waiting = not is_refused
             if not isinstance(error, ValueError | EngineUnavailableError):
-                logger.exception("what a page wished failed")
+                traceback.print_exc()
             self._say(str(error))
 
     def _next_task(self) -> Callable[[], None] | None:
@@ -384,7 +384,7 @@ class WebGame:
         except InterruptedError:
             self._show(review=None)
         except Exception as error:
-            logger.exception("a review failed")
+            traceback.print_exc()
             self._show(review={"done": 0, "error": str(error)})
         self._cancel = None
 
@@ -420,6 +420,8 @@ class WebGame:
             date=time.strftime("%Y-%m-%d"),
             comments=self._comments,
         )
+        while self._notices:
+            self._say(self._notices.pop(0))
         self._show(
             size=(position.width, position.height),
             start="".join(str(color) for color in position.grid(0).ravel()),
