@@ -30,6 +30,11 @@ def game_of(rules: Rules) -> str:
     return ATARI_GO if rules.must_move else GO
 
 
+def game_shown(encoder: str) -> str:
+    """Return the game that an encoder shows; nets of Go play Atari Go too."""
+    return FIVE if encoder == FIVE else GO
+
+
 def parse_rules(game: str, text: str, komi: float | None = None) -> Rules:
     """Return the rules of a game by their name; see `Rules.parse` for those of Go.
 

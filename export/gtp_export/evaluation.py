@@ -17,6 +17,7 @@ from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.games import game_shown, position_type
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.records.stream import PositionReader, RecordSamples
@@ -126,7 +127,7 @@ def evaluate_net(
         SgfError: There is no game in the files.
     """
     opened = open_best(NetFiles(net, is_exact=True), "auto", runtime)
-    games = read_table(packs)
+    games = read_table(packs, kind=position_type(game_shown(opened.info.encoder)))
     return evaluate_games(opened, games, EvaluationPlan(positions, per_game, seed))
 
 

@@ -1,6 +1,7 @@
 """Five in a row, learned from nothing: its games, their records, what nets are taught by them."""
 
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from tests.evaluators.encoding import encoded
+from tests.evaluators.small_nets import TINY
 from tests.evaluators.test_five import write_five
 from tests.export.test_zero_small_boards import learn
 
@@ -16,7 +18,7 @@ from gtp_engine.coords import BLACK, EMPTY, WHITE, point_to_action
 from gtp_engine.evaluators.fake import UniformEvaluator
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.five.game import FiveGame
-from gtp_engine.five.rules import RENJU, STANDARD
+from gtp_engine.five.rules import FREESTYLE, RENJU, STANDARD
 from gtp_engine.games import FIVE
 from gtp_engine.go.sgf import load_sgf
 from gtp_engine.go.symmetry import action_table
@@ -24,6 +26,7 @@ from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.params import SearchParams
 from gtp_export.commands import run as run_command
 from gtp_export.quantise.positions import play_positions
+from gtp_export.records.pack_file import read_pack
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.games import write_games
@@ -188,6 +191,36 @@ def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     assert run_command(["zero", "rebuild", str(run.path)]) == 0
     assert found[0] == found[1]
     assert rows(run, "select count(*), sum(reason in ('five', 'draw')) from games") == [found]
+
+
+def test_recorded_games_are_packed_and_measured_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    run = new_run(tmp_path)
+    played = play(run, 12)
+    folder = tmp_path / "sgf"
+    write_games(run, folder)
+    (folder / "bad.sgf").write_text("(;GM[4]SZ[8]RU[standard];B[aa];W[aa])")
+    (folder / "plain.sgf").write_text("(;GM[4]SZ[8]RE[W+R];B[aa];W[bb])")
+    pack = tmp_path / "five.games"
+    assert run_command(["pack", str(folder), "--game", "five", "--out", str(pack)]) == 0
+    assert "occupied" in caplog.text and "1 left out" in caplog.text
+    games = read_pack(pack)
+    back = [games.record(n) for n in range(len(games))]
+    wanted = [(game.record.rules, game.record.moves, game.record.winner) for game in played]
+    plain = next(one for one in back if one.rules == FREESTYLE)
+    assert (len(plain.moves), plain.winner) == (2, WHITE)
+    found = [(one.rules, one.moves, one.winner) for one in back if one is not plain]
+    assert sorted(map(repr, found)) == sorted(map(repr, wanted))
+    net = str(write_five(tmp_path / "five.onnx"))
+    for source in (pack, folder):
+        words = ["evaluate", "--net", net, "--games", str(source), "--positions", "60", "--json"]
+        assert run_command(words) == 0
+        figures = json.loads(capsys.readouterr().out)
+        assert 0.0 <= figures["top1 all"]["mean"] <= 0.5
+    assert run_command(["evaluate", "--net", str(TINY), "--games", str(pack)]) == 1
+    assert "not what the net's encoder, katago_v7, shows" in capsys.readouterr().err
 
 
 def test_nets_are_quantised_on_positions_of_their_own_game(tmp_path: Path) -> None:

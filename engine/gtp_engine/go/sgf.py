@@ -371,7 +371,9 @@ _PLAIN_MOVE = re.compile(r";([BW])\[([a-y]*)\]")
 
 
 def read_games(
-    path: str | Path, on_error: Callable[[str], None] | None = None
+    path: str | Path,
+    on_error: Callable[[str], None] | None = None,
+    kind: type[Position] = Position,
 ) -> Iterator[GameRecord]:
     """Read all games of a pack, an SGF file or a folder of such files, in order of their names.
 
@@ -381,13 +383,14 @@ def read_games(
         path: The file or folder.
         on_error: Called with a sentence for every game that cannot be read, which is then left
             out; None raises instead.
+        kind: What they are games of.
 
     Raises:
         SgfError: A file or game cannot be read.
     """
     for file in list_game_files(path):
         try:
-            yield from _read_file(file, on_error)
+            yield from _read_file(file, on_error, kind)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             _complain(f"cannot read {str(file)!r}: {reason}", on_error)
@@ -447,10 +450,12 @@ def _points_by_name(width: int, height: int) -> dict[str, int]:
     return table
 
 
-def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[GameRecord]:
+def _read_file(
+    file: Path, on_error: Callable[[str], None] | None, kind: type[Position]
+) -> Iterator[GameRecord]:
     if file.suffix.lower() not in PACKED_SUFFIXES:
         try:
-            yield from parse_games(read_file(file))
+            yield from parse_games(read_file(file), kind)
         except SgfError as error:
             _complain(f"{file}: {error}", on_error)
         return
@@ -462,7 +467,8 @@ def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[G
             if not line.strip():
                 continue
             try:
-                record = parse_game_line(decode_sgf(line))
+                text = decode_sgf(line)
+                record = parse_game_line(text) if kind is Position else parse_sgf(text, kind)
             except SgfError as error:
                 _complain(f"{file}, line {number}: {error}", on_error)
             else:

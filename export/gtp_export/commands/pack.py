@@ -15,18 +15,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export pack` takes."""
     add = parser.add_argument
     add("games", type=Path, nargs="+", metavar="FILE", help="files and folders of games")
+    add("--game", choices=("go", "five"), default="go", help="what they are games of (go)")
     add("--out", type=Path, required=True, metavar="NAME.games", help="the pack to write")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pack and say on stderr how large it is."""
     from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.games import position_type
     from gtp_export.records.pack_file import PACK_SUFFIX, write_pack
     from gtp_export.records.reading import read_table
 
     if arguments.out.suffix != PACK_SUFFIX:
         raise NetFileError(f"{arguments.out}: the name of a pack ends in {PACK_SUFFIX}")
-    games = read_table(arguments.games)
+    games = read_table(arguments.games, kind=position_type(arguments.game))
     write_pack(arguments.out, games)
     size = arguments.out.stat().st_size
     bits = 8.0 * size / max(1, games.n_moves)

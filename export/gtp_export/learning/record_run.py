@@ -12,6 +12,7 @@ import numpy as np
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
+from gtp_engine.games import game_shown, position_type
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import format_record_card
@@ -136,10 +137,12 @@ def prepare(run: RecordRun, say: Say) -> RecordTask:
         OSError: A file cannot be read.
     """
     preset = find_preset(run.preset)
-    games = read_table(run.games)
+    kind = position_type(game_shown(preset.shape.encoder))
+    games = read_table(run.games, kind=kind)
     if preset.shape.board_size is not None:
         preset, games = fit_board(preset, games)
-    return divide(run, preset, games, read_table(run.valid) if run.valid else None, say)
+    valid = read_table(run.valid, kind=kind) if run.valid else None
+    return divide(run, preset, games, valid, say)
 
 
 def divide(

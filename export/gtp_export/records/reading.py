@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_games, read_nodes
 from gtp_engine.kernels import int64, kernel
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
@@ -46,16 +47,19 @@ Choose = Callable[[GameRecord], int | None]
 """Whose moves of a game count; see `GameCollector`."""
 
 
-def read_table(paths: Sequence[Path], choose: Choose | None = None) -> Games:
+def read_table(
+    paths: Sequence[Path], choose: Choose | None = None, kind: type[Position] = Position
+) -> Games:
     """Read all games of files and folders.
 
-    Games that cannot be read are left out; games with a move that the board cannot hold end
+    Games that cannot be read are left out; games of Go with a move that the board cannot hold end
     before it. Both are counted in what is logged.
 
     Args:
         paths: SGF files, folders of them, tar and zip archives of them, compressed packs of one
             game a line, pack files.
         choose: Says whose moves count; all when None. Packs hold no names of players.
+        kind: What they are games of.
 
     Raises:
         FileNotFoundError: One of the paths does not exist; raised at once.
@@ -64,14 +68,14 @@ def read_table(paths: Sequence[Path], choose: Choose | None = None) -> Games:
     for path in paths:
         if "\0" in str(path) or not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    parts = [_read_path(path, choose) for path in paths]
+    parts = [_read_path(path, choose, kind) for path in paths]
     games = join_games([part for part in parts if len(part)] or parts[:1])
     if not len(games):
         raise SgfError(f"there is no game in {', '.join(str(path) for path in paths)}")
     return games
 
 
-def _read_path(path: Path, choose: Choose | None) -> Games:
+def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games:
     if path.suffix == PACK_SUFFIX:
         games = read_pack(path)
         if choose is not None and choose(GameRecord()) is None:
@@ -81,12 +85,14 @@ def _read_path(path: Path, choose: Choose | None) -> Games:
     complaints: list[str] = []
     collector = GameCollector(choose)
     if path.suffix in PACKED_SUFFIXES and not _is_archive(path):
-        _collect_lines(path, collector, complaints)
+        _collect_lines(path, collector, complaints, kind)
     else:
         read = _archive_games if _is_archive(path) else read_games
-        for record in read(path, complaints.append):
+        for record in read(path, complaints.append, kind):
             _collect(collector, record, None, complaints)
-    games, shortened = _playable(collector.games())
+    games, shortened = collector.games(), 0
+    if kind is Position:
+        games, shortened = _playable(games)
     text = f"{path}: {len(games):,} games, {games.n_moves:,} moves"
     if shortened:
         text += f"; {shortened:,} of them end before a move the board cannot hold"
@@ -101,11 +107,13 @@ def _is_archive(path: Path) -> bool:
     return path.is_file() and (zipfile.is_zipfile(path) or is_tar)
 
 
-def _archive_games(path: Path, on_error: Callable[[str], None]) -> Iterator[GameRecord]:
+def _archive_games(
+    path: Path, on_error: Callable[[str], None], kind: type[Position]
+) -> Iterator[GameRecord]:
     for name, content in _members(path):
         if name.lower().endswith(".sgf"):
             try:
-                yield from parse_games(content)
+                yield from parse_games(content, kind)
             except SgfError as error:
                 on_error(f"{path}, {name}: {error}")
 
@@ -160,12 +168,16 @@ def _collect(
     if codes is None and not record.moves:
         return  # a problem or a diagram
     try:
+        if record.kind is not Position:
+            record.rules = record.position().rules  # each move is looked at
         collector.add(record, codes)
     except SgfError as error:
         complaints.append(str(error))
 
 
-def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) -> None:
+def _collect_lines(
+    path: Path, collector: GameCollector, complaints: list[str], kind: type[Position]
+) -> None:
     try:
         with open_packed(path) as file:
             data = file.read()
@@ -178,7 +190,7 @@ def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) 
         stop = data.find(b"\n", start)
         stop = len(data) if stop < 0 else stop
         root = _ROOT.match(data, start, stop)
-        if root is not None:
+        if root is not None and kind is Position:
             record = _read_root(root[1].decode("ascii", "replace"))
             n = -1
             if record is not None:
@@ -190,7 +202,7 @@ def _collect_lines(path: Path, collector: GameCollector, complaints: list[str]) 
                 continue
         if stop > start:
             try:
-                _collect(collector, parse_sgf(decode_sgf(data[start:stop])), None, complaints)
+                _collect(collector, parse_sgf(decode_sgf(data[start:stop]), kind), None, complaints)
             except SgfError as error:
                 complaints.append(str(error))
         start = stop + 1

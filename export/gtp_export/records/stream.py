@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.games import FIVE
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import new_history
 from gtp_engine.go.ladders import new_reader
+from gtp_engine.go.rules import NO_FIVE
 from gtp_engine.go.symmetry import N_SYMMETRIES, point_table
 from gtp_export.records.games import UNKNOWN_WINNER, Games
 from gtp_export.records.replay import Filled, Ints, find_filler, new_filled, rule_rows
@@ -65,7 +67,13 @@ class PositionReader:
     """Encodes positions of games; for one thread."""
 
     def __init__(self, games: Games, encoder: str) -> None:
-        """Set aside the memory for the longest game."""
+        """Set aside the memory for the longest game.
+
+        Raises:
+            SgfError: The encoder shows another game.
+        """
+        if any((one.five != NO_FIVE) != (encoder == FIVE) for one in games.rules):
+            raise SgfError(f"the games are not what the net's encoder, {encoder}, shows")
         _, self._planes, self._features = ENCODERS[encoder]
         self._fill = find_filler(encoder)
         self._games = games
