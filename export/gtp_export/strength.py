@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.arena.policy_games import play_policy_games, points_of_first
+from gtp_engine.arena.policy_games import open_policy, play_policy_games, points_of_first
 from gtp_engine.arena.ratings import rate_players
-from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
@@ -24,8 +23,6 @@ from gtp_engine.text_table import align
 from gtp_export.evaluation import EvaluationPlan, evaluate_games
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.records.reading import read_table
-
-MAX_BATCH = 256
 
 Say = Callable[[str], None]
 
@@ -75,11 +72,8 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
     """
     nets = find_checkpoints(plan.nets)
     anchor = f"opponent {plan.opponent.stem}"
-    opened = {name: OnnxNet(path, "cpu") for name, path in nets.items()}
-    opened[anchor] = OnnxNet(plan.opponent, "cpu")
-    for name, net in opened.items():
-        if "policy" not in net.info.heads:
-            raise NetFileError(f"{name}: has no policy to play by")
+    players = {name: open_policy(path) for name, path in nets.items()}
+    players[anchor] = open_policy(plan.opponent)
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / "strength.json"
     empty: dict[str, Any] = {"size": plan.size, "matches": {}, "accuracy": {}}
@@ -87,8 +81,7 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
     if known["size"] != plan.size:
         raise NetFileError(f"{file}: is of games on another board; choose another --out")
     recorded = read_table(plan.games)
-    players = {name: NetEvaluator(net, 1, MAX_BATCH, cache_mb=0) for name, net in opened.items()}
-    for number, (one, other) in enumerate(itertools.combinations(opened, 2)):
+    for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         if f"{one} / {other}" not in known["matches"]:
             generator = np.random.default_rng([plan.seed, number])
             komi, pair = default_komi(plan.size, plan.size), [players[one], players[other]]
@@ -96,16 +89,17 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
             known["matches"][f"{one} / {other}"] = one, other, points_of_first(ended), plan.each
             write_whole(file, json.dumps(known, indent=1) + "\n")
             say(f"{one} won {points_of_first(ended):g} of {plan.each} against {other}")
-    for name, net in opened.items():
+    asked = EvaluationPlan(plan.positions, seed=plan.seed)
+    for name in players:
         if name not in known["accuracy"]:
-            figure = evaluate_games(net, recorded, EvaluationPlan(plan.positions, seed=plan.seed))
-            top1 = figure["top1 all"]
+            net = OnnxNet(nets.get(name, plan.opponent), "cpu")
+            top1 = evaluate_games(net, recorded, asked)["top1 all"]
             known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
             write_whole(file, json.dumps(known, indent=1) + "\n")
             say(f"{name} names {top1.mean:.1%} of the moves")
-    met = [m for m in known["matches"].values() if m[0] in opened and m[1] in opened]
+    met = [m for m in known["matches"].values() if m[0] in players and m[1] in players]
     ratings = rate_players(met, anchor)
-    points = {name: (*known["accuracy"][name], *(ratings[name].to_json())) for name in opened}
+    points = {name: (*known["accuracy"][name], *(ratings[name].to_json())) for name in players}
     if can_draw(say):
         axes = "recorded moves named, %", "Elo above the opponent"
         named = {"without search": list(points.values())}

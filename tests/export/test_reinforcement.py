@@ -142,8 +142,9 @@ def test_a_run_goes_on_pools_and_judges(
         ("000004", "000002"),
     ]
     info = OnnxNet(out / "run.onnx", "cpu").info
-    assert "without search" in info.strength and info.created_by == "gtp-export reinforce"
-    assert "| 000002 | 000000 |" in (out / "run.md").read_text()
+    card = (out / "run.md").read_text()
+    assert info.name == "run" and info.created_by == "gtp-export reinforce"
+    assert "| 000002 | 000000 |" in card and "without search" in card
     # The same again has nothing to do, and puts the net there once more.
     (out / "run.onnx").unlink()
     assert reinforce(net, out, "--samples", "900") == 0

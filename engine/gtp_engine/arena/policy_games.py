@@ -6,21 +6,38 @@ AlphaGo's policies played: all stones on the last board are alive and the area i
 """
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollouts import drop_own_eyes
 from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES
 
+MAX_BATCH = 256
 AT_RANDOM = -1
 """In place of a player: any move that fills no own eye, all alike."""
 
 Chooser = Callable[[int, Position], int]
 """Says which player moves in the game of a number."""
+
+
+def open_policy(path: Path) -> NetEvaluator:
+    """Open a net to play by its policy, on a processor.
+
+    Raises:
+        NetFileError: It cannot be used, or has no policy.
+    """
+    net = OnnxNet(path, "cpu")
+    if "policy" not in net.info.heads:
+        raise NetFileError(f"{path}: has no policy to play by")
+    return NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0)
 
 
 def taking_turns(game: int, position: Position) -> int:

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--licence", default="unknown", help="licence to write into the net")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--processes", type=int, default=1, help="training processes, on CPUs (1)")
-    add("--learning-rate", type=float, help="peak; a sixth of the preset's if left out")
+    add("--learning-rate", type=float, help="peak; a twentieth of the preset's if left out")
     add("--positions", type=int, default=4000, metavar="N", help="to compare on (4000)")
     add("--int8", action="store_true", help="write an int8 net too")
     add("--fp16", action="store_true", help="write an fp16 net too")

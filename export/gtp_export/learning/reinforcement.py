@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from gtp_engine.arena.policy_games import play_policy_games, points_of_first
+from gtp_engine.arena.policy_games import open_policy, play_policy_games, points_of_first
 from gtp_engine.arena.ratings import rate_players
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import VALUE_SCALAR, NetFileError, NetInfo
-from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
@@ -62,7 +61,6 @@ GATE_GAMES = 200
 GATE_SHARE = 0.55
 """Of the games against the best so far, that a net must win to replace it."""
 FINAL_GAMES = 400
-MAX_BATCH = 256
 BEGUN = "000000"
 """Name of the net that the run began with."""
 
@@ -215,7 +213,7 @@ class Reinforcement:
             write_whole(begun, run.start.read_bytes())
         shape = self._preset.shape
         self._info = replace(
-            describe_net(shape, run.out.name),
+            describe_net(shape, run.out.resolve().name),
             trained_sizes=(run.size, run.size),
             source=f"preset {name}, begun with {info.name}",
             trained_on=f"{info.trained_on}; then games against past selves on "
@@ -260,25 +258,25 @@ class Reinforcement:
             NetFileError: A net fails.
             OSError: A file cannot be written.
         """
-        trainer, saved = self._trainer, time.monotonic()
+        run, trainer, saved = self._run, self._trainer, time.monotonic()
         self._export(trainer.average, "latest")
         if self._round % POOL_ROUNDS == 0:  # what a kill may have left undone
             self._judge(f"{self._round:06}")
         while trainer.progress < 1.0:
             if trainer.meter.is_halted():
                 trainer.save()
-                self._say(f"halted until {self._run.out / PAUSE} is gone")
+                self._say(f"halted until {run.out / PAUSE} is gone")
                 trainer.meter.wait_while_halted()
-            generator = np.random.default_rng([self._run.seed, self._round, 1])
+            generator = np.random.default_rng([run.seed, self._round, 1])
             pool = sorted(path.stem for path in self._nets.glob("*.onnx"))
             opponent = pool[int(generator.integers(len(pool)))]
-            share = self._play(self._open_file("latest"), opponent, generator)
+            share = self._play(open_policy(run.out / "latest.onnx"), opponent, generator)
             losses = [trainer.step() for _ in range(BATCHES)]
             self._export(trainer.average, "latest")
             number = self._round
             told = ", ".join(f"{name} {losses[-1][name]:.3f}" for name in ("policy", "top1"))
             self._say(
-                f"{self._run.span.left(trainer.spent)}, round {number}: "
+                f"{run.span.left(trainer.spent)}, round {number}: "
                 f"{share:.0%} against {opponent}, {told}"
             )
             is_due = number % POOL_ROUNDS == 0
@@ -292,11 +290,7 @@ class Reinforcement:
         return self._finish()
 
     def _open(self, name: str) -> NetEvaluator:
-        return self._open_file(f"nets/{name}")
-
-    def _open_file(self, name: str) -> NetEvaluator:
-        net = OnnxNet(self._run.out / f"{name}.onnx", "cpu")
-        return NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0)
+        return open_policy(self._nets / f"{name}.onnx")
 
     def _play(self, learner: NetEvaluator, opponent: str, generator: np.random.Generator) -> float:
         """Play a round to learn from; return the share that was won."""
@@ -370,8 +364,8 @@ class Reinforcement:
             )
         self._draw_ladder()
         info: NetInfo = replace(self._info, strength=strength)
-        target = run.out / f"{run.out.name}.onnx"
-        self._write_described(self._nets / f"{best}.onnx", target, info)
+        target = run.out / f"{self._info.name}.onnx"
+        write_whole(target, (self._nets / f"{best}.onnx").read_bytes())
         facts = {
             "command": run.command,
             "rounds": self._round,
@@ -383,15 +377,3 @@ class Reinforcement:
         write_whole(target.with_suffix(".md"), format_reinforced_card(info, facts))
         self._say(f"{target}: {strength}")
         return target
-
-    def _write_described(self, source: Path, target: Path, info: NetInfo) -> None:
-        """Write a net of the pool with another description."""
-        from gtp_export.convert.golden import add_golden
-        from gtp_export.convert.graph import write_model
-        from gtp_export.convert.onnx_file import replace_info
-
-        model = load_model(source)
-        info = replace(info, precision=read_info(source, model).precision)
-        replace_info(model, info)
-        add_golden(model, info)
-        write_model(model, target)

@@ -20,10 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gtp_engine.arena.policy_games import AT_RANDOM, play_policy_games
+from gtp_engine.arena.policy_games import AT_RANDOM, open_policy, play_policy_games
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
@@ -34,7 +33,7 @@ from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_run import read_metrics
-from gtp_export.learning.reinforcement import MAX_BATCH, PairSource, collect
+from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
@@ -111,15 +110,9 @@ class ValueTask:
     def _error(self, net: Net, of: tuple[Games, Pairs], device: str) -> float:
         points = MEASURED * (self.shape.board_size or 1) ** 2
         batch: Batch = self._source(of, points, 1).draw(np.random.default_rng(1)).to(device)
-        found = []
         with torch.no_grad():
-            for at in range(0, min(MEASURED, len(batch.spatial)), 256):
-                part = slice(at, min(at + 256, MEASURED))
-                targets = RecordTargets(*(one[part] for one in batch.targets))
-                outputs = net(batch.spatial[part], batch.features[part])
-                n = len(targets.action)
-                found.append((n, n * float(self.losses(outputs, targets)["value"])))
-        return round(sum(error for _, error in found) / sum(n for n, _ in found), 4)
+            found = self.losses(net(batch.spatial, batch.features), batch.targets)
+        return round(float(found["value"]), 4)
 
 
 def make_shard(run: SingleRun, players: list[NetEvaluator], number: int) -> tuple[Games, Pairs]:
@@ -165,12 +158,7 @@ def run_single_positions(run: SingleRun, say: Say) -> Path:
         OSError: A file cannot be written.
     """
     torch.set_num_threads(1)
-    players = []
-    for path in (run.supervised, run.reinforced):
-        net = OnnxNet(path, "cpu")
-        if "policy" not in net.info.heads:
-            raise NetFileError(f"{path}: has no policy to play by")
-        players.append(NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0))
+    players = [open_policy(path) for path in (run.supervised, run.reinforced)]
     shards = -(-run.games // SHARD_GAMES)
     if shards < 2:
         raise NetFileError(f"too few games to make; {2 * SHARD_GAMES} are the fewest")
