@@ -50,7 +50,7 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     for nets, more, words in (
         (games, (), "holds no nets; `train --keep-nets` keeps some"),
         (tmp_path / "none.onnx", (), "none.onnx"),
-        (Path("models/gocnn.onnx"), (), "gocnn: has no policy to play by"),
+        (Path("models/gocnn.onnx"), (), "gocnn.onnx: has no policy to play by"),
         (Path("models/dlgo.onnx"), (), "the net dlgo does not play on 4x4"),
     ):
         path = nets if nets.is_absolute() else Path(__file__).parents[2] / nets
