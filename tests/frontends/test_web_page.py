@@ -81,6 +81,11 @@ def test_a_person_plays_takes_back_and_ends_the_game(tab: Any) -> None:
     text(tab, "#standing", "Move 4: Black to play")
     tab.get_by_role("button", name="Score").tap()
     text(tab, "#note", "Counted as it stands: ")
+    count(tab, "#board .spot", 0)
+    tab.keyboard.press("a")
+    text(tab, "#standing", "Black wins")
+    assert tab.locator("#board .spot").count() >= 1, "in place of the count"
+    tab.keyboard.press("a")
     tab.get_by_role("button", name="Resign").tap()
     text(tab, "#standing", "The game is over: W+R")
     tab.get_by_role("button", name="Undo").tap()

@@ -186,7 +186,7 @@ class WebGame:
         turn, self._looks_at = self._looks_at, None
         if turn is None or turn > position.ply:
             return
-        self._show(doing="analysing")
+        self._show(doing="analysing", count=None)
         request = ReportRequest(REPORT_SECONDS, partial(self._report, turn), ownership=True)
         limits = Limits(visits=ANALYSIS_VISITS, seconds=MOST_SECONDS)
         back = position.ply - turn
