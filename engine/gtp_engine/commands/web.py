@@ -46,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
         listener = socket.create_server((args.host, args.port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot listen on {args.host}, port {args.port}: {reason}") from None
+        # Python repeats the address in parentheses.
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
+        where = f"cannot listen on {args.host}, port {args.port}"
+        raise UsageError(f"{where}: {reason}; --port chooses another") from None
     from gtp_engine.frontends.web.game import MOST_SECONDS, WebGame
     from gtp_engine.frontends.web.server import WebServer
     from gtp_engine.messages import collected

@@ -6,14 +6,13 @@ broken off goes on where it was. The file is removed once the review is written.
 
 import contextlib
 import json
+import os
 import queue
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.files import open_regular
 from gtp_engine.frontends.review.judgement import Judgement, Spot, judgement_of
 from gtp_engine.frontends.review.stages import (
@@ -21,7 +20,6 @@ from gtp_engine.frontends.review.stages import (
     Stages,
     Wish,
     position_at,
-    reckoned_visits,
     review_stages,
 )
 from gtp_engine.go.game_record import GameRecord
@@ -34,18 +32,16 @@ GAMES_AT_ONCE = 2
 """The last positions of a stage do not fill the machine alone; the next game's do."""
 PV_LENGTH = 12
 """Moves of a variation that are kept."""
-MEMORY_MB = 256
-"""Room for the trees of a review beside a game."""
 
 
 class Journal:
     """What was found out about a game so far, one search a line, in a file."""
 
-    def __init__(self, path: Path, heading: dict[str, Any]) -> None:
+    def __init__(self, path: Path | None, heading: dict[str, Any]) -> None:
         """Read what there is of the same game, net and visits; begin anew otherwise.
 
         Args:
-            path: The file; need not exist.
+            path: The file; need not exist. None: nothing is kept.
             heading: What must be equal for its lines to be of use.
 
         Raises:
@@ -53,9 +49,10 @@ class Journal:
         """
         self.found: dict[Wish, Judgement] = {}
         self._path = path
-        lines = list(_whole_lines(path)) if path.exists() else []
+        lines = list(_whole_lines(path)) if path is not None and path.exists() else []
         # Written again: the last line may have been cut off.
-        self._file = path.open("w", encoding="ascii", buffering=1)
+        name = path or os.devnull
+        self._file = open(name, "w", encoding="ascii", buffering=1)  # noqa: SIM115
         self._write(heading)
         for line in lines[1:] if lines[:1] == [heading] else []:
             with contextlib.suppress(KeyError, TypeError):  # something else has written it
@@ -76,7 +73,7 @@ class Journal:
     def close(self, *, remove: bool) -> None:
         """Close the file; remove it if the review is written."""
         self._file.close()
-        if remove:
+        if remove and self._path is not None:
             self._path.unlink(missing_ok=True)
 
     def _write(self, line: dict[str, Any]) -> None:
@@ -183,42 +180,6 @@ def run_reviews(
             advance(task)
     finally:
         scheduler.close()
-
-
-def review_game(
-    record: GameRecord, visits: int, evaluator: Evaluator, on_progress: Callable[[float], None]
-) -> Material:
-    """Carry out the review of one game, and keep nothing of it.
-
-    Args:
-        record: The game.
-        visits: Of each position.
-        evaluator: Judges them.
-        on_progress: Called now and then with the share that is done, 0 to 1; the review ends with
-            what it raises.
-
-    Raises:
-        SgfError: The record cannot be played over.
-        NetFileError: The net failed, or does not take the board.
-    """
-    total, done = reckoned_visits(record, visits), 0
-    found: list[Material | None] = []
-
-    def count(task: ReviewTask, wish: Wish) -> None:
-        nonlocal done
-        done = min(done + wish.visits, total)
-        on_progress(done / total)
-
-    with tempfile.TemporaryDirectory() as folder:
-        task = ReviewTask(record, visits, Journal(Path(folder) / "searches", {}))
-        scheduler = AnalysisScheduler(evaluator, memory_mb=MEMORY_MB)
-        try:
-            run_reviews(scheduler, [task], count, lambda task, material: found.append(material))
-        finally:
-            task.journal.close(remove=True)
-    if found[0] is None:
-        raise task.failure or RuntimeError("the review has ended without a word")
-    return found[0]
 
 
 def _request(

@@ -44,6 +44,7 @@ MOST_PLAYOUTS = 10_000  # of a move
 MOST_SECONDS = 60.0  # of a move, and of an analysis
 ANALYSIS_VISITS = 20_000
 MOST_REVIEW_VISITS = 400
+REVIEW_MB = 256  # of trees, beside the game's
 REPORT_SECONDS = 0.25
 
 _NAME = f"gtp-engine {__version__}"
@@ -363,23 +364,30 @@ class WebGame:
         """Make a review, in a thread of its own: the game goes on meanwhile."""
         from gtp_engine.frontends.review.findings import make_report
         from gtp_engine.frontends.review.page import game_page
-        from gtp_engine.frontends.review.work import review_game
+        from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
+        from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+        from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
-        told = -1
+        done, total = 0, reckoned_visits(record, visits)
+        found: list[Material | None] = []
 
-        def tell(share: float) -> None:
-            nonlocal told
+        def count(task: ReviewTask, wish: Wish) -> None:
+            nonlocal done
             if cancel.is_set():
                 raise InterruptedError
-            if int(100 * share) > told:
-                told = int(100 * share)
-                self._show(review={"done": told})
+            done += wish.visits
+            self._show(review={"done": min(99, 100 * done // total)})
 
         try:
-            report = {"net": self._engine.describe(), "visits": visits}
-            material = review_game(record, visits, self._engine.search.evaluator, tell)
-            report |= make_report(record, material, name="game", digest="")
-            self.review_page = game_page(record, report)
+            net, evaluator = self._engine.describe(), self._engine.search.evaluator
+            task = ReviewTask(record, visits, Journal(None, {}))
+            scheduler = AnalysisScheduler(evaluator, memory_mb=REVIEW_MB)
+            run_reviews(scheduler, [task], count, lambda task, material: found.append(material))
+            task.journal.close(remove=True)
+            if found[0] is None:
+                raise task.failure or RuntimeError("the review ended without a word")
+            report = make_report(record, found[0], name="game", digest="")
+            self.review_page = game_page(record, {"net": net, "visits": visits, **report})
             self._show(review={"done": 100})
         except InterruptedError:
             self._show(review=None)
