@@ -88,6 +88,8 @@ def test_a_person_plays_takes_back_and_ends_the_game(tab: Any) -> None:
     tab.keyboard.press("a")
     tab.get_by_role("button", name="Resign").tap()
     text(tab, "#standing", "The game is over: W+R")
+    tap(tab, "J9")
+    text(tab, "#note", "The game is over.")
     tab.get_by_role("button", name="Undo").tap()
     text(tab, "#standing", "Move 4: Black to play")
 
@@ -133,6 +135,8 @@ def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any, server: Serv
         text(tab, "#note", "nobody knows")
     assert tab.locator("#board .ghosts circle").count() >= 1
     sync_api.expect(best).to_be_focused()
+    best.tap()
+    assert tab.locator("#board .ghosts circle").count() == 0
     tap(tab, "J1")
     text(tab, "#note", "press End")
     tab.keyboard.press("Home")

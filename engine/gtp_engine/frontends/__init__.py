@@ -1,1 +1,1 @@
-"""What the outside world talks to: GTP, JSON analysis, the terminal."""
+"""What the outside world talks to: GTP, JSON analysis, the terminal, the browser."""

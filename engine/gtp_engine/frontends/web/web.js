@@ -141,7 +141,7 @@ function nameLines(candidates) {
   const all = byId("lines");
   while (all.children.length > candidates.length) all.lastChild.remove();
   candidates.forEach((candidate, index) => {
-    const made = all.children[index] || addButton(all, "", () => showLine(index));
+    const made = all.children[index] || addButton(all, "", () => showLine(line?.index === index ? -1 : index));
     const words = `${index ? "or" : "Best:"} ${positionAt(0).vertex(readPoint(candidate.at, view.width))}`;
     if (made.textContent !== words) made.textContent = words;
   });
@@ -172,7 +172,8 @@ function look() {
 }
 
 function playAt(vertex, point = null) {
-  if (!told || !told.is_ready || sent || told.result) return;
+  if (!told || !told.is_ready || sent) return;
+  if (told.result) return say(["The game is over. Undo takes it up again; New game begins another."]);
   if (shown !== null) return say(["Moves are made in the newest position: press End, or take moves back."]);
   const isMine = told.seat.you === "both" || colorOf(told.seat.you) === told.to_play;
   if (!isMine || (point !== null && positionAt(told.moves.length).stones[point] !== EMPTY)) return;
