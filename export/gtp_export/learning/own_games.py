@@ -40,8 +40,6 @@ OTHER_HEADS = 0.1
 """Times the preset's weights of all losses but the policy's: how a few hundred games ended would be
 learned by heart (the winners' log loss on other games rose from 0.67 to 0.69 within 16,000 samples
 of 200 games)."""
-PER_GAME = 20
-"""Positions of a game that are asked about."""
 COMPARED_POSITIONS = 600
 OWN_NAME = "gtp-engine"
 """With which the names begin that the engine gives itself in games it keeps."""
@@ -138,7 +136,7 @@ def learn_from_games(
         trained_on=f"{before.trained_on}; then {len(task.train):,} games of one's own",
     )
     written = run_task(run, task, info, say)
-    tuned = list(compare(start, written, task, general, EvaluationPlan(run.positions, PER_GAME)))
+    tuned = compare(start, written, task, general, run.positions)
     for line in tuned:
         say(line)
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
@@ -168,11 +166,17 @@ def fitting(games: Games, info: NetInfo, path: Path) -> Games:
 
 
 def compare(
-    start: Path, written: Path, task: RecordTask, general: Games | None, plan: EvaluationPlan
+    start: Path, written: Path, task: RecordTask, general: Games | None, positions: int
 ) -> list[str]:
     """Return in lines what a tuned net does better and worse than the one it began with."""
     before, after = OnnxNet(start, "cpu"), OnnxNet(written, "cpu")
-    first, gain = compare_on_games(before, after, task.valid, plan)
+
+    def compared(games: Games) -> tuple[dict[str, Figure], dict[str, Figure]]:
+        # The more games the positions are of, the narrower the intervals.
+        plan = EvaluationPlan(positions, per_game=-(-positions // len(games)))
+        return compare_on_games(before, after, games, plan)
+
+    first, gain = compared(task.valid)
     top1 = gain["top1 all"]
     verdict = "no clear difference" if top1.low <= 0.0 <= top1.high else "better"
     if top1.high < 0.0:
@@ -180,7 +184,7 @@ def compare(
     lines = [f"on {top1.games} games it did not learn from: {verdict}", *_changes(first, gain)]
     if general is not None:
         lines += ["what it forgot, on the other games:"]
-        return lines + _changes(*compare_on_games(before, after, general, plan))
+        return lines + _changes(*compared(general))
     found = compare_nets(after, before, COMPARED_POSITIONS)
     return [
         *lines,
