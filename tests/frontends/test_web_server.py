@@ -17,15 +17,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.web_client import PATIENCE, Served, new_game, served, state_when, wish
+from tests.frontends.web_client import PATIENCE, SEAT, Served, new_game, served, state_when, wish
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
+from gtp_engine.coords import BLACK
+from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.web.game import WebGame
 from gtp_engine.frontends.web.server import MOST_MESSAGE, MOST_TABS, WebServer, _Connection
 from gtp_engine.go.sgf import load_sgf, parse_sgf
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.play.settings import Settings
 
 HOSTILE = 50
 
@@ -188,6 +191,22 @@ def test_a_game_at_any_level_with_handicap_and_rules(client: ClientConnection) -
     state = state_when(client, lambda state: len(state["moves"]) == 3 and state["doing"] == "")
     assert any("was trained on boards of 19x19" in line for line in state["said"])
     assert state["names"] == ["you", "you"]
+
+
+def test_moves_are_drawn_from_the_policy_until_a_page_wants_another_level() -> None:
+    engine = Engine(Settings(size=(5, 5), policy_temperature=1.0), evaluator=FakeEvaluator())
+    game = WebGame(engine, "both", [])
+
+    def playouts_at(level: str) -> int:
+        game._do_seat({**SEAT, "net": "default", "level": level, "playouts": "50"})
+        analysis = engine.genmove(BLACK).analysis
+        assert analysis is not None
+        return analysis.playouts
+
+    assert playouts_at("10") == 1
+    assert playouts_at("7") == 50
+    assert playouts_at("7") == 50
+    assert playouts_at("10") == 50
 
 
 def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(

@@ -286,7 +286,8 @@ class WebGame:
         if whom is not None:
             engine.set_human_profile(whom)
         engine.settings = replace(engine.settings, playouts=most)
-        engine.set_level(int(level))
+        if level != self._seats()["level"]:  # a page may leave open how moves are chosen else
+            engine.set_level(int(level))
         self._table.colors = SEATS[you]
         if not self._table.result:
             self._table.begin()  # nobody looks back any more: the engine may move
