@@ -79,7 +79,15 @@ def test_the_page_is_for_its_own_address_alone(server: Served) -> None:
     for path in ("/", "/x/", server.path[:-2] + "/", server.path.lower().upper(), "/%00/", "//"):
         status, text = fetch(server, path)
         assert status == 403 and "gtp-engine" in text, path
-    for name in ("evil.example", f"evil.example:{server.port}", "10.1.1.1", "", "[", "a b"):
+    for name in (
+        "evil.example",
+        f"evil.example:{server.port}",
+        "10.1.1.1",
+        "",
+        "[",
+        "a b",
+        "a@localhost",
+    ):
         assert fetch(server, Host=name)[0] in (400, 403), name
     for origin in (
         "http://evil.example",

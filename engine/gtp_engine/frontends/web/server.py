@@ -7,10 +7,10 @@ page of another origin, or one that came here by another name than this machine'
 import asyncio
 import contextlib
 import hmac
+import re
 import socket
 import weakref
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.applications import Starlette
@@ -32,6 +32,8 @@ MOST_MESSAGE = 1 << 20
 """Bytes; a game is rarely a tenth of it."""
 PACE = 0.01
 """Seconds from one message of a tab to the next that is read."""
+_HOST = re.compile(r"\[?([0-9a-z.:-]+?)\]?(?::\d+)?")
+"""A name or an address, and perhaps a port."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -75,12 +77,11 @@ class Doorkeeper:
 
     def _is_named(self, host: str) -> bool:
         """Whether a name is this machine's; an address is no trick of a name server."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            if self._is_anywhere and name not in self._names:
+        found = _HOST.fullmatch(host.lower())
+        name = "" if found is None else found[1]
+        if self._is_anywhere and name not in self._names:
+            with contextlib.suppress(ValueError):
                 return bool(ip_address(name))
-        except ValueError:
-            return False
         return name in self._names
 
 
