@@ -185,6 +185,8 @@ def test_a_folder_with_something_else_is_left_alone(
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     assert run_command(["zero", "status", str(tmp_path)]) == 1
     assert "has no run.toml" in capsys.readouterr().err
+    assert run_command(["zero", "rebuild"]) == 1  # not a run in a folder of that name
+    assert "the run's folder is missing" in capsys.readouterr().err
 
 
 # The coordinator ---------------------------------------------------------------------------------

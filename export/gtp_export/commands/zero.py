@@ -53,6 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     *parts, folder = arguments.named
     if len(parts) > 1 or (parts and parts[0] not in PARTS):
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
+    if not parts and folder in PARTS:
+        raise NetFileError(f"zero {folder}: the run's folder is missing")
     run_folder = RunFolder(Path(folder))
     if parts:
         return _run_part(parts[0], run_folder, arguments)
