@@ -23,6 +23,7 @@ from gtp_engine.arguments import (
     parse_size,
     parse_threads,
 )
+from gtp_engine.evaluators.devices import DEVICES, RUNTIMES
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT
 from gtp_engine.files import read_file
@@ -31,12 +32,7 @@ from gtp_engine.games import FIVE, GAMES, usual_size
 from gtp_engine.go.rules import FIVE_RULES, GO, NO_FIVE, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.play.settings import (
-    DEFAULT_SECONDS_PER_MOVE,
-    DEVICES,
-    RUNTIMES,
-    Settings,
-)
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
 from gtp_engine.search.params import RECIPES, SearchParams
 
 

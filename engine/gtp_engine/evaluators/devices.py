@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEVICES = ("auto", "cuda", "tensorrt", "gpu", "cpu")
 """What a user may ask for; auto never takes tensorrt, which is CUDA by way of a slow compiler, nor
 gpu, one of Intel's, which OpenVINO serves."""
+RUNTIMES = ("auto", "onnxruntime", "openvino")
+"""What may run nets on a processor; auto takes the faster, and measures once which that is."""
 
 _NAME_BYTES = 256
 _FOR_ALL_CONTEXTS = 1

@@ -411,7 +411,7 @@ def open_net(
         wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
             (see `nets.find_parts`); the net that comes along when None.
         device: One of DEVICES.
-        runtime: What runs it on a processor, one of `runtimes.RUNTIMES`.
+        runtime: What runs it on a processor, one of `devices.RUNTIMES`.
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.

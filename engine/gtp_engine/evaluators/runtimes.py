@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Protocol
 
 from gtp_engine.evaluators import onnx_runtime, openvino_runtime
+from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import Array
 
 logger = logging.getLogger(__name__)
 
-AUTO, ONNX_RUNTIME, OPENVINO = RUNTIMES = "auto", "onnxruntime", "openvino"
+AUTO, ONNX_RUNTIME, OPENVINO = RUNTIMES
 OPENVINO_BF16 = "openvino-bf16"
 """OpenVINO that computes a file in fp32 in bfloat16: `auto` and `openvino` may mean that."""
 

@@ -8,10 +8,6 @@ from gtp_engine.go.rules import GO, NO_FIVE, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
 from gtp_engine.search.params import ANALYSIS_WIDTH, SearchParams
 
-DEVICES = ("auto", "cuda", "tensorrt", "gpu", "cpu")
-RUNTIMES = ("auto", "onnxruntime", "openvino")
-"""What may run nets on a processor; auto takes the faster, and measures once which that is."""
-
 DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""
 
@@ -43,9 +39,9 @@ class Settings:
     human_profile: HumanProfile | None = None
     """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
     device: str = "auto"
-    """One of DEVICES."""
+    """One of `devices.DEVICES`."""
     runtime: str = "auto"
-    """One of RUNTIMES."""
+    """One of `devices.RUNTIMES`."""
     threads: int | None = None
     """Search threads; None: as many as suit the device."""
     batch: int | None = None

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from gtp_engine.arguments import parse_count
+from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.play.settings import RUNTIMES
 from gtp_export.cards import command_line
 from gtp_export.span import HOUR, Span, add_span_arguments, read_span
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import parse_count
+from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.play.settings import RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
