@@ -97,8 +97,8 @@ def choose_runtime(path: Path, wanted: str = AUTO) -> tuple[str, str]:
         NetFileError: ONNX Runtime is needed to decide, and cannot use the file.
     """
     wanted = _wanted_runtime(wanted)
-    if wanted == ONNX_RUNTIME:
-        return ONNX_RUNTIME, "what was asked for"
+    if wanted not in (AUTO, OPENVINO):
+        return wanted, "what was asked for"
     check = Check(False, 0.0, "OpenVINO is not installed")
     for runtime in _candidates():
         check = _runtime_check(path, runtime)

@@ -6,14 +6,19 @@ A family of encoders is imported when one of it is first asked for: nobody waits
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_engine.go.history import History
-from gtp_engine.go.ladders import Reader
+from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.symmetry import point_table
+
+if TYPE_CHECKING:
+    from gtp_engine.go.position import Position
 
 Planes = npt.NDArray[np.uint8]
 """[C, H*W], or [C, H, W] as the net takes them."""
@@ -61,6 +66,23 @@ def find_encoder(name: str) -> Encode:
     """
     encode: Encode = getattr(_family_of(name), name)
     return encode
+
+
+def encode_position(
+    name: str, position: "Position", options: Options = DEFAULT_OPTIONS
+) -> tuple[Planes, Features]:
+    """Return the planes [C, H, W] and the globals [G] that an encoder makes of a position.
+
+    For whoever looks at one; searches fill batches in place.
+    """
+    _, n_planes, n_features = ENCODERS[name]
+    width, height = position.width, position.height
+    planes = np.zeros((n_planes, height, width), np.uint8)
+    features = np.zeros(n_features, np.float32)
+    game = position.history, position.ply, position.rules.flags
+    as_it_is = point_table(width, height)[0]
+    find_encoder(name)(*game, options, new_reader(), as_it_is, planes, features)
+    return planes, features
 
 
 def find_listing(name: str) -> Callable[..., None] | None:
