@@ -165,14 +165,9 @@ def test_a_move_without_a_choice_is_not_searched() -> None:
 
 def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    few = FEW | {"net_samples": 256, "first_positions": 400, "gate_games": 20, "batch": 32}
-    few |= {
-        "int8": False,
-        "judge_visits": 4,
-        "rules": "freestyle,renju",
-        "least_size": 5,
-        "shard_games": 10,
-    }
+    few = FEW | {"net_samples": 256, "first_positions": 300, "batch": 32, "shard_games": 10}
+    few |= {"gate": "none", "gate_games": 20, "judge_visits": 2, "int8": False}
+    few |= {"rules": "freestyle,renju", "least_size": 5, "samples_per_position": 1.0}
     nets = learn(tmp_path / "run", 7, 120, game=FIVE, **few)
     first, trained = next(nets), next(nets)
     assert first.net.info.name.endswith("-0") and not trained.net.info.name.endswith("-0")
