@@ -186,6 +186,16 @@ def test_a_pass_that_loses_the_count_is_not_made_while_there_is_something_to_try
     assert chosen(position, "pass A1", unsure) == ("a1", Reason.LOST)
 
 
+def test_nobody_passes_before_the_game_has_begun() -> None:
+    position = Position(5)
+    assert chosen(position, "pass A1", None) == ("a1", Reason.EARLY)
+    assert chosen(position, "pass", None) == ("pass", Reason.SEARCH)
+    for color, vertex in ((BLACK, "C3"), (WHITE, "C4")):  # two of 25 points
+        assert chosen(position, "pass A1", None) == ("a1", Reason.EARLY)
+        position.play(color, parse_vertex(vertex, 5, 5))
+    assert chosen(position, "pass A1", None) == ("pass", Reason.SEARCH)
+
+
 def test_a_settled_board_is_not_played_on() -> None:
     sure = owned(FINISHED_OWNED)
     for color in (BLACK, WHITE):

@@ -8,6 +8,7 @@ eyes are not considered, and around the search stand these cases, the first that
 | (`SEARCH`) | the pass was to be left out | the best move |
 | `WON` | a pass ends the game, and the count is won: on any board where stones count as they stand, else on a settled one or whatever becomes of the open points | pass |
 | `LOST` | a pass ends the game and is the best move, the count is lost, and something is left to try | the next best |
+| `EARLY` | a pass is the best move, and hardly a stone is on the board | the next best |
 | `SETTLED` | the best move is on a point that is somebody's, on a settled board or where such a move costs a point | pass |
 | `SEARCH` | none of these | the best move |
 
@@ -27,7 +28,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 
-from gtp_engine.coords import BLACK, PASS
+from gtp_engine.coords import BLACK, EMPTY, PASS
 from gtp_engine.go.position import Position
 from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.decision import Decision
@@ -69,6 +70,7 @@ class Reason(StrEnum):
     PROVED = "a win is proved"
     WON = "the count is won"
     LOST = "a pass would lose the count"
+    EARLY = "the game has hardly begun"
     SETTLED = "every point is settled"
     COSTS = "a pass would lose something"
     BORDER = "a border is still open"
@@ -170,10 +172,20 @@ def pass_or_play(end: Endgame, moves: list[int]) -> tuple[int, Reason]:
             ]
             if others:
                 return others[0], Reason.LOST
+    if best == PASS and len(moves) > 1 and is_begun_hardly(end.position):
+        return moves[1], Reason.EARLY
     is_idle = best != PASS and end.is_settled_point(best)
     if is_idle and (own_moves_cost(end.position.rules) or end.is_settled):
         return PASS, Reason.SETTLED
     return best, Reason.SEARCH
+
+
+def is_begun_hardly(position: Position) -> bool:
+    """Whether less than a sixteenth of the board is taken, as by five stones on 9x9.
+
+    A net on a board of a size that it does not know may pass here.
+    """
+    return int((position.grid() != EMPTY).sum()) * 16 < position.area
 
 
 def lead_over_pass(search: Search, position: Position, move: int, limits: Limits) -> float:
