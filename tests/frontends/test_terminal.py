@@ -163,7 +163,7 @@ def test_a_game_is_played_and_saved_at_the_end_of_input(
     assert "'nonsense' is neither a move nor a command" in sitting.text
     assert "Illegal move: black C3 is occupied." in sitting.text
     assert re.search(r"Black wins \d+% \[", sitting.text)
-    assert re.search(r"1 [A-E][1-5] +\d+% +[+-]", sitting.text), "the hint's candidates"
+    assert re.search(r"\d [A-E][1-5] +\d+% +[+-]", sitting.text), "the hint's candidates"
     (file,) = tmp_path.glob("*.sgf")
     record = load_sgf(file)
     assert record.moves == sitting.position.moves

@@ -42,8 +42,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def client(server: Served) -> Iterator[ClientConnection]:
-    """A tab."""
+    """A tab that wants nothing analysed, whatever the one before did."""
     with server.client() as opened:
+        wish(opened, "look", turn=None)
         yield opened
 
 
@@ -97,7 +98,6 @@ def test_the_page_is_for_its_own_address_alone(server: Served) -> None:
     ):
         assert fetch(server, Origin=origin)[0] == 403, origin
     assert fetch(server, server.path + "../../etc/passwd")[0] in (403, 404)
-    assert fetch(server, server.path + "review")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,11 @@ def test_so_many_tabs_and_no_more(server: Served) -> None:
             return False
 
     with contextlib.ExitStack() as stack:
-        for _ in range(MOST_TABS):
-            stack.enter_context(server.client())
+        n_open = 0
+        while n_open < MOST_TABS:
+            with contextlib.suppress(InvalidHandshake):  # tabs of other tests may still be leaving
+                stack.enter_context(server.client())
+                n_open += 1
         assert not is_let_in()
     while not is_let_in():  # the server hears of it in its own time
         pass
@@ -289,6 +292,7 @@ def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConn
 def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(
     server: Served, client: ClientConnection
 ) -> None:
+    assert fetch(server, server.path + "review")[0] == 404
     new_game(client, size="5", you="both")
     wish(client, "review", visits="4")
     state_when(client, lambda state: any("no moves to review" in line for line in state["said"]))
