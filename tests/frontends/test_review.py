@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,14 @@ from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement,
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
 from gtp_engine.frontends.review.reasons import explain
-from gtp_engine.frontends.review.stages import Material, Mistake, Wish, position_at, review_stages
+from gtp_engine.frontends.review.stages import (
+    DEEPEST,
+    Material,
+    Mistake,
+    Wish,
+    position_at,
+    review_stages,
+)
 from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
@@ -48,8 +56,12 @@ def carry_out(
     leads: dict[Spot, float],
     best: dict[int, int],
     searched: list[Wish] | None = None,
+    special: Callable[[Wish], float | None] = lambda wish: None,
 ) -> Material:
-    """Answer every wish of a review: with a lead by spot, 0 elsewhere, and best moves by turn."""
+    """Answer every wish of a review: with a lead by spot, 0 elsewhere, and best moves by turn.
+
+    Before others goes what is special about a wish.
+    """
     searched = [] if searched is None else searched
     stages = review_stages(record, 10)
     wishes = next(stages)
@@ -61,7 +73,9 @@ def carry_out(
             played = record.moves[turn].point if turn < len(record.moves) else PASS
             to_play = BLACK if turn % 2 == 0 else WHITE
             move = best.get(turn, played)
-            found[wish] = judgement(leads.get(wish.spot, 0.0), move, to_play=to_play)
+            lead = special(wish)
+            lead = leads.get(wish.spot, 0.0) if lead is None else lead
+            found[wish] = judgement(lead, move, to_play=to_play)
         try:
             wishes = stages.send(found)
         except StopIteration as end:
@@ -115,12 +129,12 @@ def test_the_drill_knows_what_every_legal_answer_loses() -> None:
     assert mistake.answers[parse_vertex("J9", 9, 9)] == 0.0  # better than the best is not a loss
 
 
-def test_the_drill_looks_closer_where_a_grade_is_in_doubt() -> None:
+def test_the_drill_looks_closer_at_what_seems_right() -> None:
     record = parse_sgf(GAME)
     better = parse_vertex("C3", 9, 9)
     leads = {Spot(1, move): 9.0 for move in (PASS, *Position(9, 9).points())}
     near = [f"{column}{row}" for column in "ABD" for row in range(1, 10)]
-    leads |= {Spot(1, parse_vertex(v, 9, 9)): 1.5 + 0.1 * n for n, v in enumerate(near)}
+    leads |= {Spot(1, parse_vertex(v, 9, 9)): 1.0 + 0.01 * n for n, v in enumerate(near)}
     leads |= {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
     searched: list[Wish] = []
     (mistake,) = carry_out(record, leads, {1: better}, searched).mistakes
@@ -129,14 +143,42 @@ def test_the_drill_looks_closer_where_a_grade_is_in_doubt() -> None:
         for name in (*near, "J9")
     ]
     assert looks == [[8, 10, 100]] * 24 + [[8, 10]] * 3 + [[8]]
+    # Three seem right and were not read out; J9 seems wrong, which a glance can see.
+    assert mistake.unsure == {parse_vertex(name, 9, 9) for name in near[24:]}
+
+
+def test_what_was_played_is_never_right_and_no_answer_read_out_is_near_the_border() -> None:
+    record = parse_sgf(GAME)
+    better = parse_vertex("C3", 9, 9)
+    leads = {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
+    (mistake,) = carry_out(record, leads, {1: better}).mistakes
     for losses, border in (((0.0, 0.4, 1.3, 3.0), 0.85), ((0.0, 0.9, 2.2), 1.5)):
         mistake.answers = dict(enumerate(losses))
+        mistake.read_out = set(mistake.answers)
         assert mistake.nearly == pytest.approx(border)
-    # What was played is never right, though it cost more chances than points.
+        mistake.answers[99] = border  # not read out, so that it does not count
+        assert mistake.nearly == pytest.approx(border) and mistake.unsure == {99}
+    # It may have cost more chances than points.
     for lost, border in ((0.8, 0.6), (0.4, 0.2)):
         object.__setattr__(mistake.after_played, "black_lead", 1.0 + lost)
         mistake.answers = {better: 0.0, mistake.played: lost, 5: 0.4 if lost > 0.5 else 0.0}
+        mistake.read_out = set(mistake.answers)
         assert mistake.nearly == pytest.approx(border)
+
+
+def test_a_mistake_loses_the_lesser_of_what_two_searches_say() -> None:
+    record = parse_sgf(GAME)
+    better = parse_vertex("C3", 9, 9)
+    for confirmed, said in ((1.5, [0.5]), (9.0, [7.0])):
+        leads = {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
+        searched: list[Wish] = []
+
+        def deepest(wish: Wish, lead: float = confirmed) -> float | None:
+            return lead if wish == Wish(Spot(2), 10 * DEEPEST) else None
+
+        material = carry_out(record, leads, {1: better}, searched, deepest)
+        assert material.costs[1][0] == said[0]
+        assert [mistake.loss for mistake in material.mistakes] == [x for x in said if x >= 1.5]
 
 
 def run_all(record: GameRecord, journal: Journal) -> tuple[Material | None, list[Wish]]:

@@ -57,7 +57,8 @@ def review_files(folder: Path) -> tuple[Path, Path]:
                 best,
                 positions[turn + 1],
                 judge(turn + 1, leads[turn]),
-                {each: 0.0 if each == best else 5.0 for each in legal},
+                {each: 0.0 if each in (best, vertex("A1")) else 5.0 for each in legal},
+                set(legal) - {vertex("A1")},
             )
         )
     good = [GoodMove(2, BLACK, record.moves[2].point, 4.0, vertex("E3"))]
@@ -143,6 +144,10 @@ def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
     assert "White to play. Your move?" in tab.locator("#standing").inner_text()
     tap(tab, "J9")
     assert "J9 loses 5 points." in tab.locator("#note").inner_text()
+    tab.get_by_role("button", name="Again").tap()
+    tap(tab, "A1")
+    note = tab.locator("#note").inner_text()
+    assert "A1 was not looked at closely" in note and "Best is C3." in note
     tab.get_by_role("button", name="Again").tap()
     tap(tab, "C3")
     assert "C3: right, the best move." in tab.locator("#note").inner_text()

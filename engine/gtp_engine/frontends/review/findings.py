@@ -174,6 +174,7 @@ def _mistake(
     def line(first: int, judgement: Judgement) -> list[str]:
         return [vertex(first), *(map(vertex, judgement.best.pv) if judgement.best else ())]
 
+    unsure = mistake.unsure
     return {
         "number": mistake.turn + 1,
         "color": COLOR_NAMES[mistake.color],
@@ -194,7 +195,12 @@ def _mistake(
             for reason in explain(position, mistake)
         ],
         "nearly": round(mistake.nearly, 2),
-        "answers": {vertex(move): round(loss, 1) for move, loss in mistake.answers.items()},
+        "answers": {
+            vertex(move): round(loss, 1)
+            for move, loss in mistake.answers.items()
+            if move not in unsure
+        },
+        "unsure": [vertex(move) for move in mistake.answers if move in unsure],
     }
 
 

@@ -60,6 +60,7 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
                 "reasons": [reason["text"] for reason in mistake["reasons"]],
                 "nearly": mistake["nearly"],
                 "answers": {action(vertex): loss for vertex, loss in mistake["answers"].items()},
+                "unsure": [action(vertex) for vertex in mistake["unsure"]],
             }
             for mistake in report["mistakes"]
         ],

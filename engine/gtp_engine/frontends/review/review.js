@@ -242,13 +242,14 @@ function writeDrill(note, lines) {
     note.append(element("p", "Tap a point, or move the ring with the arrow keys and press Enter."));
   } else {
     const name = positionAt(0).vertex(drill.answered), loss = mistake.answers[drill.answered];
-    const isGood = loss <= mistake.nearly;
-    const verdict = loss === undefined ? `${name} is not a legal move here.`
-      : isGood ? (loss < 0.1 ? `${name}: right, the best move.` : `${name}: good, within ${points(loss)} of the best.`)
-        : drill.answered === moves[drill.number - 1].point ? `${name} is what was played; it loses ${points(loss)}.`
-          : `${name} loses ${points(loss)}.`;
-    note.append(element("p", verdict, isGood ? "grade good" : "grade c1"));
-    if (loss !== undefined) {
+    const isGood = loss <= mistake.nearly, isUnsure = mistake.unsure.includes(drill.answered);
+    const verdict = isUnsure ? `${name} was not looked at closely: it may be as good, or not.`
+      : loss === undefined ? `${name} is not a legal move here.`
+        : isGood ? (loss < 0.1 ? `${name}: right, the best move.` : `${name}: good, within ${points(loss)} of the best.`)
+          : drill.answered === moves[drill.number - 1].point ? `${name} is what was played; it loses ${points(loss)}.`
+            : `${name} loses ${points(loss)}.`;
+    note.append(element("p", verdict, isUnsure ? "grade" : isGood ? "grade good" : "grade c1"));
+    if (isUnsure || loss !== undefined) {
       note.append(element("p", `Best is ${positionAt(0).vertex(readPoint(mistake.better, WIDTH))}.`));
       mistake.reasons.forEach((reason) => note.append(element("p", reason)));
     }

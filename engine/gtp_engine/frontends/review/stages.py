@@ -5,12 +5,15 @@
    that seem to have been the only good ones.
 3. As deep, the position after the better move, so that loss and reasons compare two searches of
    the same depth, one move after the same position.
-4. For the drill, every other move at each mistake: shallowly, and those of which it is in doubt
-   whether they are nearly as good as the best one closer and closer.
+4. Deeper still, both of them again for the mistakes that will be explained: what does not hold is
+   not said.
+5. For the drill, every other move at each mistake: shallowly, and those that seem nearly as good
+   as the best one closer and closer. A short search may overlook why a move is bad, and hardly
+   ever finds a good one bad.
 """
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -21,6 +24,8 @@ from gtp_engine.go.position import Position
 
 DEEPER = 10
 """Visits of a deep search for each of a quick one."""
+DEEPEST = 20
+"""The same for the searches that confirm a mistake."""
 MISTAKES = 5
 """Of each player that are explained."""
 SUSPECTS = 8
@@ -33,17 +38,13 @@ LEAST_CHANCE = 0.1
 """Winrate from which on it is one whatever its points."""
 GOOD_GAP = 3.0
 """Points that a move must be better than any other to be praised."""
-NEARLY_AS_GOOD = 1.0
-"""Points that an answer in the drill may lose and be right, about: see `Mistake.nearly`."""
 BORDERS = [0.05 * step for step in range(10, 31)]
-"""Where the border between right and wrong may be."""
+"""Points that an answer in the drill may lose and be right: see `Mistake.nearly`."""
 GLANCE = 8
-"""Visits of an answer in the drill that nobody would give."""
-DOUBTFUL = 3.0
-"""Points beyond the border up to which an answer's grade is in doubt."""
+"""Visits of each answer in the drill at first."""
 CLOSER_LOOKS = 5000
-"""Answers in doubt that are searched as the game's positions are, times the board's points: 13 of
-19x19, 61 of 9x9, which takes about the same time."""
+"""Answers that seem right and are searched as the game's positions are, times the board's points:
+13 of 19x19, 61 of 9x9, which takes about the same time."""
 DEEP_LOOKS = 2000
 """The same for those that are searched as deep as the mistake."""
 
@@ -70,13 +71,21 @@ class Mistake:
     after_best: Judgement
     answers: dict[int, float] = field(default_factory=dict)
     """Points that each legal move loses against the best one."""
+    read_out: set[int] = field(default_factory=set)
+    """Answers that were searched as deep as the mistake."""
 
     @property
     def nearly(self) -> float:
-        """Points up to which an answer is right: fewer than were lost, and no answer near them."""
-        losses = [self.loss, *self.answers.values()]
+        """Points up to which an answer is right: fewer than were lost, no answer read out near."""
+        losses = [self.loss, *(self.answers[move] for move in self.read_out)]
         borders = [border for border in BORDERS if border < self.loss] or [self.loss / 2]
         return max(borders, key=lambda border: min(abs(border - loss) for loss in losses))
+
+    @property
+    def unsure(self) -> set[int]:
+        """Answers that seem right and were not read out."""
+        nearly = self.nearly
+        return {move for move, loss in self.answers.items() if loss <= nearly} - self.read_out
 
     @property
     def loss(self) -> float:
@@ -191,6 +200,10 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
     for mistake in doubtful:
         costs[mistake.turn] = (mistake.loss, mistake.chance_lost)
     mistakes = _greatest(doubtful)
+    yield from _confirm(mistakes, visits * DEEPEST)
+    for mistake in mistakes:
+        costs[mistake.turn] = (mistake.loss, mistake.chance_lost)
+    mistakes = [mistake for mistake in mistakes if is_mistake(mistake.loss, mistake.chance_lost)]
     make = position_at(record)
     yield from _drill(mistakes, make, visits)
     return Material(quick, costs, mistakes, _good_moves(record, deep, promising))
@@ -200,6 +213,7 @@ def reckoned_visits(record: GameRecord, visits: int) -> int:
     """Return about how many visits a review takes, rather more than fewer."""
     deep = 2 * (3 * SUSPECTS + GOOD_MOVES) * DEEPER
     area = record.width * record.height
+    deep += 2 * 2 * MISTAKES * DEEPEST
     drill = 2 * MISTAKES * (CLOSER_LOOKS // area + DEEP_LOOKS // area * DEEPER)
     return (len(record.moves) + 1 + deep + drill) * visits + 2 * MISTAKES * area * GLANCE
 
@@ -274,38 +288,54 @@ def _good_moves(
     return found
 
 
+def _confirm(
+    mistakes: list[Mistake], visits: int
+) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
+    """Search again what each mistake rests on; it loses the lesser of what both searches say."""
+    pairs = [
+        (Wish(Spot(each.turn + 1), visits), Wish(Spot(each.turn, each.best), visits))
+        for each in mistakes
+    ]
+    found = yield [wish for pair in pairs for wish in pair]
+    for mistake, (played, best) in zip(mistakes, pairs, strict=True):
+        other = replace(mistake, after_played=found[played], after_best=found[best])
+        if other.loss < mistake.loss:
+            mistake.after_played, mistake.after_best = other.after_played, other.after_best
+
+
 def _drill(
     mistakes: list[Mistake], make: Callable[[Spot], Position], visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
-    """Fill in what each answer at the mistakes loses, closer the more its grade is in doubt."""
+    """Fill in what each answer at the mistakes loses, closer where it seems right."""
     for mistake in mistakes:
         legal = make(Spot(mistake.turn)).legal_moves(mistake.color)
-        mistake.answers = dict.fromkeys(legal, NEARLY_AS_GOOD)
+        mistake.answers = dict.fromkeys(legal, 0.0)
     area = make(Spot(0)).area
+    depths = (GLANCE, visits, visits * DEEPER)
     looks = (area + 1, CLOSER_LOOKS // area, DEEP_LOOKS // area)
-    for wanted, most in zip((GLANCE, visits, visits * DEEPER), looks, strict=True):
+    for wanted, most in zip(depths, looks, strict=True):
         wishes = {
             Wish(Spot(mistake.turn, move), wanted): (mistake, move)
             for mistake in mistakes
-            for move in _in_doubt(mistake)[:most]
+            for move in _seemingly_right(mistake)[:most]
         }
         found = yield list(wishes)
         for wish, (mistake, move) in wishes.items():
             lost = mistake.after_best.black_lead - found[wish].black_lead
             mistake.answers[move] = gain_for(mistake.color, lost)
+            if wanted == depths[-1]:
+                mistake.read_out.add(move)
     for mistake in mistakes:
         mistake.answers = {move: max(0.0, loss) for move, loss in mistake.answers.items()}
         mistake.answers |= {mistake.best: 0.0, mistake.played: mistake.loss}
+        mistake.read_out |= {mistake.best, mistake.played}
 
 
-def _in_doubt(mistake: Mistake) -> list[int]:
-    """Return the answers that may be right or wrong, the most doubtful first.
-
-    What looks right is in doubt for longer: short searches overlook refutations.
-    """
-    doubts = {
-        move: max(loss - NEARLY_AS_GOOD, (NEARLY_AS_GOOD - loss) / 2.0)
+def _seemingly_right(mistake: Mistake) -> list[int]:
+    """Return the answers that may be right as far as is known, the best first."""
+    found = [
+        move
         for move, loss in mistake.answers.items()
-        if move not in (mistake.best, mistake.played)
-    }
-    return sorted((move for move in doubts if doubts[move] < DOUBTFUL), key=doubts.__getitem__)
+        if move not in (mistake.best, mistake.played) and loss <= BORDERS[-1]
+    ]
+    return sorted(found, key=mistake.answers.__getitem__)
