@@ -48,7 +48,7 @@ _OWN, _OTHERS, _BOTH = "#40b0ff", "#ff6060", "#d060ff"
 _OF_BLACK, _OF_WHITE = "#ff50b0", "#40ffe0"
 """Backgrounds of closed regions."""
 _LETTERS = {1: "b", 2: "w"}
-_REFLEX, _CAPTURE, _RESCUE = "#e0a030", "#e07070", "#60c060"
+_REFLEX, _CAPTURE, _RESCUE = "#d060ff", "#e07070", "#60c060"
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def _counted(number: int, one: str, several: str = "") -> str:
 def draw_tactics(position: "Position") -> str:
     """Return a star on each move of the player to move that captures, saves or threatens stones.
 
-    Reflexes are orange, what else captures is red, what else saves or threatens is green. The best
+    Reflexes are violet, what else captures is red, what else saves or threatens is green. The best
     one is told in words.
     """
     from gtp_engine.go.tactics import NO_ATTACK, reflexes, threats
