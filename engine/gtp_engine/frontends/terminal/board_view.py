@@ -73,16 +73,17 @@ PALETTES = {
         candidate="color(18)",
         other="color(88)",
     ),
-    # Sixteen colors look different on each terminal. Black and white can be told from yellow on
-    # all of them, if White's stones bring their own background; see `_point`.
+    # Sixteen colors look different on each terminal. Black can be told from yellow on all of them,
+    # white from both, since White's stones bring their own background (see `_point`), and nothing
+    # else surely.
     "standard": Palette(
         shades=("cyan", "yellow", "green"),
         last_move="red",
         grain="black",
         black="black",
         white="bright_white",
-        candidate="blue",
-        other="magenta",
+        candidate="black",
+        other="black",
     ),
 }
 PALETTES["windows"] = PALETTES["standard"]
