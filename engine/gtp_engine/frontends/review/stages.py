@@ -7,9 +7,9 @@
    the same depth, one move after the same position.
 4. Deeper still, both of them again for the mistakes that will be explained: what does not hold is
    not said.
-5. For the drill, every other move at each mistake: shallowly, and those that seem nearly as good
-   as the best one closer and closer. A short search may overlook why a move is bad, and hardly
-   ever finds a good one bad.
+5. For the drill, every other move at each mistake: shallowly, and those that may be nearly as good
+   as the best one closer and closer. On large boards a short search often overlooks why a move is
+   bad, and hardly ever finds a good one bad.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -43,10 +43,13 @@ BORDERS = [0.05 * step for step in range(10, 31)]
 GLANCE = 8
 """Visits of each answer in the drill at first."""
 CLOSER_LOOKS = 5000
-"""Answers that seem right and are searched as the game's positions are, times the board's points:
-13 of 19x19, 61 of 9x9, which takes about the same time."""
+"""Answers in doubt that are searched as the game's positions are, times the board's points: 13 of
+19x19, 61 of 9x9, which takes about the same time."""
 DEEP_LOOKS = 2000
 """The same for those that are searched as deep as the mistake."""
+DOUBTS = (5.0, 1.5)
+"""Points beyond the last border up to which an answer is in doubt, before a closer look and before
+a deep one."""
 
 
 @dataclass(frozen=True)
@@ -306,18 +309,18 @@ def _confirm(
 def _drill(
     mistakes: list[Mistake], make: Callable[[Spot], Position], visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
-    """Fill in what each answer at the mistakes loses, closer where it seems right."""
+    """Fill in what each answer at the mistakes loses, closer where it may be right."""
     for mistake in mistakes:
         legal = make(Spot(mistake.turn)).legal_moves(mistake.color)
         mistake.answers = dict.fromkeys(legal, 0.0)
     area = make(Spot(0)).area
     depths = (GLANCE, visits, visits * DEEPER)
     looks = (area + 1, CLOSER_LOOKS // area, DEEP_LOOKS // area)
-    for wanted, most in zip(depths, looks, strict=True):
+    for wanted, most, doubt in zip(depths, looks, (0.0, *DOUBTS), strict=True):
         wishes = {
             Wish(Spot(mistake.turn, move), wanted): (mistake, move)
             for mistake in mistakes
-            for move in _seemingly_right(mistake)[:most]
+            for move in _in_doubt(mistake, BORDERS[-1] + doubt)[:most]
         }
         found = yield list(wishes)
         for wish, (mistake, move) in wishes.items():
@@ -331,11 +334,11 @@ def _drill(
         mistake.read_out |= {mistake.best, mistake.played}
 
 
-def _seemingly_right(mistake: Mistake) -> list[int]:
-    """Return the answers that may be right as far as is known, the best first."""
+def _in_doubt(mistake: Mistake, most: float) -> list[int]:
+    """Return the answers that lose up to so many points as far as is known, the best first."""
     found = [
         move
         for move, loss in mistake.answers.items()
-        if move not in (mistake.best, mistake.played) and loss <= BORDERS[-1]
+        if move not in (mistake.best, mistake.played) and loss <= most
     ]
     return sorted(found, key=mistake.answers.__getitem__)
