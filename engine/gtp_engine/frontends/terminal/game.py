@@ -360,19 +360,16 @@ class TerminalGame:
             self._message.append(f"{name} {'passes' if where == 'pass' else 'plays ' + where}.")
 
     def _look(self) -> None:
-        playouts = self._engine.settings.playouts
-        limits = Limits(playouts=playouts, seconds=None if playouts else LOOK_SECONDS)
-        request = self._report_request()
-        color = self._position.to_play
-        self._view = View(self._engine.analyze(color, request, limits, stop=self._stop))
+        self._view = View(self._analyze(self._position.to_play))
 
     def _look_at_both(self) -> None:
         self._look()
+        self._view.others = self._analyze(opponent(self._position.to_play))
+
+    def _analyze(self, color: int) -> Analysis:
         playouts = self._engine.settings.playouts
         limits = Limits(playouts=playouts, seconds=None if playouts else LOOK_SECONDS)
-        color = opponent(self._position.to_play)
-        request = self._report_request()
-        self._view.others = self._engine.analyze(color, request, limits, stop=self._stop)
+        return self._engine.analyze(color, self._report_request(), limits, stop=self._stop)
 
     def _finish(self) -> None:
         if self._position.rules.must_move:  # nothing is counted

@@ -99,10 +99,10 @@ class Screen:
     def _lines(self, scene: Scene) -> list[Text]:
         """Return the fullest arrangement that the terminal has room for, or the shortest."""
         columns = self._console.width
-        rows = self._console.height - 1 if self.is_live else None  # one is for the prompt
+        rows = self._console.height - 1 if self.is_live else sys.maxsize  # one for the prompt
         best: list[Text] = []
-        for lines in self._arrangements(scene, columns, rows or sys.maxsize):
-            if rows is None or len(lines) <= rows:
+        for lines in self._arrangements(scene, columns, rows):
+            if len(lines) <= rows:
                 return lines
             if not best or len(lines) < len(best):
                 best = lines
