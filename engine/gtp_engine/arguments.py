@@ -163,3 +163,8 @@ def check_file(path: Path, option: str) -> None:
         path.open("a", encoding="utf-8").close()
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas between."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.arguments import parse_count
+from gtp_engine.arguments import parse_count, parse_names
 from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.cards import command_line
@@ -49,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--learning-rate", type=float, metavar="RATE", help="peak (0.25; 0.01 with --from)"
     )
     parser.add_argument(
-        "--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between"
+        "--freeze",
+        type=parse_names,
+        default=(),
+        metavar="LAYERS",
+        help="beginnings of names, with commas between",
     )
     parser.add_argument(
         "--games", type=Path, nargs="*", default=[], metavar="FILE", help="games to label too"
@@ -128,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
         batch_points=arguments.batch_points or TrainPlan.batch_points,
         device=device,
         start=arguments.start,
-        frozen=tuple(part.strip() for part in arguments.freeze.split(",") if part.strip()),
+        frozen=arguments.freeze,
         seed=arguments.seed,
     )
     labelling = Labelling(

@@ -8,7 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.arguments import parse_count
+from gtp_engine.arguments import parse_count, parse_names
 from gtp_export.cards import command_line
 from gtp_export.span import Span, add_span_arguments, read_span
 
@@ -31,7 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     span = parser.add_mutually_exclusive_group().add_argument
     add_span_arguments(span, "", "the run", "samples", "each position four times")
-    add("--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between")
+    add(
+        "--freeze",
+        type=parse_names,
+        default=(),
+        metavar="LAYERS",
+        help="beginnings of names, with commas between",
+    )
     add("--licence", default="unknown", help="licence to write into the net")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
     add("--processes", type=int, default=1, help="training processes, on CPUs (1)")
@@ -70,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         span=span,
         licence=arguments.licence,
         start=start,
-        frozen=tuple(part.strip() for part in arguments.freeze.split(",") if part.strip()),
+        frozen=arguments.freeze,
         processes=arguments.processes,
         device=arguments.device,
         learning_rate=arguments.learning_rate,

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from gtp_engine.arguments import parse_count
+from gtp_engine.arguments import parse_count, parse_names
 from gtp_export.cards import command_line
 from gtp_export.span import HOUR, add_span_arguments, read_span
 
@@ -39,7 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NET",
         help="checkpoint or net made here to go on from",
     )
-    add("--freeze", default="", metavar="LAYERS", help="beginnings of names, with commas between")
+    add(
+        "--freeze",
+        type=parse_names,
+        default=(),
+        metavar="LAYERS",
+        help="beginnings of names, with commas between",
+    )
     add("--name", default="", help="name to write into the net; the preset's if left out")
     add("--licence", default="unknown", help="licence to write into the net")
     add("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -84,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         name=arguments.name,
         licence=arguments.licence,
         start=arguments.start,
-        frozen=tuple(part.strip() for part in arguments.freeze.split(",") if part.strip()),
+        frozen=arguments.freeze,
         processes=arguments.processes,
         threads=arguments.threads,
         device=arguments.device,
