@@ -159,7 +159,6 @@ def write_whole(path: Path, content: str | bytes, *, pipes: bool = False) -> Non
     """Write a file whole or not at all: whoever reads it sees the old one or the new one.
 
     Args:
-        path: What to write.
         content: Its bytes, or text that becomes UTF-8.
         pipes: Whether something else than a regular file, such as /dev/stdout, is written to as
             it is, which may take as long as its reader wants; refused otherwise.

@@ -43,12 +43,7 @@ def set_up(program: str) -> None:
 
 
 def run_program(program: str, run: Callable[[list[str]], int]) -> int:
-    """Run a program with the process's arguments and return its exit status.
-
-    Args:
-        program: Its name, for messages.
-        run: Takes the arguments and returns the status.
-    """
+    """Run a program with the process's arguments and return its exit status."""
     if sys.stderr is None:  # closed; what is printed to None would go to stdout
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     set_up(program)

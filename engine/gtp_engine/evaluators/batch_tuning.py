@@ -38,15 +38,7 @@ def recall_batch(net: Net) -> int | None:
 def tune_in_background(
     net: Net, batcher: Batcher, width: int, height: int, use: Callable[[int], None]
 ) -> threading.Thread:
-    """Measure when nothing else runs, remember, and use what is best from then on.
-
-    Args:
-        net: On GPUs.
-        batcher: What hands it batches.
-        width: Columns of the board that is measured on.
-        height: Its rows.
-        use: Called with the best batch.
-    """
+    """Measure when nothing else runs, remember, and use what is best from then on."""
 
     def work() -> None:
         for _ in range(ATTEMPTS):

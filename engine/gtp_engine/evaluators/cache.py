@@ -78,9 +78,7 @@ def look_up(
     """Fill the first n slots' results from the cache where it has them.
 
     Args:
-        cache: The entries.
         batch: The batch; hashes, moves and canonical symmetries of the slots are written.
-        n: How many slots.
         symmetry_maps: [8, points] `symmetry.point_table`.
         actions: [8, A + 1] `symmetry.action_table`.
         missing: [n] receives the slots that it does not have.
@@ -125,9 +123,6 @@ def store(
     """Remember the results of some slots, in place of the oldest if the cache is full.
 
     Args:
-        cache: The entries.
-        batch: The batch, evaluated.
-        slots: Which of its slots.
         symmetry_maps: [8, points] `symmetry.point_table`.
         actions: [8, A + 1] `symmetry.action_table`.
     """

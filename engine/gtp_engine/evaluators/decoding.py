@@ -144,11 +144,7 @@ def decode_slot(
     """Write a slot's results from one row of a run's outputs.
 
     Args:
-        outputs: The run's outputs.
-        row: Which row.
-        layout: What the columns mean.
         batch: The batch; the slot's moves are written.
-        slot: Which of its slots.
         points: [points] where each point stands in the outputs, under the slot's symmetry.
         actions: [A + 1] where each action stands in them.
 
@@ -189,10 +185,7 @@ def decode_slots(
     """Write the results of some slots, the first from the first row of a run's outputs.
 
     Args:
-        outputs: The run's outputs.
-        layout: What the columns mean.
         batch: The batch; the slots' moves and symmetries are written.
-        slots: Which of its slots.
         points: [8, points] `symmetry.point_table`.
         actions: [8, A + 1] `symmetry.action_table`.
 
@@ -360,10 +353,7 @@ def prior_by_action(
     """Return a slot's policy as [A + 1], NaN where a move is illegal.
 
     Args:
-        batch: The batch, evaluated.
-        slot: Which of its slots.
         actions: [points] the action of each point, A for PASS.
-        area: A.
     """
     policy = np.full(area + 1, np.nan, np.float32)
     n = int(batch.n_moves[slot])

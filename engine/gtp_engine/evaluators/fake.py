@@ -97,7 +97,6 @@ class UniformEvaluator(NetlessEvaluator):
         """Fix the order of the moves by a seed.
 
         Args:
-            seed: The seed.
             encoder: What the nets of the game are shown; it lists the moves of games but Go.
         """
         self._state = np.array([seed], np.uint64)

@@ -94,7 +94,6 @@ class HumanProfile:
 
         Args:
             to_play: BLACK or WHITE, whose view is taken.
-            area: Points of the board.
         """
         numbers = [0.0] * N_META
         numbers[0] = numbers[1] = 1.0

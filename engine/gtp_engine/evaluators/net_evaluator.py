@@ -136,7 +136,6 @@ class NetEvaluator:
 
         Args:
             net: An open net whose encoders are known.
-            streams: Runs under way at once.
             max_batch: Largest batch that requests are merged into.
             cache_mb: Room for remembered evaluations; 0 keeps none.
 
@@ -212,12 +211,7 @@ class NetEvaluator:
         return threads or os.cpu_count() or 1, batch or (CPU_BATCH if size < LARGE_NET else 1)
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
-        """Measure in the background how many leaves to hand a GPU, unless that is known.
-
-        Args:
-            width: Columns of the board that is measured on.
-            height: Its rows.
-        """
+        """Measure in the background how many leaves to hand a GPU, unless that is known."""
         if recall_batch(self.net) is not None:
             return None
 
@@ -325,7 +319,6 @@ class NetEvaluator:
         """Return what the net says about a position.
 
         Args:
-            position: The player that `to_play` names is asked.
             symmetry: 0..7; the mean over all of them when None.
             optimism: Share of an optimistic policy; the net's own for a root when None.
             playout_doubling: Doublings of playouts that the player to move is said to have ahead
@@ -415,7 +408,6 @@ def open_net(
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.
-        make: See `serve`.
 
     Raises:
         NetFileError: There is no such net, or it cannot be used.

@@ -8,10 +8,7 @@ def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[st
     """Return why a net's judgement may be off in a game, a sentence each; none if it is at home.
 
     Args:
-        info: The net.
         rules: The rules, with the komi.
-        width: Columns of the board.
-        height: Its rows.
     """
     doubts = []
     # A size the graph cannot take is an error, told elsewhere.

@@ -97,7 +97,6 @@ class OnnxNet:
         """Open a net.
 
         Args:
-            path: A self-describing ONNX file.
             device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
             spare: Says which file is to run on the CPU then; the same when None.
             runtime: What runs it on the CPU; see `runtimes.open_on_cpu`.

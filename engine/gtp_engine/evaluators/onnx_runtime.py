@@ -206,11 +206,8 @@ class BoundBatch:
         """Take memory on the device.
 
         Args:
-            session: Runs the batch.
             inputs: By name, arrays [B, ...] of the shape and type of the inputs.
-            outputs: The same for the outputs.
             device: "cuda", or "cpu" where the same path is to run on a processor.
-            gpu: The GPU's number.
         """
         import onnxruntime
 

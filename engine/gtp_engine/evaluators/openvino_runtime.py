@@ -75,8 +75,6 @@ class OpenVinoSession:
         """Open a file.
 
         Args:
-            path: An ONNX file of one piece.
-            device: One of `list_devices`.
             streams: Runs under way at once, each on one thread of a processor.
             computes_in: FP32, BF16 or FP16. What is int8 in the file stays int8.
 

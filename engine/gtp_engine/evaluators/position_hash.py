@@ -128,10 +128,6 @@ def write_position_hash(
 
     Args:
         batch: The batch; the slot's moves and optimism are written.
-        slot: Which of its slots.
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
         symmetry_maps: [symmetries, points] rows of `symmetry.point_table`, those that differ.
         salt: Stands for whatever else the evaluation depends on.
     """

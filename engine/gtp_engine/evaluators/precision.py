@@ -122,7 +122,6 @@ def open_best(
     """Open the one of a net's files that suits a device, in the runtime that suits it there.
 
     Args:
-        files: The net's.
         device: One of DEVICES.
         runtime: What runs it on a processor, see `choose_runtime`.
         threads: Runs under way at once on a processor at most; None: as many as it has cores.

@@ -109,13 +109,7 @@ def _play_out(
 
     Args:
         batch: The batch. What a net has no part in is written where the results belong.
-        slot: Which of its slots.
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        policy: The weights.
         boards: [2] of PATTERN_BOARD.
-        rollouts: How many.
         states: [1] the random generator's.
         is_alone: Whether there is no net: priors, value and lead are written too.
     """
@@ -160,9 +154,7 @@ class RolloutPlayer:
         """Prepare.
 
         Args:
-            policy: The weights.
             seed: Fixes the rollouts of the first thread, those of the second, and so on.
-            rollouts: How many for one evaluation.
         """
         self._policy = policy
         self._rollouts = rollouts
@@ -245,13 +237,7 @@ class MixedEvaluator(NetEvaluator):
         """Serve a net.
 
         Args:
-            net: See `NetEvaluator`, as for the next three.
-            streams: Runs under way at once.
-            max_batch: Largest batch.
-            cache_mb: Room for remembered evaluations of the net.
             weight: Share of the rollouts in the value, 0 to 1; all of it where the net has none.
-            seed: See `RolloutPlayer`.
-            rollouts: Likewise.
 
         Raises:
             NetFileError: The net or the weights of the rollouts cannot be used.

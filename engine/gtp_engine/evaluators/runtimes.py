@@ -55,7 +55,6 @@ def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[S
     """Open a net on the processor; return it and the runtime that took it.
 
     Args:
-        path: An ONNX file of one piece.
         runtime: ONNX_RUNTIME, OPENVINO or OPENVINO_BF16. Where one of these fails, that is said
             and ONNX Runtime takes its place.
         streams: Runs under way at once at most; as many as there are processors when None.

@@ -64,7 +64,6 @@ class SessionStream:
 
         Args:
             session: Used by this stream alone.
-            gpu: The GPU's number.
             device: Where the memory is: "cuda", or "cpu" where the session runs there.
         """
         self._session = session
@@ -111,8 +110,6 @@ class StreamPool:
         """Serve some streams.
 
         Args:
-            streams: At least one.
-            largest: Of the buckets.
             pads: Whether batches are padded, or else run in parts that need no padding.
         """
         self._pads = pads

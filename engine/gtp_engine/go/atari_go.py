@@ -154,8 +154,6 @@ def roll_out(board: BoardRecord, to_play: int, state: int) -> tuple[int, int]:
 
     Args:
         board: Changed; nobody has captured yet.
-        to_play: Who begins.
-        state: The random generator's.
 
     Returns:
         Who has captured, and the generator's new state.

@@ -109,14 +109,6 @@ def play_path(
 
     Moves that the path before has played already are not played again: plies behind the root are
     valid up to the first whose move is NULL_MOVE.
-
-    Args:
-        history: With the mark behind the root's ply at the least.
-        root_ply: Ply of the root.
-        paths: [slots] ways from the root on.
-        slot: Which of them.
-        root_at: Where in the path the root stands.
-        rules: The rules.
     """
     path = paths[slot]
     ply = root_ply
@@ -143,13 +135,6 @@ def follow(
     """Play a path as `play_path` does, and draw a symmetry for its end.
 
     Args:
-        history: With the mark behind the root's ply at the least.
-        root_ply: Ply of the root.
-        paths: [slots] ways from the root on.
-        slot: Which of them.
-        root_at: Where in the path the root stands.
-        rules: The rules.
-        symmetries: How many there are to draw from.
         seed: Goes into the draw, besides the stones.
 
     Returns:

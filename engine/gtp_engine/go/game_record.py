@@ -99,7 +99,6 @@ class GameRecord:
                 by default or where there are fewer.
             rules: Rules and komi to use; the record's by default, and the default rules where it
                 has none.
-            encores: As for `Position`.
 
         Raises:
             SgfError: A move or a set-up cannot be on the board; says which.
@@ -125,7 +124,6 @@ class GameRecord:
 
         Args:
             rules: What holds where the record does not say.
-            before_move: As for `position`.
 
         Raises:
             SgfError: A move or a set-up cannot be on the board; says which.

@@ -92,7 +92,6 @@ def _number_empties(board: BoardRecord, component: Points, touches: Flags) -> in
     in digital picture processing", 1966).
 
     Args:
-        board: The board.
         component: [points] result; -1 where a point is not empty.
         touches: [empty points + 1] result, by component; until then, by what points are numbered.
 
@@ -307,11 +306,6 @@ def _strike_out(
     """Strike out chains with fewer than two vital regions until all others have two.
 
     Args:
-        board: The board.
-        color: Whose chains.
-        n: How many components there are.
-        empties: The components.
-        regions: The player's regions.
         counts: [points] result by head: vital regions of a pass-alive chain, less than two for
             the others.
     """
@@ -410,7 +404,6 @@ def mark_area(
     them; enemy stones in it are dead.
 
     Args:
-        board: The board.
         safe_regions: Also give empty regions of any size to the pass-alive stones around them.
         unsafe_regions: Also give empty regions to the only player whose stones touch them.
         other_stones: Also give every other stone to its player.
@@ -475,10 +468,8 @@ def mark_independent_life(
     """Write the owner of every point of areas that are not in seki.
 
     Args:
-        board: The board.
         keep_territories: Also give points in seki that are surrounded, or hold dead stones.
         keep_stones: Also give every stone in seki to its player.
-        suicide_legal: As for `mark_area`.
         area: [points] result.
 
     Returns:

@@ -87,7 +87,6 @@ def count_sequences(position: Position, depth: int, *, with_passes: bool = True)
     Args:
         position: Where to start; it is not changed. Superko knows its history.
         depth: Moves in a sequence; 0 gives 1.
-        with_passes: Whether a pass is a move.
     """
     if depth <= 0:
         return 1

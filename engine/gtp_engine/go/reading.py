@@ -202,12 +202,9 @@ def _add_around(
     """Add the liberties of enemy chains around a chain that have no more than so many.
 
     Args:
-        board: The board.
-        chain: A stone of the chain.
         most: Liberties of those enemy chains.
         behind: Up to so many liberties, what lies behind them is added too.
         saving: Add what captures around those chains too.
-        moves: The list.
     """
     seen = np.empty(32, np.int16)
     n_seen = int64(0)
@@ -235,12 +232,8 @@ def _add_beside_liberties(
     """Add the liberties of chains beside the liberties of a chain: how it could connect.
 
     Args:
-        board: The board.
-        chain: A stone of the chain.
         friends: Liberties of the chains of its color at most.
         enemies: Liberties of the others at most.
-        attacking: For whom.
-        moves: The list.
     """
     color = board["color"][chain]
     found = np.empty(8, np.int16)
@@ -474,12 +467,8 @@ def search(memory: Memory, chain: int, first: int, ko_master: int, tiers: int, b
     """Read out the chain at a stone of `memory.board`, which is left as it was.
 
     Args:
-        memory: Working memory.
-        chain: A stone of the chain.
-        first: Who moves first.
         ko_master: The color that may take kos, or 0: both when not banned.
         tiers: Which moves of the attacker to look at, 1 to 3.
-        budget: Positions to look at.
 
     Returns:
         1 if it is captured, 0 if not, -1 if that is not settled within the budget.

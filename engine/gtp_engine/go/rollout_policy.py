@@ -290,7 +290,6 @@ def find_local(
         rows: `Policy.response_rows`.
         last: The opponent's last move; PASS where there is none.
         previous: The player's own, likewise.
-        color: Who is to move.
     """
     board["n_local"] = 0
     stride = int64(board["stride"])
@@ -453,7 +452,6 @@ def count_area(board: PatternRecord, owned: npt.NDArray[np.float32]) -> int:
     An empty point belongs to the color that all stones beside it have.
 
     Args:
-        board: The end.
         owned: [points or more] gets 1 more for each of Black's points, and 1 less for White's.
     """
     difference = int64(0)
@@ -501,11 +499,7 @@ def run_rollouts(
 
     Args:
         boards: [2] of PATTERN_BOARD, to play on.
-        source: The board.
-        policy: The weights.
-        games: How many.
         owned: [MAX_POINTS] see `count_area`.
-        state: The random generator's.
     """
     set_up(boards[0], source, int64(0), policy.weights)
     moves = int64(0)
@@ -534,11 +528,8 @@ def score_moves(
     """Write the tree policy's logarithms of the weights of all empty points.
 
     Args:
-        board: The position.
-        policy: The weights.
         last: The opponent's last move; PASS where there is none.
         previous: The player's own, likewise.
-        color: Who is to move.
         scores: [points or more] of the board; those of moves that are never played are untouched.
     """
     player = color - 1

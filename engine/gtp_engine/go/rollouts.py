@@ -156,11 +156,9 @@ def tally_owners(
     Args:
         boards: [2] the position, and a board to play on.
         to_play: Who begins; points and margins are this player's.
-        games: How many.
         owned: [MAX_POINTS] to be increased by the games in which a point ends as this player's
             stone.
         margin_when_owned: [MAX_POINTS] to be increased by the margins, stones and eyes, of these.
-        state: The random generator's.
 
     Returns:
         The margins of all games together.

@@ -51,9 +51,6 @@ def find_area(
     what it costs was settled before.
 
     Args:
-        board: The board.
-        turn: Its turn.
-        rules: The rules.
         suicide_legal: Whether pass-alive stones must hold against suicide too.
         area: [points] result.
 
@@ -143,7 +140,6 @@ def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
     """Write whose each point is once the dead stones are off.
 
     Args:
-        board: The board.
         dead: [points] non-zero on dead stones.
         owners: [points] result: living stones, and empty regions that touch one color only.
     """
@@ -195,11 +191,8 @@ def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     """Return White's score minus Black's when both agree which stones are dead.
 
     Everything else lives; an empty region that touches one color only belongs to it. Taxes need
-    a played-out board and are left out: eyes in seki count here.
-
-    Args:
-        position: The end of the game.
-        dead: Points of dead stones of both colors.
+    a played-out board and are left out: eyes in seki count here. Dead stones of both colors are
+    named by their points.
     """
     flags = position.rules.flags
     marks = np.zeros(MAX_POINTS, np.uint8)

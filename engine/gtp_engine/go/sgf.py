@@ -380,10 +380,8 @@ def read_games(
     Files whose name ends in .bz2, .gz or .xz are compressed packs with a game on each line.
 
     Args:
-        path: The file or folder.
         on_error: Called with a sentence for every game that cannot be read, which is then left
             out; None raises instead.
-        kind: What they are games of.
 
     Raises:
         SgfError: A file or game cannot be read.
@@ -497,8 +495,6 @@ def format_sgf(
 
     Args:
         position: The game, from its set-up to its current ply.
-        black_name: Who played Black.
-        white_name: Who played White.
         result: As SGF spells it, such as "B+3.5", "W+R", "0" or "Void"; left out when empty.
         date: As SGF spells it, such as "2026-01-31".
         comments: Texts by the number of moves made before; 0 is the set-up.

@@ -126,12 +126,10 @@ class AnalysisScheduler:
         """Make a scheduler without any thread yet.
 
         Args:
-            evaluator: Judges the positions of all searches.
             at_once: Positions under way at a time; as many as suit the device when None.
             threads: Search threads of a position that is alone; None: the device's.
             batch: Leaves that each of them evaluates at once; None: the device's.
             memory_mb: Room for all trees together, in MiB.
-            seed: Of every search.
         """
         self._evaluator = evaluator
         self._threads, self._batch = evaluator.suggest(threads, batch)

@@ -43,8 +43,6 @@ class ResignRule:
         """Whether a turn is a hopeless one.
 
         Args:
-            analysis: What the search of the turn found.
-            ply: How many moves were made before it.
             handicap: Stones Black had before White's first, however they came on the board.
         """
         area = analysis.width * analysis.height
@@ -67,10 +65,6 @@ class ResignCounter:
         """Return the decision, or a resignation where enough hopeless turns came in a row.
 
         Args:
-            decision: What was chosen otherwise.
-            rule: When to give up.
-            ply: How many moves were made before it.
-            handicap: Stones Black had before White's first.
             commit: Whether the turn is one of the game, and counts for the next ones too.
         """
         color, found = decision.color, decision.analysis

@@ -208,7 +208,6 @@ def territory_to_leave(position: Position, *, strict: bool) -> set[int]:
     """Return the points a player has no business filling: safe territory and own eyes.
 
     Args:
-        position: The player that `to_play` names is asked.
         strict: Dead stones must be captured, so territory that holds some may be entered.
     """
     color = position.to_play
@@ -238,9 +237,7 @@ def _points_with_enemies_in_region(
     """Return the empty points of own regions that hold enemy stones.
 
     Args:
-        position: The position.
         secure: [MAX_POINTS] who owns a point that nobody can contest, else EMPTY.
-        color: Whose regions.
     """
     inside = {p for p in position.points() if secure[p] == color and position.color_at(p) != color}
     return {

@@ -92,9 +92,6 @@ class Engine(Game):
     def open_net(self, name: str | None) -> None:
         """Think with another net from now on; the game goes on.
 
-        Args:
-            name: As for `Settings.net`.
-
         Raises:
             EngineUnavailableError: It cannot be used; the one before stays.
         """
@@ -178,7 +175,6 @@ class Engine(Game):
 
         Args:
             color: Who is to move, also out of turn.
-            report: Who wants to hear about the search.
             cleanup: Capture every dead stone before passing, and never resign.
             commit: Play the move; a resignation leaves the game as it is.
             stop: Ends the search with what it has found once it is set, from any thread.
@@ -236,13 +232,7 @@ class Engine(Game):
         return 0.0 if plan.is_urgent else plan.hard
 
     def _move_before_loaded(self, color: int, started: float, *, commit: bool) -> Decision:
-        """Make a simple move: the clock leaves no time to wait for more.
-
-        Args:
-            color: Who is to move.
-            started: When the clock began to run, by `time.monotonic`.
-            commit: Whether to play it.
-        """
+        """Make a simple move: the clock leaves no time to wait for more."""
         from gtp_engine.play.plain_move import plain_move
 
         if self.has_kernels:
@@ -281,9 +271,6 @@ class Engine(Game):
 
         Args:
             color: Who is to move, also out of turn; nobody is asked where moves are gone back.
-            report: What they want to see.
-            limits: When to end; None: when stopped.
-            stop: Ends the search once it is set.
             back: How many moves before the present position.
 
         Raises:
@@ -417,7 +404,6 @@ class Engine(Game):
         """Return when the next search of a player is to end.
 
         Args:
-            color: The player.
             spent: Seconds that are gone since the clock began to run.
 
         Returns:

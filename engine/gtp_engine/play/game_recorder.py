@@ -52,12 +52,7 @@ class GameRecorder:
     """Writes the games of one engine, those in which it makes a move itself."""
 
     def __init__(self, folder: Path, *, keeps_all: bool = False) -> None:
-        """Make the folder, or say why that is impossible.
-
-        Args:
-            folder: Where the files go.
-            keeps_all: Whether to write games in which the engine makes no move as well.
-        """
+        """Make the folder; `keeps_all`: write games too in which the engine makes no move."""
         self._folder = folder
         self._keeps_all = keeps_all
         self._has_failed = False
@@ -80,7 +75,6 @@ class GameRecorder:
 
         Args:
             position: With the move, if it was one.
-            decision: What it was.
         """
         self._take_part(position)
         assert self._kept is not None

@@ -86,13 +86,8 @@ def decide_at_level(
     """Return the move to play after a search of its own; what the tree holds is not for this level.
 
     Args:
-        level: How to search, and which of the moves found are fair.
-        generator: Draws among these.
         search: Its tree and, on the way, its parameters give way; the tree is empty afterwards.
         position: The player that `to_play` names is to move.
-        limits: When to end the search at the latest.
-        report: Who wants to hear about it.
-        cleanup: Capture every dead stone before passing.
 
     Raises:
         NetFileError: The net failed.

@@ -59,7 +59,6 @@ class Loader:
         """Prepare; nothing is loaded before `start`.
 
         Args:
-            settings: Which net on what device, threads, memory.
             evaluator: Judges positions in place of the settings' net.
         """
         self.evaluator = evaluator

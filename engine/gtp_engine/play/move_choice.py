@@ -93,9 +93,7 @@ def decide(
     Args:
         search: The tree; what it knows about the position is used.
         position: The player that `to_play` names is to move.
-        limits: When to end the search.
         report: Who wants to hear about it, and which moves are to be avoided.
-        cleanup: Capture every dead stone before passing.
         order: Which of the moves found to play, the first of those returned; the best when None.
 
     Raises:
@@ -156,7 +154,6 @@ def pass_or_play(end: Endgame, moves: list[int]) -> tuple[int, Reason]:
     """Return the best move, or a pass where the game is over, with the reason.
 
     Args:
-        end: What is left of the game.
         moves: The moves found, best first.
     """
     best = moves[0]
@@ -197,8 +194,6 @@ def lead_over_pass(search: Search, position: Position, move: int, limits: Limits
     Args:
         search: Its tree is used, and afterwards holds the position after the pass.
         position: The player that `to_play` names is to move.
-        move: The move.
-        limits: Of each of the two searches.
     """
     leads = []
     for point in (move, PASS):

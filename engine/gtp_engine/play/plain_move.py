@@ -19,10 +19,7 @@ def plain_move(
     """Return a legal move that fills no own eye; PASS where there is none.
 
     Args:
-        width: Columns of the board.
-        height: Its rows.
         stones: Color by point.
-        color: Who is to move.
         legal: The legal moves; None where nobody knows, and those without a neighbour are taken.
     """
     best, most = PASS, (0, 0)

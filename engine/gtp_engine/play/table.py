@@ -28,12 +28,7 @@ class Table:
     """The game of an engine, some of whose colors people play."""
 
     def __init__(self, engine: Engine, colors: frozenset[int]) -> None:
-        """Sit down.
-
-        Args:
-            engine: Knows the game, and plays the other colors.
-            colors: Those that people play.
-        """
+        """Let people play these colors, and the engine the others."""
         self.engine = engine
         self.colors = colors
         self.result = ""
@@ -139,7 +134,6 @@ class Table:
         ended by a count has the new result.
 
         Args:
-            status: The count so far.
             point: One of the stones.
         """
         from gtp_engine.go.scoring import format_result

@@ -110,10 +110,6 @@ class Forest:
 
         Args:
             evaluator: Judges positions; `use` puts another in its place at any time.
-            width: Columns.
-            height: Rows.
-            seats: G.
-            params: Of all searches.
             seed: Fixes symmetries, noise and candidates.
 
         Raises:
@@ -166,8 +162,6 @@ class Forest:
         """Make a legal move in a game whose search is over.
 
         Args:
-            seat: The game's.
-            action: The move.
             keep: Whether to keep what is known of the position that it leads to.
 
         Returns:
@@ -365,12 +359,9 @@ def select_all(
     Playouts to ends of games that are known are backed up at once.
 
     Args:
-        tree: The trees.
-        paths: [G] receive the ways from the roots.
         seats: [G] of SEAT; `is_leaf` is written.
         candidates: [G, A + 1] for Gumbel roots.
         schedule: [candidates + 1, playouts] for Gumbel roots.
-        numbers: PUCT's constants.
         score: How points count; the center is each seat's own.
     """
     is_full = False

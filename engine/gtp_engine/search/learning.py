@@ -98,11 +98,8 @@ def pruned_counts(
     its PUCT value with the fewer visits stays below that of c*. A single one left goes too.
 
     Args:
-        counts: [A + 1] visits.
         priors: [A + 1] that the search followed, noise included.
         utilities: [A + 1] mean utilities.
-        params: PUCT's constants.
-        factor: That of the forced playouts.
     """
     total = float(counts.sum())
     scale = exploration(total + 1.0, params.numbers) * math.sqrt(total + 1.0)
@@ -173,12 +170,7 @@ def gumbel_child(
     alike, by candidates alone. Their number stands for an untried move, which the root then names.
 
     Args:
-        tree: The tree.
-        root: An expanded node.
         candidates: [A + 1] from `gumbel_candidates`.
-        visits: From `considered_visits`.
-        numbers: PUCT's constants.
-        score: How points count.
 
     Returns:
         -1 if no move has so many visits.

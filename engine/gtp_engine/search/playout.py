@@ -104,15 +104,7 @@ class Worker:
     def __init__(
         self, evaluator: Evaluator, shared: SharedTree, slots: int, seed: int, workers: int = 1
     ) -> None:
-        """Make a worker that is not at work yet.
-
-        Args:
-            evaluator: Judges positions.
-            shared: The tree.
-            slots: Leaves of a step, at most.
-            seed: Fixes the symmetries drawn.
-            workers: How many there are on this tree.
-        """
+        """Make one of several workers on a tree; a step makes as many leaves as there are slots."""
         self._workers = workers
         self.slots = slots
         """Leaves of a step, at most."""
@@ -181,7 +173,6 @@ class Worker:
         Args:
             batch: For boards of the game's size; whoever calls evaluates it.
             first: The slot of the first leaf; there is room for `slots` from there on.
-            n: How many were selected.
 
         Returns:
             How many slots were filled; unless none, `expand_and_back_up` is to follow.
@@ -276,13 +267,7 @@ def select_leaves(
     """Select new leaves until the slots are full or no more can be had at the moment.
 
     Args:
-        tree: The tree.
-        paths: [slots] receive the ways to the leaves.
-        root_at: Where in each path the root stands.
-        allowed: Playouts that may be made.
         workers: How many share the leaves that may be in flight.
-        numbers: PUCT's constants.
-        score: How points count.
 
     Returns:
         The number of leaves; that of playouts that ended at known ends of games, which are backed
@@ -322,9 +307,6 @@ def select(
     Args:
         tree: Its root is expanded.
         path: Holds the root and what lies above it; receives the nodes below.
-        root_at: Where in the path the root stands.
-        numbers: PUCT's constants.
-        score: How points count.
         at_root: Index of the root's child to follow, as `select_child` returns it; -1 for PUCT's.
 
     Returns:
@@ -392,11 +374,7 @@ def expand_and_back_up(
     """Expand the last nodes of the first n paths, and back up their evaluations.
 
     Args:
-        tree: The tree.
-        batch: The evaluations.
         first: The slot of the first path; those of the others follow.
-        paths: [slots] ways from the root to leaves.
-        n: How many of them.
         expansion_visits: Visits, this one counted, from which nodes are expanded.
     """
     for i in range(n):
@@ -446,9 +424,6 @@ def back_up_end(tree: Tree, paths: Paths, slot: int, white_lead: float) -> None:
     """Make the last node of a path the end of a game and back it up.
 
     Args:
-        tree: The tree.
-        paths: [slots] ways from the root to leaves.
-        slot: Which of them.
         white_lead: By how much White has won there.
     """
     path = paths[slot]
@@ -471,10 +446,8 @@ def back_up(tree: Tree, path: PathRecord, value: float, lead: float, stdev: floa
     """Add one evaluation to every node of a path and take the path out of flight.
 
     Args:
-        tree: The tree.
         path: From the top down, as `select` left it.
         value: Win-loss value, for the player to move at the last node of the path.
-        lead: Points ahead, likewise.
         stdev: Standard deviation of the score, points.
     """
     for i in range(int64(path["length"]) - 1, -1, -1):

@@ -45,7 +45,6 @@ def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: in
     what they are, and their indices and the order of children too.
 
     Args:
-        tree: The tree.
         path: [n] nodes from an ancestor of the root down to the root; all of them stay.
         fewest_aside: Visits without which children of the root's ancestors are dropped.
         fewest: The same for nodes below the root, and for all others. Where a descent is in
@@ -191,7 +190,6 @@ def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> No
 
     Args:
         tree: The tree; nothing is in flight.
-        node: An expanded node.
         forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
     """
     record = tree.nodes[node]
@@ -230,8 +228,6 @@ def drop_moves(batch: EvalBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
     """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
 
     Args:
-        batch: The batch.
-        slot: Which of its slots.
         forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
     """
     kept = 0
@@ -259,13 +255,7 @@ class ForbiddenMoves:
     def __init__(
         self, game: Game, points: Iterable[int] = (), avoid: Iterable[AvoidRule] = ()
     ) -> None:
-        """Forbid moves.
-
-        Args:
-            game: At the root.
-            points: Moves that may not be tried at the root.
-            avoid: Restrictions of either player.
-        """
+        """Forbid these points at the root, and near it what rules for either player say."""
         n_points = (game.height + 2) * (game.width + 1) + 1
         self._to_play = game.to_play
         self._at_root = _mask(points, n_points)

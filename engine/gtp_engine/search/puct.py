@@ -39,9 +39,7 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
     """Return what an expected lead is worth besides winning, to the player whose lead it is.
 
     Args:
-        lead: Points ahead.
         center: The lead, of the same player, around which the dynamic part is measured.
-        score: Weights and scale.
     """
     return score.static_weight * _squash(lead / score.scale) + score.dynamic_weight * _squash(
         (lead - center) / score.scale
@@ -71,8 +69,6 @@ def child_utility(
     Args:
         edge: What the parent has seen of the child.
         center: The lead, for the parent's player, around which the dynamic part is measured.
-        numbers: PUCT's constants.
-        score: How points count.
     """
     visits = np.float64(edge["visits"])
     if visits == 0.0:
@@ -92,9 +88,6 @@ def widened(prior: float, k: int, total: float, width: float) -> tuple[float, fl
     absolute value of a normal number times the width. The draws are hashes of the root's visits.
 
     Args:
-        prior: The move's.
-        k: Index of the move.
-        total: Visits of the root.
         width: Above 0.
     """
     state = mix(uint64(int64(total)) * uint64(1024) + uint64(k))

@@ -174,8 +174,6 @@ def mean_ownership(
     longer the longer an analysis runs.
 
     Args:
-        tree: The tree.
-        root: Where the subtree begins.
         sums: [area] receives the mean, -1..1, for the player to move at the root.
         squares: [area] receives the mean of the squares, 0..1; [0] if nobody asks for it.
 

@@ -32,12 +32,7 @@ def judge_root(
     """Return a batch whose first slot has what is to be known of the root.
 
     Args:
-        evaluator: Judges it.
-        batch: A batch to use, if there are slots enough.
-        branch: At its root.
-        params: How many symmetries, how hot, how noisy.
         forbidden: [points] non-zero where a move is not wanted; None for nowhere.
-        noise: Draws the noise.
         symmetry: Under which a net is shown the board if it is shown it once.
 
     Raises:
@@ -73,8 +68,6 @@ def adjust_priors(
 
     Args:
         priors: [moves] changed in place; they sum to 1 before and after.
-        params: Temperature and noise.
-        noise: Draws the noise.
     """
     temperature = params.policy_temperature * params.root_policy_temperature
     if temperature != 1.0:

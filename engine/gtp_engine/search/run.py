@@ -27,10 +27,7 @@ class Run:
         """Evaluate the root, unless it is known, and set the other workers to work.
 
         Args:
-            shared: The tree, with its root.
             workers: The first works when it is stepped, the others in threads of their own.
-            terms: What holds for all of them.
-            report: Who wants to hear about it on the way, and what.
 
         Raises:
             NetFileError: The net failed; the run is to be abandoned.

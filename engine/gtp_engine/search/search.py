@@ -44,9 +44,7 @@ class Search:
         """Prepare a search.
 
         Args:
-            evaluator: Judges positions.
             params: The defaults when None.
-            threads: Workers on the tree.
             batch: Leaves that each worker evaluates at once.
             memory_mb: Room for the tree, in MiB; a full one loses what was visited least.
             seed: Fixes the symmetries drawn, and with one thread the whole search.
@@ -80,7 +78,6 @@ class Search:
 
         Args:
             position: Copied; it may change afterwards.
-            forbidden: Moves that are not considered at the root.
             avoid: Restrictions of either player near the root; the tree is then built anew.
         """
         restricted = frozenset(forbidden)
@@ -143,7 +140,6 @@ class Search:
 
         Args:
             limits: When to end; without any limit, only its `stop` ends it.
-            report: Who wants to hear about it on the way, and what.
 
         Returns:
             What was found; the same goes to the report's callback, marked as final.

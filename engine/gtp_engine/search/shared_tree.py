@@ -96,12 +96,7 @@ class SharedTree:
         self.root_path = [int(add_node(self.tree, to_play))]
 
     def find_path(self, moves: Sequence[Move], to_play: int) -> list[int]:
-        """Return the nodes that moves lead to from the top on, the top first; none if one is new.
-
-        Args:
-            moves: From the position at the top on.
-            to_play: Who is to move after them.
-        """
+        """Return the nodes on a way from the top on, the top first; none if a move is new."""
         tree = self.tree
         path = self.root_path[:1]
         for move in moves:

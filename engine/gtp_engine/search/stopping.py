@@ -48,7 +48,6 @@ class StopCondition:
         """Start the clock.
 
         Args:
-            limits: What the user wants.
             visits_left: Playouts at which the run ends at the latest.
             root_visits: Returns the root's visits, those in flight counted.
         """
@@ -137,7 +136,6 @@ def is_settled(children: "list[Child]", playouts_left: float) -> bool:
 
     Args:
         children: The root's visited children, in the order in which they would be played.
-        playouts_left: How many more there would be.
     """
     best, *others = children
     most_of_others = max((other.visits for other in others), default=0)

@@ -323,11 +323,8 @@ def renew_priors(
     """Give the moves of an expanded node other priors, tried or not; those not named keep theirs.
 
     Args:
-        tree: The tree.
-        node: Which node.
         moves: [n or more] moves of the node.
         priors: [n or more] their priors.
-        n: How many there are.
     """
     for i in range(n):
         move = int64(moves[i])

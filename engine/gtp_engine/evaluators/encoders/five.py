@@ -90,14 +90,6 @@ def list_moves(
 ) -> Shapes:
     """Write a position's moves to consider into a slot, its result where that is known, or 0.
 
-    Args:
-        batch: The batch.
-        slot: Which of its slots.
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        nodes: See `moves_to_consider`.
-
     Returns:
         The position's shapes.
     """

@@ -98,12 +98,6 @@ def _fill_early(
     """Fill the inputs of one position.
 
     Args:
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        options: What else the net is told.
-        reader: This thread's memory for reading ladders.
-        symmetry_map: [points] the symmetry to show.
         whole_area: Whether the area planes show what would be counted if the game ended here,
             and not only what is pass-alive.
         spatial: [22, H, W] result.
@@ -234,15 +228,8 @@ def _fill_late(
     """Fill all planes, and globals 0 to 4; the other globals are zero.
 
     Args:
-        history: The game and the path to the position.
-        ply: The position.
-        rules: The rules.
-        options: What else the net is told.
-        reader: This thread's memory for reading ladders.
-        symmetry_map: [points] the symmetry to show.
         only_lawful: Whether a move against the rules hides itself and what came before it.
         spatial: [22, H, W] result.
-        features: Result.
 
     Returns:
         Whether the net is not to see that a pass ends the game.

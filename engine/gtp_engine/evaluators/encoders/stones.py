@@ -94,10 +94,7 @@ def mark_by_liberties(
     """Fill planes with a color's stones by the liberties of their chains: 1, 2, .. and more.
 
     Args:
-        board: The position.
-        color: Whose stones.
         levels: How many planes; the last one stands for so many liberties or more.
-        symmetry_map: [points] the symmetry to show.
         planes: [C, H*W] result, zero so far.
         first: The plane of chains in atari.
     """
@@ -122,10 +119,6 @@ def mark_past_stones(
     A pass is a ply like any other. Planes from before the game began stay zero.
 
     Args:
-        history: The game and the path to the position.
-        ply: The position.
-        color: Whose stones.
-        symmetry_map: [points] the symmetry to show.
         planes: [C, H*W] result, zero so far.
         first: The plane of the present stones.
         step: From there to the plane of a ply earlier.

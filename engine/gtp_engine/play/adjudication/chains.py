@@ -73,11 +73,6 @@ def find_groups(
 
     Chains of one color that nothing but empty points and dead stones keeps apart live or die
     together, where neither has two eyes of its own. Proven chains are left out.
-
-    Args:
-        position: The position.
-        chains: All chains of the position.
-        dead: Points of the stones that are taken for dead.
     """
     gone = set(dead)
     open_chains = [chain for chain in chains if chain.proven == EMPTY]

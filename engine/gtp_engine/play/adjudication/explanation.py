@@ -43,8 +43,6 @@ def without_history(position: Position, to_play: int, rules: Rules | None = None
     Passes, bans of ko and prisoners are forgotten: none of them changes which stones are dead.
 
     Args:
-        position: The stones.
-        to_play: Who is to move.
         rules: The rules; the position's when None.
     """
     fresh = Position(position.width, position.height, rules or position.rules)
@@ -100,7 +98,6 @@ def explain(position: Position, ownership: Ownership | None) -> Explanation:
     """Return the dead stones that an expected ownership is best explained by.
 
     Args:
-        position: The end of a game.
         ownership: What is expected; without it only what Benson proves is dead.
     """
     chains = tuple(find_chains(position))
@@ -151,8 +148,6 @@ def agreement(position: Position, dead: Iterable[int], expected: npt.NDArray[np.
     dead stone whose point nobody gets counts for the enemy.
 
     Args:
-        position: The board.
-        dead: Points of dead stones.
         expected: [points] ownership, 1 for Black.
     """
     marks = np.zeros(MAX_POINTS, np.uint8)

@@ -39,7 +39,6 @@ def read_marked(
     Args:
         path: JSON files, SGF files, packs of games, or a folder of them.
         on_error: Called with a sentence for whatever cannot be read.
-        limit: Most boards to read.
     """
     for count, board in enumerate(_read_all(path, on_error)):
         if count == limit:

@@ -43,7 +43,6 @@ def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
     """Judge a position as finished.
 
     Args:
-        position: As it stands.
         ownership: What is expected; without it only what Benson proves is dead.
     """
     found = explain(position, ownership)
@@ -84,9 +83,6 @@ def status_of(
     """Return what a set of dead stones makes of the board.
 
     Args:
-        position: As it stands.
-        chains: All its chains.
-        dead: Points of the dead ones.
         expected: [points] ownership, 1 for Black, that decides beyond SETTLED about points of
             empty regions that both touch; None where these are nobody's.
     """

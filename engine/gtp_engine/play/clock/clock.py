@@ -139,7 +139,6 @@ class Clock:
         """Take over what the referee says a player has left.
 
         Args:
-            color: The player.
             seconds: A little below zero is zero: a referee may be that late.
             count: Stones or periods left in overtime.
 
@@ -162,8 +161,6 @@ class Clock:
         """Count a move of a player.
 
         Args:
-            color: The player.
-            seconds: What the move took.
             overhead: How many of these seconds went to other things than the search.
 
         Returns:
@@ -177,13 +174,7 @@ class Clock:
         return seconds <= self.system.budget(left).flag
 
     def plan(self, color: int, outlook: Outlook, spent: float = 0.0) -> MoveTime:
-        """Return how long a player may think about the next move.
-
-        Args:
-            color: The player.
-            outlook: What to expect of the game.
-            spent: Seconds of this move that are gone already.
-        """
+        """Return how long to think about a move of which so many seconds are gone already."""
         left = self._left[color]
         left = PlayerTime(max(0.0, left.seconds - spent), left.count)
         return plan_move(self.system.budget(left), outlook)

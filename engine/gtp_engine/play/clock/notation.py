@@ -98,10 +98,6 @@ def settings_command(system: TimeSystem, knows: Callable[[str], bool]) -> str:
     To engines that know nothing but `time_settings`, the periods of byoyomi before the last one
     are main time, and so is what is left of Fischer's after an increment, as overtime of one move.
     They are told whole seconds, no more than there are: GTP has no others.
-
-    Args:
-        system: How time is counted.
-        knows: Whether the engine has a command.
     """
     is_exact = knows("kata-time_settings")
     match system:

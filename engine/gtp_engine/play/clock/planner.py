@@ -116,7 +116,6 @@ def outlook(
     1.1 a point; however long a game has been, three tenths of the board may still follow.
 
     Args:
-        area: Points of the board.
         ply: Moves made by both players.
         lag: Seconds that a move may lose on the way.
         evaluation: Seconds that one evaluation takes.
@@ -130,12 +129,7 @@ def outlook(
 
 
 def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
-    """Return how long to think about the next move.
-
-    Args:
-        budget: What may be used, as the time system has it.
-        outlook: What to expect of the game.
-    """
+    """Return how long to think about the next move."""
     if budget.flag == math.inf:
         return MoveTime(math.inf, math.inf)
     share = _period_share if budget.moves else _game_share

@@ -79,10 +79,6 @@ class TimeSystem(Protocol):
 def check_seconds(seconds: float, what: str) -> float:
     """Return a time that a clock can be set to.
 
-    Args:
-        seconds: The time.
-        what: Its name, for the complaint.
-
     Raises:
         ClockError: Negative, not a number, or beyond MAX_SECONDS.
     """
