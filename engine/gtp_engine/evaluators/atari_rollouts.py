@@ -8,8 +8,8 @@ import numpy.typing as npt
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.evaluators.position_hash import mix
-from gtp_engine.go.atari_go import captures_at, has_capture, roll_out
-from gtp_engine.go.board import BOARD
+from gtp_engine.go.atari_go import captures_at, roll_out
+from gtp_engine.go.board import BOARD, has_capture
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, uint64

@@ -10,23 +10,25 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, OVER, PASS, WHITE
-from gtp_engine.go.board import BoardRecord, is_capture_at, is_suicide, neighbors, place_stone
-from gtp_engine.go.branch import Branch, Paths, draw_symmetry, play_path
+from gtp_engine.coords import BLACK, PASS, WHITE
+from gtp_engine.go.board import (
+    BoardRecord,
+    has_capture,
+    is_capture_at,
+    is_suicide,
+    neighbors,
+    place_stone,
+    swap_empty,
+)
+from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rollouts import next_random, random_below
 from gtp_engine.go.rules import Ko, RuleFlags, Rules
-from gtp_engine.kernels import hot_kernel, int64, kernel, uint64
+from gtp_engine.kernels import int64, kernel, uint64
 
 RULES = Rules(ko=Ko.SIMPLE, must_move=True)
 """What Go's kernels are to keep to; komi means nothing here."""
-
-
-@kernel
-def has_capture(board: BoardRecord) -> bool:
-    """Whether stones have been captured, which ends the game."""
-    return bool(board["captured"][BLACK] + board["captured"][WHITE] > 0)
 
 
 @kernel
@@ -55,35 +57,10 @@ def legal_moves(history: History, ply: int, rules: RuleFlags, found: npt.NDArray
 class AtariBranch(Branch):
     """A copy of a game of Atari Go on which one worker plays on."""
 
-    def follow(
-        self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
-    ) -> tuple[int, int]:
-        """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
-        return _follow(
-            self.history, self.root_ply, paths, slot, root_at, self.rules, symmetries, seed
-        )
-
     def white_lead(self, ply: int) -> float:
         """Return 1 where White has captured, -1 where Black has."""
         captured = self.history.boards[ply]["captured"]
         return float(captured[BLACK] > 0) - float(captured[WHITE] > 0)
-
-
-@hot_kernel
-def _follow(
-    history: History,
-    root_ply: int,
-    paths: Paths,
-    slot: int,
-    root_at: int,
-    rules: RuleFlags,
-    symmetries: int,
-    seed: int,
-) -> tuple[int, int]:
-    ply = play_path(history, root_ply, paths, slot, root_at, rules)
-    if ply > root_ply and has_capture(history.boards[ply]):
-        return ply, int64(OVER)
-    return ply, draw_symmetry(history, ply, symmetries, seed)
 
 
 class AtariGo(Position):
@@ -92,21 +69,9 @@ class AtariGo(Position):
     branch_type = AtariBranch
     won_by = "capture"
 
-    def __init__(
-        self,
-        width: int = 9,
-        height: int | None = None,
-        rules: Rules | None = None,
-        *,
-        encores: bool = False,
-    ) -> None:
-        """Start a game on an empty board; of the rules only the komi is kept, and not used.
-
-        Raises:
-            SetupError: The size is not supported.
-        """
-        komi = RULES.komi if rules is None else rules.komi
-        super().__init__(width, height, replace(RULES, komi=komi))
+    def _own_rules(self, rules: Rules | None) -> Rules:
+        """Return the rules of this game, with the komi of others, which is not used."""
+        return RULES if rules is None else replace(RULES, komi=rules.komi)
 
     @property
     def is_over(self) -> bool:
@@ -116,10 +81,6 @@ class AtariGo(Position):
     def white_margin(self) -> float:
         """Return 1 if White has captured, -1 if Black has, 0 if nobody has yet."""
         return float(self.captured(BLACK) > 0) - float(self.captured(WHITE) > 0)
-
-    def set_rules(self, rules: Rules) -> None:
-        """Take over the komi; the rules are this game's."""
-        self.komi = rules.komi
 
     def is_legal(self, color: int, point: int) -> bool:
         """Whether this player may play here now."""
@@ -174,9 +135,5 @@ def roll_out(board: BoardRecord, to_play: int, state: int) -> tuple[int, int]:
             else:
                 # Set the refused point aside behind the ones still to be drawn from.
                 remaining -= 1
-                moved = board["empty"][remaining]
-                board["empty"][at] = moved
-                board["empty_at"][moved] = at
-                board["empty"][remaining] = point
-                board["empty_at"][point] = remaining
+                swap_empty(board, at, remaining)
         color = 3 - color

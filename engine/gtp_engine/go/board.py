@@ -101,6 +101,13 @@ def neighbors(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
     return above & _POINT_BITS, left & _POINT_BITS, right & _POINT_BITS, below & _POINT_BITS
 
 
+@inline_kernel
+def corners(board: BoardRecord, point: int) -> tuple[int, int, int, int]:
+    """Return the points diagonally beside one on the board: NW, NE, SW, SE; each may be a wall."""
+    stride = int64(board["stride"])
+    return point - stride - 1, point - stride + 1, point + stride - 1, point + stride + 1
+
+
 @kernel
 def take_from_empty(board: BoardRecord, point: int) -> None:
     """Strike a point off the list of empty ones."""
@@ -110,6 +117,16 @@ def take_from_empty(board: BoardRecord, point: int) -> None:
     moved = board["empty"][last]
     board["empty"][at] = moved
     board["empty_at"][moved] = at
+
+
+@inline_kernel
+def swap_empty(board: BoardRecord, at: int, other: int) -> None:
+    """Let two entries of the list of empty points change places."""
+    point, moved = board["empty"][at], board["empty"][other]
+    board["empty"][at] = moved
+    board["empty_at"][moved] = at
+    board["empty"][other] = point
+    board["empty_at"][point] = other
 
 
 @kernel
@@ -221,6 +238,12 @@ def place_stone(board: BoardRecord, point: int, color: int) -> int:
     return captured
 
 
+@kernel
+def has_capture(board: BoardRecord) -> bool:
+    """Whether stones have been captured, which ends a game of Atari Go."""
+    return bool(board["captured"][BLACK] + board["captured"][WHITE] > 0)
+
+
 @inline_kernel
 def is_head(board: BoardRecord, point: int) -> bool:
     """Whether a point holds the stone that a chain is known by."""
@@ -283,12 +306,37 @@ def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
 
 
 @kernel
-def joins_own_stone(board: BoardRecord, point: int, color: int) -> bool:
+def touches_color(board: BoardRecord, point: int, color: int) -> bool:
     """Whether one of the four neighbours is a stone of this color."""
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
         if board["color"][near] == color:
             return True
     return False
+
+
+@inline_kernel
+def touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
+    """Whether one of the four neighbours is a stone of the chain of this color and head."""
+    for near in neighbors(board, point):
+        if board["color"][near] == color and board["head"][near] == head:
+            return True
+    return False
+
+
+@kernel
+def ko_target(board: BoardRecord, point: int, color: int) -> int:
+    """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
+    if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
+        return 0
+    target = 0
+    for near in neighbors(board, point):
+        if board["color"][near] == color:
+            return 0
+        if board["color"][near] == 3 - color and is_capture_at(board, point, near):
+            if target != 0 or board["size"][board["head"][near]] != 1:
+                return 0
+            target = near
+    return target
 
 
 @inline_kernel
@@ -298,7 +346,7 @@ def is_playable(board: BoardRecord, point: int, color: int, multi_stone_suicide:
         return False
     if not is_suicide(board, point, color):
         return True
-    return bool(multi_stone_suicide) and joins_own_stone(board, point, color)
+    return bool(multi_stone_suicide) and touches_color(board, point, color)
 
 
 @kernel

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from gtp_engine.coords import NULL_MOVE, OVER
+from gtp_engine.go.board import has_capture
 from gtp_engine.go.history import (
     AREA,
     ENDED,
@@ -80,6 +81,8 @@ def is_over(history: History, ply: int, rules: RuleFlags) -> bool:
     Where dead stones may stay on the board when both pass, two passes prove nothing about them:
     the net goes on judging the position, and only a third pass is final.
     """
+    if rules.must_move:
+        return has_capture(history.boards[ply])
     turn = history.turns[ply]
     if turn["status"] == NO_RESULT:
         return True

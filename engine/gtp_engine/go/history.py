@@ -26,12 +26,10 @@ from gtp_engine.go.board import (
     BoardRecord,
     clear_board,
     count_liberties,
-    has_empty_neighbor,
     hash_after,
-    is_capture_at,
     is_playable,
     is_suicide,
-    neighbors,
+    ko_target,
     place_stone,
     same_stones,
 )
@@ -193,22 +191,6 @@ def white_komi(turn: TurnRecord, rules: RuleFlags) -> float:
 
 
 @kernel
-def _ko_capture_point(board: BoardRecord, point: int, color: int) -> int:
-    """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
-    if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
-        return 0
-    target = 0
-    for near in neighbors(board, point):
-        if board["color"][near] == color:
-            return 0
-        if board["color"][near] == 3 - color and is_capture_at(board, point, near):
-            if target != 0 or board["size"][board["head"][near]] != 1:
-                return 0
-            target = near
-    return target
-
-
-@kernel
 def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> int:
     """Return the marked stone whose ban a move here would lift in an encore; 0 for none.
 
@@ -224,7 +206,7 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
         and count_liberties(board, point, int64(2)) == 1
     ):
         return point
-    target = _ko_capture_point(board, point, color)
+    target = ko_target(board, point, color)
     if target != 0 and turn["recapture"][target]:
         return target
     return 0
@@ -274,7 +256,7 @@ def repeats(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
 
 
 @kernel
-def _repeats_ko_capture(history: History, ply: int, point: int) -> bool:
+def repeats_ko_capture(history: History, ply: int, point: int) -> bool:
     """Whether the side to move made this very ko capture before in this encore, on this board."""
     board = history.boards[ply]
     turn = history.turns[ply]
@@ -300,7 +282,7 @@ def is_banned(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """
     turn = history.turns[ply]
     if turn["phase"] > 0:
-        return _repeats_ko_capture(history, ply, point)
+        return repeats_ko_capture(history, ply, point)
     if rules.ko == SIMPLE:
         return False
     return repeats(history, ply, point, rules)

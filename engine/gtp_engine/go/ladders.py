@@ -20,9 +20,11 @@ from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
     BoardRecord,
+    collect_liberties,
     has_few_liberties,
     has_plain_liberties,
     is_head,
+    ko_target,
     neighbors,
 )
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, may_try, take_back, try_move
@@ -119,24 +121,7 @@ def _count_liberties(board: BoardRecord, chain: int, limit: int, work: Work) -> 
     head = int64(board["head"][chain])
     if has_plain_liberties(board, head):
         return min(limit, int64(board["pseudo"][head]))
-    n = 0
-    stone = chain
-    while True:
-        for near in neighbors(board, stone):
-            if board["color"][near] == EMPTY:
-                known = False
-                for i in range(n):
-                    if work[_LIBERTIES_AT + i] == near:
-                        known = True
-                        break
-                if not known:
-                    work[_LIBERTIES_AT + n] = near
-                    n += 1
-                    if n >= limit:
-                        return n
-        stone = int64(board["next"][stone])
-        if stone == chain:
-            return n
+    return collect_liberties(board, chain, limit, work[_LIBERTIES_AT:])
 
 
 @inline_kernel
@@ -202,21 +187,6 @@ def _bound_liberties(board: BoardRecord, point: int, color: int, work: Work) -> 
 
 
 @kernel
-def is_ko_capture(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether a move among enemy stones alone would capture exactly one of them."""
-    target = 0
-    for near in neighbors(board, point):
-        at = board["color"][near]
-        if at != 3 - color and at != WALL:
-            return False
-        if at != WALL and _lone_liberty(board, near) != 0:
-            if target != 0 or board["size"][board["head"][near]] != 1:
-                return False
-            target = near
-    return target != 0
-
-
-@kernel
 def _liberties_after(board: BoardRecord, point: int, color: int, work: Work) -> int:
     """Return the liberties of a stone played here, counted up to three."""
     try_move(board, point, color, work, int64(_SPARE_UNDO_AT))
@@ -232,8 +202,8 @@ def _is_double_ko_death(
     """Whether both liberties are kos that the chaser takes and the fleeing side cannot use."""
     color = int64(board["color"][chain])
     return (
-        is_ko_capture(board, first, 3 - color)
-        and is_ko_capture(board, second, 3 - color)
+        ko_target(board, first, 3 - color) != 0
+        and ko_target(board, second, 3 - color) != 0
         and _liberties_after(board, first, color, work) <= 2
         and _liberties_after(board, second, color, work) <= 2
         and find_captures(board, chain, work, begin) == 0

@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
-from gtp_engine.go.board import MAX_POINTS, BoardRecord, count_liberties, neighbors
+from gtp_engine.go.board import (
+    MAX_POINTS,
+    BoardRecord,
+    count_liberties,
+    neighbors,
+    touches_chain,
+    touches_color,
+)
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
 Points = npt.NDArray[np.int16]
@@ -34,14 +41,6 @@ class Empties(NamedTuple):
     """[2, components, 4] for Black and White, the heads of chains that touch all its points."""
     n_vital: Points
     """[2, components] how many."""
-
-
-@kernel
-def _touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
-    for near in neighbors(board, point):
-        if board["color"][near] == color and board["head"][near] == head:
-            return True
-    return False
 
 
 @kernel
@@ -69,7 +68,7 @@ def _keep_touching(
     kept = 0
     for j in range(n_vital[row]):
         head = vital[4 * row + j]
-        if _touches_chain(board, point, color, head):
+        if touches_chain(board, point, color, head):
             vital[4 * row + kept] = head
             kept += 1
     n_vital[row] = kept
@@ -326,14 +325,6 @@ def _strike_out(
 
 
 @kernel
-def _touches_color(board: BoardRecord, point: int, color: int) -> bool:
-    for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
-        if board["color"][near] == color:
-            return True
-    return False
-
-
-@kernel
 def _mark_alive(
     board: BoardRecord,
     color: int,
@@ -357,7 +348,7 @@ def _mark_alive(
             if not regions.struck[own]:
                 if at != EMPTY:
                     has_enemy[own] = 1
-                if not _touches_color(board, point, color):
+                if not touches_color(board, point, color):
                     inside[own] += 1
     for point in range(int64(board["n_points"])):
         at = board["color"][point]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import EMPTY, WALL, WHITE
-from gtp_engine.go.board import MAX_POINTS, BoardRecord
+from gtp_engine.go.board import MAX_POINTS, BoardRecord, corners, neighbors, touches_chain
 from gtp_engine.go.patterns import SIDES_AT, WALL_SIDE
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
@@ -63,19 +63,6 @@ PATTERN_BOARD = np.dtype(
 
 
 @inline_kernel
-def around(board: PatternRecord, point: int) -> tuple[int, int, int, int]:
-    """Return the neighbours beside a point: above, left, right, below."""
-    stride = int64(board["stride"])
-    return point - stride, point - 1, point + 1, point + stride
-
-
-@inline_kernel
-def _corners(board: PatternRecord, point: int) -> tuple[int, int, int, int]:
-    stride = int64(board["stride"])
-    return point - stride - 1, point - stride + 1, point + stride - 1, point + stride + 1
-
-
-@inline_kernel
 def _mark_dirty(board: PatternRecord, point: int) -> None:
     if board["color"][point] == EMPTY and board["is_dirty"][point] == 0:
         board["is_dirty"][point] = 1
@@ -87,7 +74,7 @@ def _mark_dirty(board: PatternRecord, point: int) -> None:
 def _show_beside(board: PatternRecord, point: int, value: int) -> None:
     """Tell the four neighbours what stands on a point."""
     bit = SIDES_AT + 9  # to the one above, the point is the one below
-    for near in around(board, point):
+    for near in neighbors(board, point):
         board["code"][near] = (int64(board["code"][near]) & ~(7 << bit)) | (value << bit)
         _mark_dirty(board, near)
         bit -= 3
@@ -96,7 +83,7 @@ def _show_beside(board: PatternRecord, point: int, value: int) -> None:
 @inline_kernel
 def _show_diagonally(board: PatternRecord, point: int, color: int) -> None:
     bit = 6
-    for near in _corners(board, point):
+    for near in corners(board, point):
         board["code"][near] = (int64(board["code"][near]) & ~(3 << bit)) | (color << bit)
         _mark_dirty(board, near)
         bit -= 2
@@ -126,7 +113,7 @@ def _show_liberties(board: PatternRecord, head: int) -> None:
 @inline_kernel
 def _is_first(board: PatternRecord, point: int, near: int) -> bool:
     """Whether a stone next to a point is the first of its chain there."""
-    for other in around(board, point):
+    for other in neighbors(board, point):
         if other == near:
             return True
         if (
@@ -135,14 +122,6 @@ def _is_first(board: PatternRecord, point: int, near: int) -> bool:
         ):
             return False
     return True
-
-
-@inline_kernel
-def _touches(board: PatternRecord, point: int, head: int, color: int) -> bool:
-    for near in around(board, point):
-        if board["color"][near] == color and board["head"][near] == head:
-            return True
-    return False
 
 
 @inline_kernel
@@ -162,7 +141,7 @@ def _take_chain(board: PatternRecord, head: int) -> None:
         _show_beside(board, stone, int64(0))
         _show_diagonally(board, stone, int64(EMPTY))
         _mark_dirty(board, stone)
-        for near in around(board, stone):
+        for near in neighbors(board, stone):
             if board["color"][near] == captor and _is_first(board, stone, near):
                 board["liberties"][board["head"][near]] += 1
         if board["n_taken"] < MOST_TAKEN:
@@ -180,8 +159,8 @@ def _join(board: PatternRecord, keep: int, lose: int) -> None:
     board["size"][keep] += board["size"][lose]
     stone = lose
     while True:
-        for near in around(board, stone):
-            if board["color"][near] == EMPTY and not _touches(board, near, keep, color):
+        for near in neighbors(board, stone):
+            if board["color"][near] == EMPTY and not touches_chain(board, near, color, keep):
                 board["liberties"][keep] += 1
         board["head"][stone] = keep
         stone = int64(board["next"][stone])
@@ -209,7 +188,7 @@ def play_stone(board: PatternRecord, weights: Weights, point: int, color: int) -
     _set_weight(board, int64(1), point, int64(0))
     _show_diagonally(board, point, color)
     free = 0
-    for near in around(board, point):
+    for near in neighbors(board, point):
         beside = board["color"][near]
         if beside == EMPTY:
             free += 1
@@ -219,7 +198,7 @@ def play_stone(board: PatternRecord, weights: Weights, point: int, color: int) -
 
     # 2. Captures. A chain taken off keeps its head, and points next to the stone their links.
     taken_heads = (int64(0), int64(0), int64(0), int64(0))
-    for near in around(board, point):
+    for near in neighbors(board, point):
         if board["color"][near] == enemy:
             head = int64(board["head"][near])
             if board["liberties"][head] == 0:
@@ -232,7 +211,7 @@ def play_stone(board: PatternRecord, weights: Weights, point: int, color: int) -
     head = point
     before = int64(0)
     is_alike = True
-    for near in around(board, point):
+    for near in neighbors(board, point):
         if board["color"][near] == color:
             other = int64(board["head"][near])
             if other == head:
@@ -260,7 +239,7 @@ def play_stone(board: PatternRecord, weights: Weights, point: int, color: int) -
         if taken != 0:
             stone = taken
             while True:
-                for near in around(board, stone):
+                for near in neighbors(board, stone):
                     if board["color"][near] == color:
                         _show_liberties(board, int64(board["head"][near]))
                 stone = int64(board["next"][stone])
@@ -288,10 +267,10 @@ def near_code(board: PatternRecord, point: int) -> int:
     """Return the near code of a point on the board, from scratch."""
     code = int64(0)
     bit = 0
-    for near in _corners(board, point):
+    for near in corners(board, point):
         code |= int64(board["color"][near]) << bit
         bit += 2
-    for near in around(board, point):
+    for near in neighbors(board, point):
         color = int64(board["color"][near])
         if color == WALL:
             code |= WALL_SIDE << bit
@@ -331,7 +310,7 @@ def set_up(board: PatternRecord, source: BoardRecord, ko_point: int, weights: We
         board["sum"][1, block] = 0
     for point in range(n_points):
         if board["color"][point] == EMPTY:
-            for near in around(board, point):
+            for near in neighbors(board, point):
                 beside = board["color"][near]
                 if beside != EMPTY and beside != WALL and _is_first(board, point, near):
                     board["liberties"][board["head"][near]] += 1

@@ -87,11 +87,15 @@ class Position:
         self.width = width
         self.height = height
         self.encores = encores
-        self._rules = rules or Rules()
+        self._rules = self._own_rules(rules)
         self._flags = self._rules.flags
         self._history = histories.new_history(_INITIAL_CAPACITY)
         self._ply = 0
         self.set_up()
+
+    def _own_rules(self, rules: Rules | None) -> Rules:
+        """Return what rules that are asked for are in this game; the default ones for None."""
+        return rules or Rules()
 
     def __str__(self) -> str:
         """Return the board with coordinates, the last move in brackets, and what else is so."""
@@ -252,6 +256,7 @@ class Position:
             SetupError: A move cannot be played under the new rules at all (suicide). The game is
                 then unchanged.
         """
+        rules = self._own_rules(rules)
         if replace(rules, komi=self.komi) == self._rules:
             self.komi = rules.komi
             return

@@ -26,9 +26,10 @@ from gtp_engine.go.board import (
     has_empty_neighbor,
     hash_after,
     is_suicide,
+    ko_target,
     neighbors,
 )
-from gtp_engine.go.ladders import add_move, is_ko_capture
+from gtp_engine.go.ladders import add_move
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, take_back, try_move
 from gtp_engine.kernels import int64, kernel, uint64
 
@@ -293,7 +294,7 @@ def _key(memory: Memory, board: BoardRecord, move: int, color: int) -> int:
     key = uint64(board["hash"])
     if move != PASS:
         key = uint64(hash_after(board, move, color))
-        if is_ko_capture(board, move, color):
+        if ko_target(board, move, color) != 0:
             key ^= uint64(move) * uint64(0x9E3779B97F4A7C15)
     broken = memory.counts[_BROKEN] + (move != PASS and move == board["ko_point"])
     key ^= uint64(broken) * uint64(0x165667B19E3779F9)

@@ -20,14 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WALL, WHITE
-from gtp_engine.go.board import BoardRecord
+from gtp_engine.go.board import BoardRecord, corners, neighbors
 from gtp_engine.go.pattern_board import (
     BLOCK_SHIFT,
     MOST_LOCAL,
     MOST_TAKEN,
     PatternRecord,
     _set_weight,
-    around,
     play_stone,
     set_up,
 )
@@ -149,7 +148,7 @@ def liberties_after(board: PatternRecord, point: int, color: int) -> int:
     """
     found = (int64(0), int64(0), int64(0))
     n = 0
-    for near in around(board, point):
+    for near in neighbors(board, point):
         beside = board["color"][near]
         is_taken = beside == 3 - color and board["liberties"][board["head"][near]] == 1
         if beside == EMPTY or is_taken:
@@ -157,7 +156,7 @@ def liberties_after(board: PatternRecord, point: int, color: int) -> int:
             n += 1
             if n == 3:
                 return n
-    for near in around(board, point):
+    for near in neighbors(board, point):
         if board["color"][near] == color:
             head = int64(board["head"][near])
             if board["liberties"][head] > 3:
@@ -166,7 +165,7 @@ def liberties_after(board: PatternRecord, point: int, color: int) -> int:
                 continue
             stone = head
             while True:
-                for free in around(board, stone):
+                for free in neighbors(board, stone):
                     if (
                         board["color"][free] == EMPTY
                         and free != point
@@ -186,18 +185,18 @@ def liberties_after(board: PatternRecord, point: int, color: int) -> int:
 @kernel
 def self_atari(board: PatternRecord, point: int, color: int) -> int:
     """Return the number of the local feature if a move leaves its chain in atari; else -1."""
-    for near in around(board, point):
+    for near in neighbors(board, point):
         beside = board["color"][near]
         if beside == color and board["liberties"][board["head"][near]] > 2:
             return int64(-1)
         # Most moves have two free points beside them.
     free = 0
-    for near in around(board, point):
+    for near in neighbors(board, point):
         free += 1 if board["color"][near] == EMPTY else 0
     if free > 1 or liberties_after(board, point, color) > 1:
         return int64(-1)
     stones = int64(1)
-    for near in around(board, point):
+    for near in neighbors(board, point):
         if board["color"][near] == color:
             stones += int64(board["size"][board["head"][near]])
     return SELF_ATARI + (0 if stones == 1 else (1 if stones < 4 else 2))
@@ -235,7 +234,7 @@ def _add_liberties(
     """Add a feature for each liberty of a chain, the next ones by the liberties a move gives."""
     stone = head
     while True:
-        for near in around(board, stone):
+        for near in neighbors(board, stone):
             if board["color"][near] == EMPTY:
                 gain = liberties_after(board, near, color) - 1 if by_gain else int64(0)
                 _add_once(board, near, feature + max(int64(0), gain))
@@ -249,7 +248,7 @@ def _add_rescues(board: PatternRecord, head: int, color: int) -> None:
     """Add the captures of chains in atari next to a chain in atari."""
     stone = head
     while True:
-        for near in around(board, stone):
+        for near in neighbors(board, stone):
             if board["color"][near] == 3 - color:
                 other = int64(board["head"][near])
                 if board["liberties"][other] == 1:
@@ -268,7 +267,7 @@ def _add_nakade(board: PatternRecord) -> None:
     for i in range(n):
         beside = 0
         for j in range(n):
-            for near in around(board, int64(board["taken"][i])):
+            for near in neighbors(board, int64(board["taken"][i])):
                 beside += 1 if int64(board["taken"][j]) == near else 0
         _add(board, int64(board["taken"][i]), NAKADE + (n - 2) * 5 + beside)
 
@@ -294,12 +293,10 @@ def find_local(
     board["n_local"] = 0
     stride = int64(board["stride"])
     if previous != PASS and board["color"][previous] == color:
-        for near in around(board, previous):
+        for near in neighbors(board, previous):
             _add(board, near, int64(BY_PREVIOUS))
-        _add(board, previous - stride - 1, int64(BY_PREVIOUS + 1))
-        _add(board, previous - stride + 1, int64(BY_PREVIOUS + 1))
-        _add(board, previous + stride - 1, int64(BY_PREVIOUS + 1))
-        _add(board, previous + stride + 1, int64(BY_PREVIOUS + 1))
+        for near in corners(board, previous):
+            _add(board, near, int64(BY_PREVIOUS + 1))
     if last == PASS or board["color"][last] != 3 - color:
         return
     _add_nakade(board)
@@ -310,7 +307,7 @@ def find_local(
         _add_liberties(board, head, color, CAPTURE_LAST + several, False)
     elif liberties == 2:
         _add_liberties(board, head, color, int64(ATARI_LAST), False)
-    for near in around(board, last):
+    for near in neighbors(board, last):
         if board["color"][near] == color:
             own = int64(board["head"][near])
             if board["liberties"][own] == 1:
@@ -459,7 +456,7 @@ def count_area(board: PatternRecord, owned: npt.NDArray[np.float32]) -> int:
         color = int64(board["color"][point])
         if color == EMPTY:
             seen = int64(0)
-            for near in around(board, point):
+            for near in neighbors(board, point):
                 seen |= (
                     int64(board["color"][near]) & (BLACK | WHITE)
                     if board["color"][near] != WALL

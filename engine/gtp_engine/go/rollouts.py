@@ -14,9 +14,11 @@ from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
     clear_board,
+    corners,
     is_suicide,
     neighbors,
     place_stone,
+    swap_empty,
 )
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
@@ -48,15 +50,9 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     for near in neighbors(board, point):
         if board["color"][near] != color and board["color"][near] != WALL:
             return False
-    stride = int64(board["stride"])
     enemies = 0
     at_edge = 0
-    for diagonal in (
-        point - stride - 1,
-        point - stride + 1,
-        point + stride - 1,
-        point + stride + 1,
-    ):
+    for diagonal in corners(board, point):
         if board["color"][diagonal] == 3 - color:
             enemies += 1
         elif board["color"][diagonal] == WALL:
@@ -90,11 +86,7 @@ def _pick_move(board: BoardRecord, color: int, state: int) -> tuple[int, int]:
             return point, state
         # Set the refused point aside behind the ones still to be drawn from.
         remaining -= 1
-        moved = board["empty"][remaining]
-        board["empty"][at] = moved
-        board["empty_at"][moved] = at
-        board["empty"][remaining] = point
-        board["empty_at"][point] = remaining
+        swap_empty(board, at, remaining)
     return int64(0), state
 
 

@@ -20,14 +20,13 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
-from gtp_engine.evaluators.encoders.stones import mark_chain, mark_color
+from gtp_engine.evaluators.encoders.stones import mark_ages, mark_by_liberties, mark_color
 from gtp_engine.go.board import (
     BOARD,
     MAX_AREA,
     BoardRecord,
     count_liberties,
     is_capture_at,
-    is_head,
     neighbors,
     place_stone,
 )
@@ -54,18 +53,9 @@ def _mark_stones(history: History, ply: int, symmetry_map: SymmetryMap, planes: 
     mark_color(board, 3 - to_play, symmetry_map, planes[1])
     mark_color(board, EMPTY, symmetry_map, planes[2])
     planes[3, :] = 1
-    n_points = int64(board["n_points"])
-    age = np.full(n_points, N_LEVELS - 1, np.int8)
-    for ago in range(min(N_LEVELS - 1, ply) - 1, -1, -1):
-        turn = history.turns[ply - ago]
-        if turn["move"] > 0 and not turn["pass_for_ko"]:
-            age[turn["move"]] = ago
-    for point in range(n_points):
-        if board["color"][point] == BLACK or board["color"][point] == WHITE:
-            planes[AGE + age[point], symmetry_map[point]] = 1
-        if is_head(board, point):
-            n = count_liberties(board, point, N_LEVELS)
-            mark_chain(board, point, symmetry_map, planes[LIBERTIES + n - 1])
+    mark_ages(history, ply, symmetry_map, planes, int64(AGE))
+    mark_by_liberties(board, BLACK, N_LEVELS, symmetry_map, planes, LIBERTIES)
+    mark_by_liberties(board, WHITE, N_LEVELS, symmetry_map, planes, LIBERTIES)
 
 
 @kernel

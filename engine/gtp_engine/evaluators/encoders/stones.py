@@ -48,9 +48,8 @@ from gtp_engine.go.board import (
     count_liberties,
     is_head,
     is_playable,
-    same_stones,
 )
-from gtp_engine.go.history import SIMPLE, History, may_repeat, repeats
+from gtp_engine.go.history import SIMPLE, History, may_repeat, repeats, repeats_ko_capture
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
@@ -128,6 +127,23 @@ def mark_past_stones(
 
 
 @kernel
+def mark_ages(
+    history: History, ply: int, symmetry_map: SymmetryMap, planes: Planes, first: int
+) -> None:
+    """Fill eight of [C, H*W] planes with stones by their age in turns: 0, 1, .. 6, 7 or more."""
+    board = history.boards[ply]
+    n_points = int64(board["n_points"])
+    age = np.full(n_points, N_AGES - 1, np.int8)
+    for ago in range(min(N_AGES - 1, ply) - 1, -1, -1):
+        turn = history.turns[ply - ago]
+        if turn["move"] > 0 and not turn["pass_for_ko"]:
+            age[turn["move"]] = ago
+    for point in range(n_points):
+        if board["color"][point] == BLACK or board["color"][point] == WHITE:
+            planes[first + age[point], symmetry_map[point]] = 1
+
+
+@kernel
 def mark_bans(
     history: History,
     ply: int,
@@ -140,7 +156,10 @@ def mark_bans(
     turn = history.turns[ply]
     board = history.boards[ply]
     if turn["phase"] > 0:
-        _mark_encore_bans(history, ply, symmetry_map, bans)
+        for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
+            made = history.turns[earlier]
+            if made["ko_capture"] and repeats_ko_capture(history, ply, int64(made["move"])):
+                bans[symmetry_map[made["move"]]] = 1
         for point in range(board["n_points"]):
             if turn["recapture"][point]:
                 recaptures[symmetry_map[point]] = 1
@@ -159,24 +178,6 @@ def mark_bans(
             and repeats(history, ply, point, rules)
         ):
             bans[symmetry_map[point]] = 1
-
-
-@kernel
-def _mark_encore_bans(
-    history: History, ply: int, symmetry_map: SymmetryMap, bans: npt.NDArray[np.uint8]
-) -> None:
-    """Mark the ko captures that this player made before in this encore on these stones."""
-    board = history.boards[ply]
-    turn = history.turns[ply]
-    for earlier in range(int64(turn["phase_start"]) + 1, ply + 1):
-        made = history.turns[earlier]
-        if (
-            made["ko_capture"]
-            and made["mover"] == turn["to_play"]
-            and history.boards[earlier - 1]["hash"] == board["hash"]
-            and same_stones(history.boards[earlier - 1], board)
-        ):
-            bans[symmetry_map[made["move"]]] = 1
 
 
 # Encoders ----------------------------------------------------------------------------------------
@@ -289,17 +290,11 @@ def gocnn21(
     planes = spatial.reshape(21, points)
     gocnn8(history, ply, rules, options, reader, symmetry_map, planes[:RECENT], features)
     planes[RECENT:] = 0
-    n_points = int64(board["n_points"])
-    age = np.full(n_points, N_AGES - 1, np.int8)
-    for ago in range(min(N_AGES - 1, ply) - 1, -1, -1):
+    for ago in range(min(N_RECENT, ply)):
         turn = history.turns[ply - ago]
         if turn["move"] > 0 and not turn["pass_for_ko"]:
-            age[turn["move"]] = ago
-            if ago < N_RECENT:
-                planes[RECENT + ago, symmetry_map[turn["move"]]] = 1
-    for point in range(n_points):
-        if board["color"][point] == BLACK or board["color"][point] == WHITE:
-            planes[AGE + age[point], symmetry_map[point]] = 1
+            planes[RECENT + ago, symmetry_map[turn["move"]]] = 1
+    mark_ages(history, ply, symmetry_map, planes, int64(AGE))
 
 
 @hot_kernel
