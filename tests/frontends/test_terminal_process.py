@@ -252,7 +252,7 @@ def test_a_reader_that_goes_away(folder: Path) -> None:
     [
         (["--resume", "none.sgf"], "cannot read"),
         (["--size", "2", "--handicap", "4"], "handicap"),
-        (["--color", "red"], "invalid choice"),
+        (["--color", "red"], "is not one of"),
         (["--net", "none.onnx"], "no such net file"),
     ],
 )

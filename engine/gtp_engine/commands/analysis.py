@@ -1,15 +1,17 @@
-"""`gtp-engine analysis`: positions analysed for other programs, or game records into a file."""
+"""Analyse positions for a program that asks in KataGo's JSON protocol, or those of game records.
+
+Queries come on stdin, and answers go to stdout.
+"""
 
 import argparse
 import signal
-import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_count, parse_size
-from gtp_engine.commands.gtp import end_process
-from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.gtp import end_process, open_output
+from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.frontends.analysis.overrides import (
     DEFAULT_VISITS,
     PERSPECTIVES,
@@ -45,11 +47,6 @@ _LOAD_AFTER = 0.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = (
-        "Analyse positions: those that a program asks for in KataGo's JSON protocol on stdin and "
-        "stdout, or those of game records."
-    )
     parser.epilog = _EXAMPLES
     how = parser.add_argument_group("analysing")
     how.add_argument(
@@ -58,9 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"visits of a position where a query does not say ({DEFAULT_VISITS})",
     )
-    how.add_argument(
-        "--positions", type=parse_count, metavar="N", help="positions analysed at once"
-    )
+    add_shared(how, "positions")
     how.add_argument(
         "--winrates-as",
         metavar="WHOSE",
@@ -83,12 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure 100 positions at once against the same one by one, 50 visits each",
     )
-    compare.add_argument(
-        "--size",
-        type=parse_size,
-        metavar="N[xM]",
-        help="board to measure on (9, where the net takes it)",
-    )
+    board = "board to measure on (9, where the net takes it)"
+    compare.add_argument("--size", type=parse_size, metavar="N|WxH", help=board)
     add_options(parser, _OPTIONS)
     # What programs made for KataGo put on its command line.
     parser.add_argument("-model", dest="net", help=argparse.SUPPRESS)
@@ -102,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UsageError: An option's value makes no sense.
     """
-    # parse_size serves as this command's option here, not as the engine's first board.
+    # An option of --compare here, not the engine's first board.
     measured, args.size = args.size, None
     settings = read_settings(args)
     analysis = _analysis_settings(args, settings.parameters)
@@ -144,13 +135,8 @@ def _converse(
     from gtp_engine.frontends.analysis.analyst import Analyst, format_line
     from gtp_engine.frontends.analysis.server import Server, read_lines
     from gtp_engine.frontends.gtp.journal import Journal
-    from gtp_engine.frontends.gtp.stdio import Output, claim_stdout
 
-    try:
-        output = Output(claim_stdout())
-    except OSError:
-        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
-        return 1
+    output = open_output()
     journal = Journal(settings.log)
     over = threading.Event()
 

@@ -1,4 +1,7 @@
-"""`gtp-engine benchmark`: how fast this machine is, and whether the search is what it was."""
+"""Measure random games, evaluations and searches, and print the signature of the search.
+
+Speeds are per second of the clock and per second of processor time.
+"""
 
 import argparse
 import json
@@ -7,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import UsageError, check_file, parse_count, parse_size, parse_threads
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.arguments import UsageError, check_file
+from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -21,42 +24,16 @@ GPU_BATCHES = (16, 32, 64, 128)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Measure random games, evaluations and searches, per second of the clock and per second "
-        "of processor time, and print the signature of the search."
-    )
-    parser.add_argument("--net", metavar="FILE|NAME", help="net to measure (default: the shipped)")
     parser.add_argument(
         "--no-net", action="store_true", help="measure only what needs no net, and the signature"
     )
-    add_machine_options(parser)
-    parser.add_argument(
-        "--size",
-        type=parse_size,
-        action="append",
-        metavar="N[xM]",
-        help="board size; may be given several times (default: 9 and 19, where the net takes them)",
-    )
-    parser.add_argument(
-        "--playouts", type=parse_count, metavar="P", help="playouts of each search (default: 400)"
-    )
-    parser.add_argument(
-        "--threads",
-        type=parse_threads,
-        action="append",
-        metavar="T",
-        help="search threads; may be given several times (default: 1, 2, 4 ... all cores)",
-    )
-    parser.add_argument(
-        "--batch",
-        type=parse_threads,
-        action="append",
-        metavar="B",
-        help="leaves a thread evaluates at once; may be given several times (default: 1 and 4, "
-        "on a GPU 16 to 128)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    repeatable = {
+        "size": "9 and 19, where the net takes them",
+        "threads": "1, 2, 4 ... all cores",
+        "batch": "1 and 4, on a GPU 16 to 128",
+    }
+    names = ("net", "device", "runtime", "json")
+    add_shared(parser, *names, repeatable=repeatable, playouts=DEFAULT_PLAYOUTS)
     parser.add_argument(
         "--plot", type=Path, metavar="FILE.png", help="draw the speeds (needs the extra `plots`)"
     )
@@ -71,18 +48,14 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.arena.signature import signature
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns, usual_sizes
-    from gtp_engine.evaluators.net_info import NetFileError
 
     if args.plot is not None:
         _check_plot(args.plot)
-    try:
-        net = None if args.no_net else _open(args)
-        sizes = args.size or usual_sizes([] if net is None else [net.net.info])
-        jobs = _jobs(net, args, sizes)
-        with shown_progress("measurements", TURNS * len(jobs)) as advance:
-            rows = run_in_turns(jobs, advance)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = None if args.no_net else _open(args)
+    sizes = args.size or usual_sizes([] if net is None else [net.net.info])
+    jobs = _jobs(net, args, sizes)
+    with shown_progress("measurements", TURNS * len(jobs)) as advance:
+        rows = run_in_turns(jobs, advance)
     report = Report(signature(), "no net" if net is None else net.describe(), rows)
     print(json.dumps(to_json(report), indent=2) if args.json else to_text(report))
     if args.plot is not None:
@@ -132,8 +105,7 @@ def _jobs(
             threads = args.threads or _thread_counts(
                 net.batcher.streams if is_gpu else os.cpu_count() or 1
             )
-            playouts = args.playouts or DEFAULT_PLAYOUTS
-            found += net_jobs(net, args.net, size, threads, batches, playouts)
+            found += net_jobs(net, args.net, size, threads, batches, args.playouts)
     return found
 
 

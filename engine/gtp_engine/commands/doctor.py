@@ -1,7 +1,6 @@
-"""`gtp-engine doctor`: what this machine has, what runs on it, and what to do where it lacks.
+"""Say what this machine has, which file of the net runs on it, and what to do where it lacks.
 
-With --prove it shows on a machine with a GPU that everything about the GPU holds; see
-`doctor_proof.py`.
+It says why that file, and how far it is from fp32.
 """
 
 import argparse
@@ -12,6 +11,7 @@ import textwrap
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from gtp_engine.commands.options import add_shared
 from gtp_engine.messages import collected
 
 if TYPE_CHECKING:
@@ -53,13 +53,7 @@ class Section:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Say what hardware there is, which file of the net runs on it and why, how far it is from "
-        "fp32, and what to do where something is missing."
-    )
-    parser.add_argument("--net", metavar="FILE|NAME", help="the net to look at (the shipped one)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead")
+    add_shared(parser, "net", "json")
     parser.add_argument(
         "--prove",
         action="store_true",

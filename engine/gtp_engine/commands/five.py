@@ -1,4 +1,9 @@
-"""`gtp-engine five`: five in a row in the protocol of Gomocup, and questions about boards."""
+"""Speak the protocol of Gomocup and Piskvork on stdin and stdout.
+
+Or, with --forbidden, say which points renju forbids Black. Each line of that file is a board in
+JSON: {"black": ["h8", ...], "white": [...]}, columns a to o with i, row 1 at the bottom.
+For each a line is printed such as {"k8":"overline"}, {} where nothing is forbidden.
+"""
 
 import argparse
 import json
@@ -8,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_size
-from gtp_engine.commands.gtp import end_process
+from gtp_engine.commands.gtp import end_process, open_output
 from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
@@ -21,14 +26,6 @@ MEMORY_MB = 96
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = (
-        "Speak the protocol of Gomocup and Piskvork on stdin and stdout; or, with --forbidden,\n"
-        "say which points renju forbids Black. Each line of that file is a board in JSON:\n"
-        '{"black": ["h8", ...], "white": [...]}, columns a to o with i, row 1 at the bottom.\n'
-        'For each a line is printed such as {"k8":"overline"}, {} where nothing is forbidden.'
-    )
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--forbidden", type=Path, metavar="FILE.jsonl")
     parser.add_argument(
         "--size",
@@ -53,14 +50,10 @@ def run(args: argparse.Namespace) -> int:
     settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
-    from gtp_engine.frontends.gtp.stdio import Inbox, Output, claim_stdout
+    from gtp_engine.frontends.gtp.stdio import Inbox
     from gtp_engine.play.engine import Engine
 
-    try:
-        output = Output(claim_stdout())
-    except OSError:
-        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
-        return 1
+    output = open_output()
     inbox = Inbox(0, parse_line, "END", is_stop)
     inbox.start()
     engine = Engine(replace(settings, size=(15, 15)))

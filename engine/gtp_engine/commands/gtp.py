@@ -1,4 +1,4 @@
-"""`gtp-engine gtp`: the engine on stdin and stdout."""
+"""Speak GTP, version 2, on stdin and stdout."""
 
 import argparse
 import logging
@@ -14,6 +14,7 @@ from gtp_engine.play.settings import Settings
 
 if TYPE_CHECKING:
     from gtp_engine.frontends.analysis.analyst import Analyst
+    from gtp_engine.frontends.gtp.stdio import Output
     from gtp_engine.play.engine import Engine
 
 logger = logging.getLogger(__name__)
@@ -34,8 +35,6 @@ _CLOSING_SECONDS = 0.2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = "Speak GTP, version 2, on stdin and stdout."
     parser.epilog = _EXAMPLES
     add_options(parser)
     parser.add_argument(
@@ -86,13 +85,9 @@ def _precompile(settings: Settings) -> int:
 def _converse(settings: Settings) -> int:
     from gtp_engine.frontends.gtp.journal import Journal
     from gtp_engine.frontends.gtp.server import Server
-    from gtp_engine.frontends.gtp.stdio import Inbox, Output, claim_stdout
+    from gtp_engine.frontends.gtp.stdio import Inbox
 
-    try:
-        output = Output(claim_stdout())
-    except OSError:
-        sys.stderr.write("gtp-engine: stdout is closed, so there is nobody to talk to\n")
-        return 1
+    output = open_output()
     inbox = Inbox(descriptor=0)
     inbox.start()
     journal = Journal(settings.log)
@@ -102,6 +97,16 @@ def _converse(settings: Settings) -> int:
     Server(engine, inbox, output, journal).run()
     end_process(engine)
     return 0
+
+
+def open_output() -> "Output":
+    """Return what writes to the client; leave with status 1 where stdout is closed."""
+    from gtp_engine.frontends.gtp.stdio import Output, claim_stdout
+
+    try:
+        return Output(claim_stdout())
+    except OSError:
+        sys.exit("gtp-engine: stdout is closed, so there is nobody to talk to")
 
 
 def end_process(engine: "Engine | Analyst") -> None:

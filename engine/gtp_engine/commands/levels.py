@@ -1,13 +1,12 @@
-"""`gtp-engine levels`: how far apart the levels of `--level` are, in games between neighbours."""
+"""Let each level play the next one and say by how much it is weaker."""
 
 import argparse
 import os
 
 from gtp_engine.arena.statistics import describe_strength
-from gtp_engine.arguments import UsageError, parse_count, parse_seed, parse_size
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.arguments import UsageError, parse_count
+from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
 
@@ -16,18 +15,12 @@ GAMES_AT_ONCE = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = "Let each level play the next one and say by how much it is weaker."
-    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    add_machine_options(parser)
-    parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
-    parser.add_argument("--games", type=parse_count, default=40, metavar="N", help="for each pair")
-    parser.add_argument("--step", type=parse_count, default=1, metavar="N", help="levels between")
-    parser.add_argument(
-        "--best", type=parse_count, default=200, metavar="N", help="playouts of the highest level"
-    )
-    parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
-    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N")
+    add = parser.add_argument
+    add_shared(parser, "net", "device", "runtime", size=(9, 9), games=40)
+    add("--step", type=parse_count, default=1, metavar="N", help="levels between the two (1)")
+    best = "playouts of the highest level (200)"
+    add("--best", type=parse_count, default=200, metavar="N", help=best)
+    add_shared(parser, "at-once", seed=1)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,21 +34,18 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
-    try:
-        net = open_net(args.net, args.device, args.runtime)
-        players = [
-            Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
-            for n in range(1, highest_level() + 1)
-        ]
-        print(f"{args.games} games a pair on {width}x{height}, komi {rules.komi:g}, {net.name}")
-        for n in range(len(players) - args.step):
-            pair = (players[n + args.step], players[n])
-            terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
-            stronger, weaker = (one.name for one in pair)
-            with shown_progress(f"games of {stronger}", args.games) as advance:
-                games = play_games(pair, terms, args.games, at_once, lambda game: advance())
-            strength = describe_strength(points(games), len(games))
-            print(f"{stronger} against {weaker}: {strength}", flush=True)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = open_net(args.net, args.device, args.runtime)
+    players = [
+        Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
+        for n in range(1, highest_level() + 1)
+    ]
+    print(f"{args.games} games a pair on {width}x{height}, komi {rules.komi:g}, {net.name}")
+    for n in range(len(players) - args.step):
+        pair = (players[n + args.step], players[n])
+        terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
+        stronger, weaker = (one.name for one in pair)
+        with shown_progress(f"games of {stronger}", args.games) as advance:
+            games = play_games(pair, terms, args.games, at_once, lambda game: advance())
+        strength = describe_strength(points(games), len(games))
+        print(f"{stronger} against {weaker}: {strength}", flush=True)
     return 0

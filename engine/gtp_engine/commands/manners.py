@@ -1,4 +1,10 @@
-"""`gtp-engine manners`: how the engine behaves at the end of games against itself."""
+"""Let the engine play itself to the end and say how it passes.
+
+It counts dead stones that were forgotten, moves after everything was decided, moves onto own
+points, and how often a resignation would have been wrong. Nobody resigns in these games. A judge
+says which moves onto own points were needless, because a pass would have cost nothing, which
+passes in place of a move that the search wanted lost points, and which games a pass lost.
+"""
 
 import argparse
 import logging
@@ -12,13 +18,9 @@ from gtp_engine.arguments import (
     UsageError,
     check_file,
     parse_count,
-    parse_komi,
-    parse_seed,
-    parse_size,
 )
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.play.settings import customary_komi
@@ -35,23 +37,11 @@ GAMES_AT_ONCE = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Let the engine play itself to the end and say how it passes: dead stones that were\n"
-        "forgotten, moves after everything was decided, moves onto own points; and how often\n"
-        "a resignation would have been wrong. Nobody resigns in these games. A judge says which\n"
-        "moves onto own points were needless, because a pass would have cost nothing, which\n"
-        "passes in place of a move that the search wanted lost points, and which games a pass lost."
+    add_shared(parser, "net", "device", "runtime", size=(9, 9))
+    parser.add_argument(
+        "--rules", default="tromp-taylor", metavar="NAME", help="by name (tromp-taylor)"
     )
-    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    add_machine_options(parser)
-    parser.add_argument("--size", type=parse_size, default=(9, 9), metavar="N|WxH")
-    parser.add_argument("--rules", default="tromp-taylor", metavar="NAME")
-    parser.add_argument("--komi", type=parse_komi, metavar="POINTS", help="default: customary")
-    parser.add_argument("--games", type=parse_count, default=100, metavar="N")
-    parser.add_argument("--playouts", type=parse_count, default=16, metavar="N", help="a move")
-    parser.add_argument("--at-once", type=parse_count, metavar="N", help="games under way at once")
-    parser.add_argument("--seed", type=parse_seed, default=1, metavar="N")
+    add_shared(parser, "komi", "at-once", games=100, playouts=16, seed=1)
     parser.add_argument(
         "--judge", metavar="FILE|NAME", help="a net, best a stronger one, to judge moves and passes"
     )
@@ -60,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_count,
         default=400,
         metavar="N",
-        help="after the move and after the pass (default: 400)",
+        help="after the move and after the pass (400)",
     )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the games, one a line")
 
@@ -89,35 +79,30 @@ def run(args: argparse.Namespace) -> int:
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
     games: list[SelfPlayGame] = []
     status = 0
-    try:
-        judge = None if args.judge is None else open_net(args.judge, args.device, args.runtime)
-        net = open_net(args.net, args.device, args.runtime)
-        with shown_progress("games", args.games) as advance:
+    judge = None if args.judge is None else open_net(args.judge, args.device, args.runtime)
+    net = open_net(args.net, args.device, args.runtime)
+    with shown_progress("games", args.games) as advance:
 
-            def note(game: "SelfPlayGame") -> None:
-                games.append(game)
-                advance()
+        def note(game: "SelfPlayGame") -> None:
+            games.append(game)
+            advance()
 
-            try:
-                play_self_games(net, terms, args.games, at_once, note)
-            except KeyboardInterrupt:
-                status = INTERRUPTED_STATUS
-        games.sort(key=lambda game: game.number)
-        if status:
-            logger.warning("interrupted")
-        print(
-            f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move"
-        )
-        _print([*describe_passing(games), *describe_resigning(games, width * height)])
-        _keep(args.keep, games, ())
-        if judge is not None and not status:
-            verdicts, passed_away = _ask(judge, terms, games, args.judge_visits, at_once)
-            costs = own_moves_cost(rules)
-            print(f"judged by {judge.name}, {args.judge_visits} visits:")
-            _print(describe_judgement(games, verdicts, passed_away, own_moves_cost=costs))
-            _keep(args.keep, games, verdicts)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+        try:
+            play_self_games(net, terms, args.games, at_once, note)
+        except KeyboardInterrupt:
+            status = INTERRUPTED_STATUS
+    games.sort(key=lambda game: game.number)
+    if status:
+        logger.warning("interrupted")
+    print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
+    _print([*describe_passing(games), *describe_resigning(games, width * height)])
+    _keep(args.keep, games, ())
+    if judge is not None and not status:
+        verdicts, passed_away = _ask(judge, terms, games, args.judge_visits, at_once)
+        costs = own_moves_cost(rules)
+        print(f"judged by {judge.name}, {args.judge_visits} visits:")
+        _print(describe_judgement(games, verdicts, passed_away, own_moves_cost=costs))
+        _keep(args.keep, games, verdicts)
     return status
 
 

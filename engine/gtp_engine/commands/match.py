@@ -1,29 +1,29 @@
-"""`gtp-engine match`: let two GTP engines play each other, and say what the results mean."""
+"""Let two GTP engines play each other, or with --game five two of Gomocup's protocol.
+
+Colors alternate.
+"""
 
 import argparse
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arena.statistics import Sprt
 from gtp_engine.arguments import (
     INTERRUPTED_BY,
     UsageError,
     check_file,
     parse_count,
-    parse_komi,
-    parse_seconds,
     parse_seed,
-    parse_size,
 )
+from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared, add_sprt, read_sprt
 from gtp_engine.commands.progress import counting_bar
 from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
-from gtp_engine.games import FIVE, GAMES, new_game, parse_rules, usual_size
+from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
 from gtp_engine.go.rules import GO
 
 if TYPE_CHECKING:
@@ -47,28 +47,13 @@ logger = logging.getLogger(__name__)
 
 OPENING_MOVES = 2
 
-DEFAULT_TIMEOUT = 300.0
-"""Seconds that one answer may take before the engine counts as hanging."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = (
-        "Let two GTP engines play each other, or with --game five two of Gomocup's\n"
-        "protocol; colors alternate."
-    )
     parser.epilog = _EXAMPLES
     parser.add_argument("a", metavar="A", help="the first engine's command line")
     parser.add_argument("b", metavar="B", help="the second engine's command line")
     games = parser.add_argument_group("the games")
-    games.add_argument("--games", type=parse_count, default=10, metavar="N", help="how many (10)")
-    games.add_argument(
-        "--size", type=parse_size, metavar="N|WxH", help="board (19; five in a row: 15)"
-    )
-    games.add_argument(
-        "--game", choices=GAMES, default=GO, help="what is played; `self` is told (go)"
-    )
-    games.add_argument("--komi", type=parse_komi, metavar="POINTS", help="7.5; 7 up to 9x9")
+    add_shared(games, "size", "komi", games=10, game=GO)
     games.add_argument(
         "--rules",
         metavar="NAME",
@@ -93,32 +78,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"({OPENING_MOVES}, lest games repeat each other; 0: the empty board); in five in a row "
         "also a file with an opening a line, x,y from the centre for each move",
     )
-    games.add_argument(
-        "--seed", type=parse_seed, default=0, metavar="N", help="of the openings (0)"
-    )
+    add_shared(games, seed=0)
     running = parser.add_argument_group("running")
     running.add_argument(
         "--parallel", type=parse_count, default=1, metavar="P", help="games at once (1)"
     )
-    running.add_argument(
-        "--timeout",
-        type=parse_seconds,
-        default=DEFAULT_TIMEOUT,
-        metavar="SECONDS",
-        help=f"an engine that takes longer for an answer loses ({DEFAULT_TIMEOUT:g})",
-    )
-    running.add_argument(
-        "--sprt",
-        type=float,
-        nargs=2,
-        metavar=("ELO0", "ELO1"),
-        help="stop once it is clear whether A is ELO1 stronger or only ELO0 (both 5 %% error)",
-    )
+    add_shared(running, timeout=DEFAULT_TIMEOUT)
+    add_sprt(running)
     output = parser.add_argument_group("records")
     output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF")
-    output.add_argument(
-        "--keep-games", type=Path, metavar="DIR", help="add each game to those kept there"
-    )
+    add_shared(output, "keep-games")
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
 
 
@@ -170,18 +139,6 @@ def run(args: argparse.Namespace) -> int:
     if failure is not None:
         logger.error(failure)
     return 0 if failure is None and records.are_whole else 1
-
-
-def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
-    """Return the test that `--sprt ELO0 ELO1` asks for, if it does.
-
-    Raises:
-        UsageError: The bounds ask nothing.
-    """
-    try:
-        return None if bounds is None else Sprt(*bounds)
-    except ValueError as error:
-        raise UsageError(f"--sprt: {error}") from None
 
 
 def _read_terms(args: argparse.Namespace) -> "Terms":

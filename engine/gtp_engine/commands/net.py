@@ -1,21 +1,11 @@
-"""`gtp-engine net`: what nets there are, what they say of themselves, how right and fast they are.
-
-The module of an action is imported once it is chosen.
-"""
+"""Say which nets there are, what they are, how right and how fast."""
 
 import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.arguments import (
-    parse_count,
-    parse_komi,
-    parse_seconds,
-    parse_seed,
-    parse_setting,
-    parse_size,
-)
-from gtp_engine.commands.options import add_machine_options, policy_temperature
+from gtp_engine.arguments import parse_count, parse_seconds, parse_setting
+from gtp_engine.commands.options import add_shared, add_sprt
 
 _ACTIONS = {
     "list": ("gtp_engine.commands.net_info", "run_list"),
@@ -27,8 +17,6 @@ _ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = "Say which nets there are, what they are, how right and how fast."
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list the nets that are known by name")
     listing.description = "List the nets that `--net NAME` finds, and where they are."
@@ -39,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_bench(actions.add_parser("bench", help="measure evaluations a second"))
     _add_match(actions.add_parser("match", help="let two nets play many games in one process"))
     for action in actions.choices.values():
-        action.add_argument("--json", action="store_true", help="print one JSON document instead")
+        add_shared(action, "json")
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +37,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("net", metavar="FILE|NAME")
     parser.add_argument("original", metavar="ORIGINAL", nargs="?", help="the net in fp32")
-    add_machine_options(parser)
+    add_shared(parser, "device", "runtime")
     parser.add_argument(
         "--positions", type=parse_count, default=200, metavar="N", help="to compare on (200)"
     )
@@ -58,20 +46,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Measure evaluations a second of the clock and a second of processor time, by device, "
-        "board size and batch. Several nets take turns; the first is what the others are "
-        "compared with."
+        "board size and batch; on the CPU, and on CUDA if there is one, unless --device says else. "
+        "Several nets take turns; the first is what the others are compared with."
     )
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs="*", help="the default net if left out")
-    add_machine_options(parser, "the CPU, and CUDA if there is one")
-    add(
-        "--size",
-        type=parse_size,
-        action="append",
-        metavar="N[xM]",
-        help="repeatable (9 and 19, where taken)",
-    )
-    add("--batch", type=parse_count, action="append", metavar="B", help="repeatable")
+    repeatable = {"size": "9 and 19, where taken", "batch": "1 and 4; on a GPU 1 to 256"}
+    add_shared(parser, "device", "runtime", repeatable=repeatable)
     add("--seconds", type=parse_seconds, default=2.0, help="processor time of each measurement (2)")
 
 
@@ -82,11 +63,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     )
     add = parser.add_argument
     add("nets", metavar="FILE|NAME", nargs=2)
-    add("--games", type=parse_count, default=100, help="how many (100)")
-    add("--visits", type=parse_count, default=50, help="of each search (50)")
-    add("--at-once", type=parse_count, metavar="N", help="games under way at a time")
-    add("--size", type=parse_size, default=(9, 9), metavar="N[xM]", help="(9)")
-    add("--komi", type=parse_komi, help="7 on boards up to 9x9, else 7.5")
+    add_shared(parser, "at-once", "komi", "policy-temperature", games=100, visits=50, size=(9, 9))
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
     add("--leaves", type=parse_count, nargs=2, metavar="N", default=(1, 1), help=leaves)
     for letter, place in (("a", "first"), ("b", "second")):
@@ -98,12 +75,8 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
             metavar="NAME=VALUE",
             help=f"a search parameter of the {place} net, as kata-set-param names it; repeatable",
         )
-    drawn = "no search: draw moves from the policies, at 1 as they are, below nearer their best"
-    add("--policy-temperature", type=policy_temperature, metavar="T", help=drawn)
-    sprt = "end when the first net is surely ELO1 stronger and not ELO0, or the other way round"
-    add("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help=sprt)
-    add_machine_options(parser)
-    add("--seed", type=parse_seed, default=1, metavar="N", help="of openings and searches (1)")
+    add_sprt(parser)
+    add_shared(parser, "device", "runtime", seed=1)
 
 
 def run(args: argparse.Namespace) -> int:

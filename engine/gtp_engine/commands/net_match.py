@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
-from gtp_engine.commands.match import read_sprt
+from gtp_engine.commands.options import read_sprt
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator

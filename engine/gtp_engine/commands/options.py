@@ -1,18 +1,21 @@
-"""The engine's options, on the command line and in a TOML file alike.
+"""The options of `gtp-engine`, each described once.
 
-Every option is an entry of OPTIONS; its name is the TOML key (with `-` or `_`), and the field of
-`Settings` that it sets. What the command line says goes before what the file says.
+Those of OPTIONS are the engine's, on the command line and in a TOML file alike: the name is the
+TOML key (with `-` or `_`), and the field of `Settings` that it sets. What the command line says
+goes before what the file says. Commands that measure take some of them by `add_shared`.
 """
 
 import argparse
 import math
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.arena.statistics import Sprt
 from gtp_engine.arguments import (
+    BadValueError,
     UsageError,
     parse_count,
     parse_komi,
@@ -33,21 +36,31 @@ from gtp_engine.go.rules import FIVE_RULES, GO, NO_FIVE, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
+from gtp_engine.play.table import SEATS
 from gtp_engine.search.params import RECIPES, SearchParams
 
 
-def _lag(text: str) -> float:
-    seconds = parse_number(text)
-    if not 0 <= seconds <= 60:
-        raise ValueError(f"{text[:20]!r} is not a number of seconds from 0 to 60")
-    return seconds
+def _within(low: float, high: float) -> Callable[[str], float]:
+    """Return what reads a number from `low` to `high`."""
+
+    def parse(text: str) -> float:
+        number = parse_number(text)
+        if not low <= number <= high:
+            raise ValueError(f"{text[:20]!r} is not a number from {low:g} to {high:g}")
+        return number
+
+    return parse
 
 
-def _threshold(text: str) -> float:
-    threshold = parse_number(text)
-    if not -1 <= threshold <= 1:
-        raise ValueError(f"{text[:20]!r} is not a number from -1 to 1")
-    return threshold
+def _one_of(names: Collection[str]) -> Callable[[str], str]:
+    """Return what reads one of these names."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"{text[:20]!r} is not one of {', '.join(names)}")
+        return text
+
+    return parse
 
 
 def _level(text: str) -> int:
@@ -56,12 +69,7 @@ def _level(text: str) -> int:
     return level
 
 
-def policy_temperature(text: str) -> float:
-    """Return a temperature.
-
-    Raises:
-        ValueError: It is none that a search takes.
-    """
+def _policy_temperature(text: str) -> float:
     return SearchParams().with_option("policy_temperature", text).policy_temperature
 
 
@@ -80,28 +88,9 @@ def _name(text: str) -> str:
     return name
 
 
-def _share(text: str) -> float:
-    share = parse_number(text)
-    if not 0 <= share <= 1:
-        raise ValueError(f"{text[:20]!r} is not a number from 0 to 1")
-    return share
-
-
-def _recipe(text: str) -> str:
-    if text not in RECIPES:
-        raise ValueError(f"{text[:20]!r} is not one of {', '.join(RECIPES)}")
-    return text
-
-
 def _path(text: str) -> Path:
     """Return a path; programs and files that name it have no shell that reads `~`."""
     return Path(os.path.expanduser(text))
-
-
-def _game(text: str) -> str:
-    if text not in GAMES:
-        raise ValueError(f"{text[:20]!r} is not one of {', '.join(GAMES)}")
-    return text
 
 
 def _rules(text: str) -> Rules:
@@ -114,18 +103,6 @@ def _rules(text: str) -> Rules:
         raise
 
 
-def _device(text: str) -> str:
-    if text not in DEVICES:
-        raise ValueError(f"{text[:20]!r} is not one of {', '.join(DEVICES)}")
-    return text
-
-
-def _runtime(text: str) -> str:
-    if text not in RUNTIMES:
-        raise ValueError(f"{text[:20]!r} is not one of {', '.join(RUNTIMES)}")
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
     """One thing to set."""
@@ -135,9 +112,12 @@ class Option:
     metavar: str
     """What stands for the value in the help; empty for a switch that takes none."""
     help: str
+    default: str
+    """What holds where nobody says, in words for the help; empty if that goes without saying."""
     parse: Callable[[str], Any]
     """Turns text into the value, or raises ValueError."""
-    group: str
+    group: str = ""
+    """Its heading in the help."""
 
     @property
     def key(self) -> str:
@@ -147,111 +127,153 @@ class Option:
 
 _THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "the machine"
 
+_DRAWN = "no search: draw moves from the net's policy, at 1 as it is, below nearer its best"
+_NUMBERS = "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some"
+_RULES = "as in kata-set-rules; five in a row: freestyle, standard, renju, caro"
+_WHOM = "for a net that plays like people: like whom, e.g. preaz_5k"
+_SECONDS = f"without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g}"
+_LAG = f"{DEFAULT_LAG:g} until the clock shows it"
+_WEIGHT = f"0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g}"
+
+# fmt: off
 OPTIONS = (
-    Option("playouts", "N", "new playouts a move", parse_count, _THINKING),
-    Option(
-        "time",
-        "SECONDS",
-        f"seconds a move (without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g})",
-        parse_seconds,
-        _THINKING,
-    ),
-    Option(
-        "lag",
-        "SECONDS",
-        f"what a move on the clock loses on its way ({DEFAULT_LAG:g} until the clock shows it)",
-        _lag,
-        _THINKING,
-    ),
-    Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", _level, _THINKING),
-    Option(
-        "policy-temperature",
-        "T",
-        "no search: draw moves from the net's policy, at 1 as it is, below nearer its best",
-        policy_temperature,
-        _THINKING,
-    ),
-    Option("recipe", "NAME", f"search as published: {', '.join(RECIPES)}", _recipe, _THINKING),
-    Option("ponder", "", "search on while the opponent thinks", bool, _THINKING),
-    Option(
-        "parameters",
-        "NAME=VALUE,...",
-        "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some",
-        _parameters,
-        _THINKING,
-    ),
-    Option("seed", "N", "with one thread: play the same game each time", parse_seed, _THINKING),
-    Option(
-        "game", "NAME", "go, atari-go: the first capture wins, or five in a row (go)", _game, _GAME
-    ),
-    Option("size", "N|WxH", "the first board (19; five in a row: 15)", parse_size, _GAME),
-    Option(
-        "rules",
-        "NAME|JSON",
-        "the first rules, as in kata-set-rules; five in a row: freestyle, standard, renju, caro",
-        _rules,
-        _GAME,
-    ),
-    Option("komi", "POINTS", "points for White (7.5; 7 up to 9x9)", parse_komi, _GAME),
-    Option("keep-games", "DIR", "keep every game played there as SGF", _path, _GAME),
-    Option(
-        "resign-threshold",
-        "VALUE",
-        "resign below this mean result, -1 to 1 (-0.8)",
-        _threshold,
-        _RESIGNING,
-    ),
-    Option("resign-turns", "N", "after so many own turns below it (3)", parse_count, _RESIGNING),
-    Option("no-resign", "", "never resign", bool, _RESIGNING),
-    Option(
-        "net",
-        "FILE|NAME",
-        "the net: a file, one that came along, or none: patterns and rollouts",
-        str,
-        _MACHINE,
-    ),
-    Option(
-        "rollout-weight",
-        "SHARE",
-        f"share of rollouts in a net's value, 0 to 1 (0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g})",
-        _share,
-        _MACHINE,
-    ),
-    Option(
-        "human-profile",
-        "NAME",
-        f"for a net that plays like people: like whom, e.g. preaz_5k ({DEFAULT_PROFILE})",
-        HumanProfile.parse,
-        _MACHINE,
-    ),
-    Option("device", "DEVICE", ", ".join(DEVICES) + " (auto)", _device, _MACHINE),
-    Option("runtime", "NAME", f"on a processor: {', '.join(RUNTIMES)} (auto)", _runtime, _MACHINE),
-    Option("threads", "N", "search threads", parse_threads, _MACHINE),
-    Option("batch", "N", "most positions evaluated at once", parse_count, _MACHINE),
-    Option("memory", "MB", "most memory for tree and cache", parse_count, _MACHINE),
-    Option("log", "FILE", "append a copy of the conversation to a file", _path, _MACHINE),
-    Option("ogs-chat", "", "tell gtp2ogs winrate and score of each move", bool, _MACHINE),
-    Option(
-        "name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", _name, _MACHINE
-    ),
+    Option("playouts", "N", "new playouts a move", "", parse_count, _THINKING),
+    Option("time", "SECONDS", "seconds a move", _SECONDS, parse_seconds, _THINKING),
+    Option("lag", "SECONDS", "what a move on the clock loses on its way", _LAG, _within(0, 60),
+           _THINKING),
+    Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", "", _level,
+           _THINKING),
+    Option("policy-temperature", "T", _DRAWN, "", _policy_temperature, _THINKING),
+    Option("recipe", "NAME", f"search as published: {', '.join(RECIPES)}", "", _one_of(RECIPES),
+           _THINKING),
+    Option("ponder", "", "search on while the opponent thinks", "", bool, _THINKING),
+    Option("parameters", "NAME=VALUE,...", _NUMBERS, "", _parameters, _THINKING),
+    Option("seed", "N", "with one thread: the same choices each time", "", parse_seed, _THINKING),
+    Option("game", "NAME", "go, atari-go (first capture wins), five (in a row)", "go",
+           _one_of(GAMES), _GAME),
+    Option("size", "N|WxH", "board", "19; five in a row: 15", parse_size, _GAME),
+    Option("rules", "NAME|JSON", _RULES, "", _rules, _GAME),
+    Option("komi", "POINTS", "points for White", "7.5; 7 up to 9x9", parse_komi, _GAME),
+    Option("keep-games", "DIR", "keep every game there as SGF", "", _path, _GAME),
+    Option("resign-threshold", "VALUE", "resign below this mean result, -1 to 1", "-0.8",
+           _within(-1, 1), _RESIGNING),
+    Option("resign-turns", "N", "after so many own turns below it", "3", parse_count, _RESIGNING),
+    Option("no-resign", "", "never resign", "", bool, _RESIGNING),
+    Option("net", "FILE|NAME", "a file, or a name that `gtp-engine net list` prints",
+           "the shipped one", str, _MACHINE),
+    Option("rollout-weight", "SHARE", "share of rollouts in a net's value, 0 to 1", _WEIGHT,
+           _within(0, 1), _MACHINE),
+    Option("human-profile", "NAME", _WHOM, DEFAULT_PROFILE, HumanProfile.parse, _MACHINE),
+    Option("device", "NAME", ", ".join(DEVICES), "auto", _one_of(DEVICES), _MACHINE),
+    Option("runtime", "NAME", f"on a processor: {', '.join(RUNTIMES)}", "auto: the faster",
+           _one_of(RUNTIMES), _MACHINE),
+    Option("threads", "N", "search threads", "as suits the device", parse_threads, _MACHINE),
+    Option("batch", "N", "most positions evaluated at once", "as suits the device", parse_count,
+           _MACHINE),
+    Option("memory", "MB", "most memory for tree and cache", "", parse_count, _MACHINE),
+    Option("log", "FILE", "append a copy of the conversation to a file", "", _path, _MACHINE),
+    Option("ogs-chat", "", "tell gtp2ogs winrate and score of each move", "", bool, _MACHINE),
+    Option("name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", "", _name,
+           _MACHINE),
 )
 """All options that set a field of `Settings`."""
 
+DEFAULT_TIMEOUT = 300.0
+"""Seconds that an answer of another engine may take before it counts as hanging."""
 
-def add_machine_options(parser: argparse.ArgumentParser, auto: str = "default") -> None:
-    """Give a parser that has not all of the engine's options those that say what runs a net.
+_BESIDES = (
+    Option("color", "NAME", f"which you play: {', '.join(SEATS)}", "", _one_of(SEATS)),
+    Option("visits", "N", "visits of each position searched", "", parse_count),
+    Option("positions", "N", "positions searched at once", "as suits the device", parse_count),
+    Option("games", "N", "games to play", "", parse_count),
+    Option("at-once", "N", "games under way at once", "as suits the machine", parse_count),
+    Option("timeout", "SECONDS", "longest wait for an engine's answer", "", parse_seconds),
+    Option("json", "", "print one JSON document instead", "", bool),
+)
+"""What several commands know and `Settings` does not."""
+# fmt: on
+_BY_NAME = {option.name: option for option in (*OPTIONS, *_BESIDES)}
+
+
+def add_shared(
+    parser: "argparse._ActionsContainer",
+    *names: str,
+    repeatable: Mapping[str, str] | None = None,
+    **defaults: Any,
+) -> None:
+    """Give a parser some of the options that several commands have, with values, not texts.
 
     Args:
-        parser: The parser.
-        auto: What the device auto is.
+        parser: The parser, or a group of its options.
+        names: Options that are None, or false, where they are left out.
+        repeatable: Those that may be given several times, with what their defaults are in words.
+        defaults: Further options by their keys, with their values where they are left out.
     """
-    add = parser.add_argument
-    add("--device", choices=DEVICES, default="auto", help=f"auto: {auto}")
-    add("--runtime", choices=RUNTIMES, default="auto", help="auto: the faster on this processor")
+    words = repeatable or {}
+    for name in (*names, *words, *(key.replace("_", "-") for key in defaults)):
+        option = _BY_NAME[name]
+        if not option.metavar:
+            parser.add_argument(f"--{name}", action="store_true", help=option.help)
+            continue
+        value = defaults.get(option.key, "auto" if name in ("device", "runtime") else None)
+        shown = _shown(value) if option.key in defaults else option.default
+        parser.add_argument(
+            f"--{name}",
+            type=_converter(option),
+            default=value,
+            metavar=option.metavar,
+            action="append" if name in words else "store",
+            help=_help(option.help, f"repeatable; {words[name]}" if name in words else shown),
+        )
+
+
+def _converter(option: Option) -> Callable[[str], Any]:
+    """Return what reads an option's value, with complaints that argparse shows as they are."""
+
+    def convert(text: str) -> Any:
+        try:
+            return option.parse(text)
+        except ValueError as error:
+            raise BadValueError(str(error)) from None
+
+    return convert
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):  # a board
+        return str(value[0]) if value[0] == value[1] else f"{value[0]}x{value[1]}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _help(text: str, default: str) -> str:
+    return f"{text} ({default})" if default else text
+
+
+def add_sprt(parser: "argparse._ActionsContainer") -> None:
+    """Give a parser `--sprt ELO0 ELO1`, which `read_sprt` reads."""
+    parser.add_argument(
+        "--sprt",
+        type=float,
+        nargs=2,
+        metavar=("ELO0", "ELO1"),
+        help="stop once it is clear whether A is ELO1 stronger or only ELO0 (both 5 %% error)",
+    )
+
+
+def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
+    """Return the test that `--sprt ELO0 ELO1` asks for, if it does.
+
+    Raises:
+        UsageError: The bounds ask nothing.
+    """
+    try:
+        return None if bounds is None else Sprt(*bounds)
+    except ValueError as error:
+        raise UsageError(f"--sprt: {error}") from None
 
 
 def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None = None) -> None:
-    """Give a parser the engine's options and `--config`.
+    """Give a parser the engine's options and `--config`, as texts for `read_settings`.
 
     Args:
         parser: The parser.
@@ -264,13 +286,10 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None =
             continue
         group = groups.get(option.group) or parser.add_argument_group(option.group)
         groups[option.group] = group
-        flag = f"--{option.name}"
-        if option.metavar:
-            group.add_argument(flag, dest=option.key, metavar=option.metavar, help=option.help)
-        else:
-            group.add_argument(
-                flag, dest=option.key, action="store_const", const="true", help=option.help
-            )
+        how: dict[str, Any] = {"metavar": option.metavar}
+        if not option.metavar:
+            how = {"action": "store_const", "const": "true"}
+        group.add_argument(f"--{option.name}", help=_help(option.help, option.default), **how)
     groups[_MACHINE].add_argument(
         "--config", metavar="FILE.toml", help="take options from a file, e.g. playouts = 400"
     )

@@ -1,35 +1,27 @@
-"""`gtp-engine perft`: count move sequences, to prove the boards of all games right."""
+"""Count the move sequences of each length on an empty board, to prove boards right.
+
+Passes are moves, and nothing is counted below two consecutive passes.
+In Atari Go a capture ends the game, and only those pass who have no other move.
+In five in a row a line is `depth sequences/wins`; won games end, and moves that renju
+forbids are left out.
+"""
 
 import argparse
 
-from gtp_engine.arguments import UsageError, parse_size
-from gtp_engine.games import FIVE, GAMES
+from gtp_engine.arguments import UsageError
+from gtp_engine.commands.options import add_shared
+from gtp_engine.games import FIVE
 from gtp_engine.go.rules import FIVE_RULES, GO, InvalidRulesError, Rules
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Count the move sequences of each length on an empty board.\n"
-        "Passes are moves, and nothing is counted below two consecutive passes.\n"
-        "In Atari Go a capture ends the game, and only those pass who have no other move.\n"
-        "In five in a row a line is `depth sequences/wins`; won games end, and moves that renju\n"
-        "forbids are left out."
-    )
-    parser.add_argument("--game", choices=GAMES, default=GO, help="which game (go)")
-    parser.add_argument(
-        "--size",
-        type=parse_size,
-        default=(9, 9),
-        metavar="N[xM]",
-        help="columns and rows, 2 to 25 (default: 9)",
-    )
+    add_shared(parser, game=GO, size=(9, 9))
     parser.add_argument(
         "--depth",
         type=_parse_depth,
         default=3,
         metavar="D",
-        help="longest sequences to count (default: 3)",
+        help="longest sequences to count (3)",
     )
     parser.add_argument(
         "--rules",

@@ -1,4 +1,4 @@
-"""`gtp-engine play`: play against the engine in a terminal."""
+"""Play against the engine in this terminal; its keys are on the screen."""
 
 import argparse
 import io
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
-from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.play.table import SEATS
 
 _EXAMPLES = """examples:
@@ -18,13 +18,9 @@ _EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = "Play against the engine in this terminal; its keys are on the screen."
     parser.epilog = _EXAMPLES
     table = parser.add_argument_group("the table")
-    table.add_argument(
-        "--color", choices=tuple(SEATS), default="black", help="which you play (black)"
-    )
+    add_shared(table, color="black")
     table.add_argument(
         "--handicap",
         type=parse_count,
@@ -45,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     settings = read_settings(args)
     if sys.stdin is None or sys.stdout is None:
         name = "stdin" if sys.stdin is None else "stdout"
-        print(f"gtp-engine: {name} is closed, so there is nothing to play on", file=sys.stderr)
-        return 1
+        sys.exit(f"gtp-engine: {name} is closed, so there is nothing to play on")
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):  # a letter in another encoding ends no game
             stream.reconfigure(errors="replace")
@@ -68,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
     except (SgfError, HandicapError) as error:
         raise UsageError(str(error)) from None
     except EngineUnavailableError as error:
-        print(f"gtp-engine: {error}", file=sys.stderr)
-        return 1
+        sys.exit(f"gtp-engine: {error}")
     end_process(engine)
     return 0

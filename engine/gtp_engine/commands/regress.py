@@ -1,10 +1,11 @@
-"""`gtp-engine regress`: ask an engine the questions of GTP regression tests."""
+"""Ask an engine the questions of GTP regression tests."""
 
 import argparse
 import logging
 from pathlib import Path
 
-from gtp_engine.arguments import INTERRUPTED_BY, UsageError, parse_seconds
+from gtp_engine.arguments import INTERRUPTED_BY, UsageError
+from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared
 
 _EXAMPLES = """examples:
   gtp-engine regress tests/*.tst
@@ -16,12 +17,8 @@ list are left out.
 
 logger = logging.getLogger(__name__)
 
-DEFAULT_TIMEOUT = 300.0
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = "Ask an engine the questions of GTP regression tests."
     parser.epilog = _EXAMPLES
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help="test files (.tst)")
     parser.add_argument(
@@ -30,13 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--commands", metavar="NAME,...", help="ask only with these commands (all it knows)"
     )
-    parser.add_argument(
-        "--timeout",
-        type=parse_seconds,
-        default=DEFAULT_TIMEOUT,
-        metavar="SECONDS",
-        help=f"for one answer ({DEFAULT_TIMEOUT:g})",
-    )
+    add_shared(parser, timeout=DEFAULT_TIMEOUT)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,9 @@
-"""`gtp-engine review`: games explained to their players, as pages, SGF and JSON."""
+"""Review games: search every position, and deeper where the game turned.
+
+Each game gets a page that loads nothing (NAME.html), a record with comments and variations
+(NAME.sgf) and all figures (NAME.json); several games get index.html besides. The same command
+goes on where it was broken off.
+"""
 
 import argparse
 import hashlib
@@ -10,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_count
-from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.rollouts import open_evaluator
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.frontends.analysis.records import playable_games
@@ -55,15 +59,7 @@ class Game:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = (
-        "Review games: search every position, and deeper where the game turned, and write for\n"
-        "each game a page that loads nothing (NAME.html), a record with comments and variations\n"
-        "(NAME.sgf) and all figures (NAME.json); for several games index.html besides. The same\n"
-        "command goes on where it was broken off."
-    )
     parser.epilog = _EXAMPLES
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("games", nargs="+", type=Path, metavar="GAME.sgf", help="files or folders")
     parser.add_argument(
         "--out", type=Path, default=Path("review"), metavar="DIR", help="where reviews go (review)"
@@ -78,11 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--player", metavar="NAME", help="whose mistakes to show first and to sum up"
     )
-    parser.add_argument(
-        "--positions", type=parse_count, metavar="N", help="positions searched at once"
-    )
+    add_shared(parser, "positions")
     add_options(parser, _OPTIONS)
-    parser.set_defaults(human_profile=None, size=None)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -95,8 +88,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         return _review(args, settings)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{error.filename or args.out}: {error.strerror or error}") from None
 

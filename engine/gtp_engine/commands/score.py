@@ -1,4 +1,7 @@
-"""`gtp-engine score`: how well finished boards are judged whose dead stones are known."""
+"""Judge finished boards whose dead stones are known, and say where the two differ.
+
+Only the stones are looked at: no moves, no passes, nobody to move.
+"""
 
 import argparse
 import logging
@@ -7,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, parse_count
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_info import NetFileError
 
 if TYPE_CHECKING:
     from gtp_engine.play.adjudication.marked_boards import MarkedBoard
@@ -23,11 +25,6 @@ MOST_NAMED = 12
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Judge finished boards whose dead stones are known, and say where the two differ.\n"
-        "Only the stones are looked at: no moves, no passes, nobody to move."
-    )
     parser.add_argument(
         "files",
         nargs="+",
@@ -35,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="games with TB and TW or dead stones (SGF, packs, folders), or boards in JSON",
     )
-    parser.add_argument("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    add_machine_options(parser)
+    add_shared(parser, "net", "device", "runtime")
     parser.add_argument("--no-reading", action="store_true", help="do not read out groups in doubt")
     parser.add_argument("--limit", type=parse_count, metavar="N", help="boards of a file at most")
     parser.add_argument("--misses", action="store_true", help="name the boards judged wrongly")
@@ -51,24 +47,19 @@ def run(args: argparse.Namespace) -> int:
     for file in args.files:
         if not file.exists():
             raise UsageError(f"there is no {str(file)!r}")
-    try:
-        net = open_evaluator(args.net, args.device, args.runtime)
-        # All is read twice: thousands of games do not fit into memory together.
-        n_boards = sum(
-            1 for file in args.files for _ in read_marked(file, logger.warning, args.limit)
-        )
-        with shown_progress("boards", n_boards) as advance:
-            for file in args.files:
-                tally = _Tally()
-                for board in read_marked(file, _ignore, args.limit):
-                    status = judge(net, board.position, read=not args.no_reading)
-                    wrong = tally.add(board, status)
-                    if wrong and args.misses:
-                        print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
-                    advance()
-                print(f"{file}: {tally}", flush=True)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = open_evaluator(args.net, args.device, args.runtime)
+    # All is read twice: thousands of games do not fit into memory together.
+    n_boards = sum(1 for file in args.files for _ in read_marked(file, logger.warning, args.limit))
+    with shown_progress("boards", n_boards) as advance:
+        for file in args.files:
+            tally = _Tally()
+            for board in read_marked(file, _ignore, args.limit):
+                status = judge(net, board.position, read=not args.no_reading)
+                wrong = tally.add(board, status)
+                if wrong and args.misses:
+                    print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
+                advance()
+            print(f"{file}: {tally}", flush=True)
     return 0
 
 

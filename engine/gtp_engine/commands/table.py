@@ -1,55 +1,36 @@
 """The commands of `gtp-engine` by name. A command's module is imported once it is chosen.
 
 Such a module has two functions: `add_arguments(parser)` defines its options, and `run(args)`
-carries it out and returns the exit status, or raises UsageError.
+carries it out and returns the exit status, or raises UsageError or NetFileError. Its docstring is
+the description that `--help` shows.
 """
 
 import sys
 from importlib import import_module
-from typing import NamedTuple
 
 from gtp_engine.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.version import __version__
 
-
-class CommandEntry(NamedTuple):
-    """Where a command is."""
-
-    module: str
-    summary: str
-
-
 COMMANDS = {
-    "gtp": CommandEntry("gtp_engine.commands.gtp", "speak GTP on stdin and stdout (the default)"),
-    "play": CommandEntry("gtp_engine.commands.play", "play against it in this terminal"),
-    "web": CommandEntry("gtp_engine.commands.web", "play, analyse and review in a browser"),
-    "analysis": CommandEntry(
-        "gtp_engine.commands.analysis", "analyse positions for programs in JSON, or game records"
-    ),
-    "review": CommandEntry(
-        "gtp_engine.commands.review", "explain games to their players, as pages to read"
-    ),
-    "match": CommandEntry("gtp_engine.commands.match", "let two GTP engines play each other"),
-    "regress": CommandEntry("gtp_engine.commands.regress", "ask an engine the questions of tests"),
-    "benchmark": CommandEntry("gtp_engine.commands.benchmark", "measure speeds on this machine"),
-    "doctor": CommandEntry(
-        "gtp_engine.commands.doctor", "say what runs on this machine, and what it lacks"
-    ),
-    "net": CommandEntry(
-        "gtp_engine.commands.net", "list, describe, check, measure and compare nets"
-    ),
-    "score": CommandEntry("gtp_engine.commands.score", "judge finished boards with known dead"),
-    "manners": CommandEntry("gtp_engine.commands.manners", "measure how the engine ends games"),
-    "levels": CommandEntry("gtp_engine.commands.levels", "measure how far apart the levels are"),
-    "tune": CommandEntry(
-        "gtp_engine.commands.tune", "find the search's best numbers for a net and a board"
-    ),
-    "five": CommandEntry(
-        "gtp_engine.commands.five",
-        "play five in a row for Piskvork and other managers",
-    ),
-    "perft": CommandEntry("gtp_engine.commands.perft", "count sequences of legal moves"),
+    "gtp": "speak GTP on stdin and stdout (the default)",
+    "play": "play against it in this terminal",
+    "web": "play, analyse and review in a browser",
+    "analysis": "analyse positions for programs in JSON, or game records",
+    "review": "explain games to their players, as pages to read",
+    "match": "let two GTP engines play each other",
+    "regress": "ask an engine the questions of tests",
+    "benchmark": "measure speeds on this machine",
+    "doctor": "say what runs on this machine, and what it lacks",
+    "net": "list, describe, check, measure and compare nets",
+    "score": "judge finished boards with known dead",
+    "manners": "measure how the engine ends games",
+    "levels": "measure how far apart the levels are",
+    "tune": "find the search's best numbers for a net and a board",
+    "five": "play five in a row for Piskvork and other managers",
+    "perft": "count sequences of legal moves",
 }
+"""Each names its module; the text is for the list of commands."""
 
 _HELP = f"""usage: gtp-engine [COMMAND] [OPTION]...
 
@@ -57,7 +38,7 @@ A Go engine. Without a command it speaks GTP, so that `gtp-engine` or `gtp-engin
 is what to enter in GoGui, Sabaki and other programs.
 
 commands:
-{chr(10).join(f"  {name:10} {entry.summary}" for name, entry in COMMANDS.items())}
+{chr(10).join(f"  {name:10} {summary}" for name, summary in COMMANDS.items())}
 
 `gtp-engine COMMAND --help` lists a command's options; those of gtp can stand without the command.
 `gtp-engine --version` prints the version.
@@ -83,12 +64,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    module = import_module(COMMANDS[name].module)
-    parser = Parser(prog=f"gtp-engine {name}")
+    module = import_module(f"gtp_engine.commands.{name}")
+    parser = Parser(prog=f"gtp-engine {name}", description=module.__doc__)
     module.add_arguments(parser)
     try:
         status: int = module.run(parser.parse_args(arguments))
-    except UsageError as error:
+    except (UsageError, NetFileError) as error:
         parser.error(str(error))
     except KeyboardInterrupt:
         print(f"\n{parser.prog}: interrupted", file=sys.stderr)

@@ -1,4 +1,6 @@
-"""`gtp-engine tune`: set the search's numbers for a net, a board and a number of visits by play.
+"""Find the numbers of the search that win most for a net, a board and a number of visits.
+
+What was tried is kept beside the result: the same command goes on from there.
 
 Each trial is a short match at equal visits, the numbers tried against the usual ones. Optuna's
 tree-structured Parzen estimator (Bergstra et al. 2011) proposes what to try. A short match says
@@ -11,15 +13,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.arguments import (
-    UsageError,
-    check_file,
-    parse_count,
-    parse_seconds,
-    parse_seed,
-    parse_size,
-)
-from gtp_engine.commands.options import add_machine_options
+from gtp_engine.arguments import UsageError, check_file, parse_seconds
+from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.search.params import SearchParams
@@ -58,20 +53,10 @@ def _names(text: str) -> list[str]:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the options of the subcommand."""
-    parser.description = (
-        "Find the numbers of the search that win most for a net, a board and a number of visits. "
-        "What was tried is kept beside the result: the same command goes on from there."
-    )
     add = parser.add_argument
-    add("--net", metavar="FILE|NAME", help="the net (default: the one inside)")
-    add_machine_options(parser)
-    add("--size", type=parse_size, default=(9, 9), metavar="N|WxH", help="board (9)")
-    add("--visits", type=parse_count, default=100, metavar="N", help="of each search (100)")
+    add_shared(parser, "net", "device", "runtime", size=(9, 9), visits=100)
     length = parser.add_mutually_exclusive_group()
-    length.add_argument(
-        "--games", type=parse_count, default=1000, metavar="N", help="earlier ones counted (1000)"
-    )
+    add_shared(length, games=1000)
     length.add_argument("--minutes", type=parse_seconds, metavar="M", help="of this run")
     known = ", ".join(name.replace("_", "-") for name in SPANS)
     add(
@@ -79,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"some of {known} ({USUAL})",
     )  # fmt: skip
     add("--out", type=Path, default=Path("tuned.toml"), metavar="FILE.toml", help="(tuned.toml)")
-    add("--at-once", type=parse_count, default=16, metavar="N", help="games under way (16)")
-    add("--seed", type=parse_seed, default=1, metavar="N", help="of openings and trials (1)")
+    add_shared(parser, at_once=16, seed=1)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -91,13 +75,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("needs the extra `tune`: pip install 'gtp-engine[tune]'") from None
     from gtp_engine.arena.statistics import describe_strength
     from gtp_engine.evaluators.net_evaluator import open_net
-    from gtp_engine.evaluators.net_info import NetFileError
 
     check_file(args.out, "--out")
-    try:
-        net = open_net(args.net, args.device, args.runtime)
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = open_net(args.net, args.device, args.runtime)
     width, height = args.size
     what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
     optuna.logging.set_verbosity(optuna.logging.WARNING)

@@ -1,4 +1,4 @@
-"""`gtp-engine web`: play, analyse and review in a browser."""
+"""Serve a board to a browser on this machine: play, analyse, review."""
 
 import argparse
 import asyncio
@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.gtp import end_process
-from gtp_engine.commands.options import OPTIONS, add_options, read_settings
+from gtp_engine.commands.options import OPTIONS, add_options, add_shared, read_settings
 from gtp_engine.platforms import user_data_base
-from gtp_engine.play.table import SEATS
 
 DEFAULT_PORT = 8619
 DEFAULT_PLAYOUTS = 100
@@ -25,13 +24,11 @@ _EXAMPLES = """examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Define the command's options."""
-    parser.description = "Serve a board to a browser on this machine: play, analyse, review."
     parser.epilog = _EXAMPLES
     add = parser.add_argument
     add("--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"({DEFAULT_PORT}; 0: any)")
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
-    add("--color", choices=tuple(SEATS), default="black", help="which you play at first (black)")
+    add_shared(parser, color="black")
     add_options(parser, [option.name for option in OPTIONS if option.name not in _NOT_HERE])
 
 
