@@ -12,7 +12,7 @@ from tests.frontends.analysis_client import TIMEOUT
 
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis
+from gtp_engine.frontends.analysis.records import OutputFile, analyse_records
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
 
@@ -45,7 +45,7 @@ def test_an_answer_that_cannot_be_written_ends_the_analysis(
 
     def analyse() -> None:
         try:
-            RecordAnalysis(scheduler, output, settings, lambda: None).run([game])
+            analyse_records(scheduler, [game], output, settings, lambda: None)
         except (OSError, ValueError) as error:
             failures.append(error)
 

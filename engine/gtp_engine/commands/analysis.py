@@ -104,9 +104,9 @@ def run(args: argparse.Namespace) -> int:
     if args.sgf is not None or args.out is not None:
         if args.sgf is None or args.out is None:
             raise UsageError("--sgf and --out go together")
-        from gtp_engine.commands.analysis_records import analyse_records
+        from gtp_engine.commands.analysis_records import analyse_files
 
-        return analyse_records(args.sgf, args.out, settings, analysis, args.positions)
+        return analyse_files(args.sgf, args.out, settings, analysis, args.positions)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.records import OutputFile, RecordAnalysis, survey_records
+from gtp_engine.frontends.analysis.records import OutputFile, analyse_records, playable_games
+from gtp_engine.go.sgf import list_game_files
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
@@ -16,7 +17,7 @@ from gtp_engine.play.settings import Settings
 logger = logging.getLogger(__name__)
 
 
-def analyse_records(
+def analyse_files(
     paths: Sequence[Path],
     out: Path,
     settings: Settings,
@@ -43,27 +44,32 @@ def analyse_records(
         output = OutputFile(out)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
-    survey = survey_records(paths, output.done)
-    if survey.positions > survey.done:
+    files = [file for path in paths for file in list_game_files(path)]
+    problems: list[str] = []
+    positions = done = 0
+    for identity, record in playable_games(files, problems.append):
+        turns = range(len(record.moves) + 1)
+        positions += len(turns)
+        done += sum((identity, turn) in output.done for turn in turns)
+    for sentence in problems:
+        logger.warning(sentence)
+    if positions > done:
         scheduler = _open_scheduler(settings, at_once)
         started = time.monotonic()
-        with shown_progress("positions", survey.positions, done=survey.done) as advance:
-            work = RecordAnalysis(scheduler, output, analysis, advance)
+        with shown_progress("positions", positions, done=done) as advance:
             try:
-                work.run(survey.files)
+                analyse_records(scheduler, files, output, analysis, advance)
             except KeyboardInterrupt:
                 logger.info(f"interrupted; the same command goes on where {out} ends")
                 return INTERRUPTED_STATUS
             except OSError as error:
                 logger.info(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
-        logger.info(
-            f"{survey.positions - survey.done} positions in {time.monotonic() - started:.0f} s"
-        )
+        logger.info(f"{positions - done} positions in {time.monotonic() - started:.0f} s")
     else:
-        logger.info(f"nothing to do: {out} has all {survey.positions} positions")
+        logger.info(f"nothing to do: {out} has all {positions} positions")
     output.close()
-    return 1 if survey.problems else 0
+    return 1 if problems else 0
 
 
 def _open_scheduler(settings: Settings, at_once: int | None) -> AnalysisScheduler:

@@ -9,7 +9,6 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from gtp_engine.frontends.analysis.answer import answer
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.position import Position
-from gtp_engine.go.sgf import list_game_files, read_games
+from gtp_engine.go.sgf import read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 
@@ -28,32 +26,6 @@ logger = logging.getLogger(__name__)
 
 Done = frozenset[tuple[str, int]]
 """Id and turn of positions that need no analysis any more."""
-
-
-@dataclass
-class Survey:
-    """What there is to do."""
-
-    files: list[Path] = field(default_factory=list)
-    positions: int = 0
-    done: int = 0
-    """Positions that were analysed earlier."""
-    problems: int = 0
-    """Games and files that cannot be read."""
-
-
-def survey_records(paths: Sequence[Path], done: Done) -> Survey:
-    """Look through all records; a sentence is logged for each that cannot be used."""
-    survey = Survey(files=[file for path in paths for file in list_game_files(path)])
-
-    def count(sentence: str) -> None:
-        survey.problems += 1
-        logger.warning(sentence)
-
-    for identity, record in playable_games(survey.files, count):
-        survey.positions += len(record.moves) + 1
-        survey.done += sum((identity, turn) in done for turn in range(len(record.moves) + 1))
-    return survey
 
 
 def playable_games(
@@ -123,92 +95,64 @@ def _read_done(path: Path) -> Done:
     return frozenset(done)
 
 
-class RecordAnalysis:
-    """Feeds records to a scheduler, a few positions ahead of what is searched."""
+def analyse_records(
+    scheduler: AnalysisScheduler,
+    files: Sequence[Path],
+    output: OutputFile,
+    settings: AnalysisSettings,
+    on_position: Callable[[], object],
+) -> None:
+    """Analyse all positions that a file has no answer about, a few ahead of what is searched.
 
-    def __init__(
-        self,
-        scheduler: AnalysisScheduler,
-        output: OutputFile,
-        settings: AnalysisSettings,
-        on_position: Callable[[], None],
-    ) -> None:
-        """Prepare.
+    Games that cannot be played over are passed by, and what is broken off leaves no half answers.
 
-        Args:
-            scheduler: Searches.
-            output: Gets the answers, and knows what was done earlier.
-            settings: Limits and perspective.
-            on_position: Called for each position that was analysed.
-        """
-        self._scheduler = scheduler
-        self._output = output
-        self._settings = settings
-        self._on_position = on_position
-        self._room = threading.Semaphore(2 * scheduler.at_once)
-        self._is_broken_off = False
-        self._failure: Exception | None = None
-        """Why answers cannot be written any more."""
+    Args:
+        scheduler: Searches; it is closed in the end.
+        files: The records.
+        output: Gets the answers, and knows what was done earlier.
+        settings: Limits and perspective.
+        on_position: Called for each position that was analysed, from any thread.
 
-    def run(self, files: Sequence[Path]) -> None:
-        """Analyse all positions of these files; what is broken off leaves no half answers.
+    Raises:
+        OSError: An answer cannot be written.
+    """
+    room = threading.Semaphore(2 * scheduler.at_once)
+    is_broken_off = threading.Event()
+    failures: list[Exception] = []
 
-        Raises:
-            OSError: An answer cannot be written.
-        """
-        try:
-            for identity, record in playable_games(files, lambda sentence: None):
-                for turn in range(len(record.moves) + 1):
-                    if (identity, turn) not in self._output.done:
-                        self._room.acquire()
-                        self._check()
-                        self._submit(identity, record, turn)
-            self._scheduler.wait()
-            self._check()
-        except BaseException:
-            self._is_broken_off = True
-            raise
-        finally:
-            self._scheduler.close()
-
-    def _check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-
-    def _submit(self, identity: str, record: GameRecord, turn: int) -> None:
+    def submit(identity: str, record: GameRecord, turn: int) -> None:
         position = record.position(before_move=turn + 1)
+        query = Query(identity, position.width, position.height, position.rules, settings=settings)
 
         def end(found: Analysis | Exception | None) -> None:
             try:
-                if self._is_broken_off or self._failure is not None or found is None:
+                if is_broken_off.is_set() or failures or found is None:
                     return
                 if isinstance(found, Exception):
                     logger.warning(f"{identity}, turn {turn}: {found}")
                 else:
-                    self._output.write(self._answer(identity, turn, position, found))
-                self._on_position()
-            except Exception as error:  # a full disk, for instance; `run` raises it
-                self._failure = error
+                    output.write(answer(query, turn, position, found, policy=None))
+                on_position()
+            except Exception as error:  # a full disk, for instance
+                failures.append(error)
             finally:
-                self._room.release()
+                room.release()
 
-        self._scheduler.submit(
-            AnalysisRequest(
-                position=lambda: position,
-                on_end=end,
-                limits=self._settings.limits,
-                params=self._settings.params,
-            )
-        )
+        scheduler.submit(AnalysisRequest(lambda: position, end, settings.limits, settings.params))
 
-    def _answer(
-        self, identity: str, turn: int, position: Position, found: Analysis
-    ) -> dict[str, Any]:
-        query = Query(
-            id=identity,
-            width=position.width,
-            height=position.height,
-            rules=position.rules,
-            settings=self._settings,
-        )
-        return answer(query, turn, position, found, policy=None)
+    try:
+        for identity, record in playable_games(files, lambda sentence: None):
+            for turn in range(len(record.moves) + 1):
+                if (identity, turn) not in output.done:
+                    room.acquire()
+                    if failures:
+                        raise failures[0]
+                    submit(identity, record, turn)
+        scheduler.wait()
+        if failures:
+            raise failures[0]
+    except BaseException:
+        is_broken_off.set()
+        raise
+    finally:
+        scheduler.close()
