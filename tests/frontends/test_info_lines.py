@@ -5,7 +5,7 @@ import re
 import numpy as np
 
 from gtp_engine.coords import BLACK
-from gtp_engine.frontends.gtp.info_lines import Extras, kata_line
+from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, kata_line
 from gtp_engine.search.analysis import Analysis, MoveReport
 
 ALMOST_ZERO = -4e-8
@@ -43,7 +43,7 @@ def test_zero_has_no_sign() -> None:
         moves=(move,),
         ownership=ownership,
     )
-    line = kata_line(analysis, analysis.moves, Extras(root_info=True, no_result_value=-0.0))
+    line = kata_line(analysis, analysis.moves, AnalyzeRequest(root_info=True, no_result_value=-0.0))
     assert not re.search(r"-0\.0+( |$)", line)
     assert " utility -0.250000 " in line and " scoreLead 0.000000 " in line
     assert line.endswith(" ownership 0.0000 0.0000 0.0000 0.0000")

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.coords import format_vertex
-from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
-from gtp_engine.frontends.gtp.info_lines import shown_moves
+from gtp_engine.frontends.gtp.analyze import run_analysis, run_genmove
+from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, shown_moves
 from gtp_engine.frontends.gtp.protocol import Arguments
 from gtp_engine.frontends.gtp.session import Registry, Session
 

@@ -9,13 +9,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import PASS, format_vertex
+from gtp_engine.coords import BLACK, PASS, format_vertex
+from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis, MoveReport
 
 FEW_VISITS = 0.1
 """Share of the most visited move's visits below which a move counts as hardly explored."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeRequest(ReportRequest):
+    """What a client wants analysed, and what it wants to see of it."""
+
+    color: int = BLACK
+    min_moves: int = 1
+    """Stopped at once, a search has visited no move, but one has to be reported."""
+    root_info: bool = False
+    pv_visits: bool = False
+    pv_edge_visits: bool = False
+    wants_no_result: bool = False
+    no_result_value: float | None = None
+    """Probability of no result, 0 to 1, once it is known and if it was asked for."""
 
 
 def shown_moves(analysis: "Analysis", minimum: int, maximum: int | None) -> list["MoveReport"]:
@@ -56,24 +72,10 @@ def leela_line(analysis: "Analysis", moves: Iterable["MoveReport"]) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What a line in KataGo's form says only if it is asked for."""
-
-    root_info: bool = False
-    pv_visits: bool = False
-    pv_edge_visits: bool = False
-    no_result_value: float | None = None
-    """Probability, 0 to 1, that the game ends without a result."""
-
-
-def kata_line(
-    analysis: "Analysis", moves: Iterable["MoveReport"], extras: Extras | None = None
-) -> str:
+def kata_line(analysis: "Analysis", moves: Iterable["MoveReport"], request: AnalyzeRequest) -> str:
     """Return an `info` line in KataGo's form, with the ownership that the analysis holds."""
-    extras = extras or Extras()
-    parts = [_kata_move(analysis, move, extras) for move in moves]
-    if extras.root_info:
+    parts = [_kata_move(analysis, move, request) for move in moves]
+    if request.root_info:
         parts.append(
             f"rootInfo visits {analysis.visits} utility {_decimal(analysis.utility)}"
             f" winrate {_decimal(analysis.winrate)} scoreMean {_decimal(analysis.score_lead)}"
@@ -88,7 +90,7 @@ def kata_line(
     return " ".join(parts)
 
 
-def _kata_move(analysis: "Analysis", move: "MoveReport", extras: Extras) -> str:
+def _kata_move(analysis: "Analysis", move: "MoveReport", request: AnalyzeRequest) -> str:
     parts = [
         f"info move {_vertex(analysis, move.point)} visits {move.visits} edgeVisits {move.visits}"
         f" utility {_decimal(move.utility)} winrate {_decimal(move.winrate)}"
@@ -98,14 +100,14 @@ def _kata_move(analysis: "Analysis", move: "MoveReport", extras: Extras) -> str:
         f" lcb {_decimal(move.lcb)} utilityLcb {_decimal(move.utility_lcb)}"
         f" weight {_decimal(move.visits)}"
     ]
-    if extras.no_result_value is not None:
-        parts.append(f"noResultValue {_decimal(extras.no_result_value)}")
+    if request.no_result_value is not None:
+        parts.append(f"noResultValue {_decimal(request.no_result_value)}")
     if move.is_symmetry_of is not None:
         parts.append(f"isSymmetryOf {_vertex(analysis, move.is_symmetry_of)}")
     parts.append(f"order {move.order} pv {_pv(analysis, move)}")
-    if extras.pv_visits:
+    if request.pv_visits:
         parts.append(f"pvVisits {_counts(move.pv_visits or (move.visits,))}")
-    if extras.pv_edge_visits:
+    if request.pv_edge_visits:
         parts.append(f"pvEdgeVisits {_counts(move.pv_edge_visits or (move.visits,))}")
     if move.ownership is not None:
         parts.append(f"movesOwnership {_decimals(move.ownership.ravel())}")

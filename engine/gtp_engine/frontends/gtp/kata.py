@@ -9,18 +9,18 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.frontends.gtp.analyze import (
     CANCELLED,
     COLOR_WORDS,
-    AnalyzeRequest,
     run_analysis,
     run_genmove,
-    run_search,
 )
 from gtp_engine.frontends.gtp.core import answer_move, generate, set_up_stones
-from gtp_engine.frontends.gtp.info_lines import Extras, kata_line, shown_moves
+from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, kata_line, shown_moves
 from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.games import parse_rules
 from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.net_evaluator import RawEvaluation
@@ -140,13 +140,13 @@ def kata_genmove_analyze(session: Session, arguments: Arguments) -> str:
 @commands.command("kata-search_analyze")
 def kata_search_analyze(session: Session, arguments: Arguments) -> str:
     """Choose a move without playing it, reporting on the way."""
-    return run_search(session, arguments, _form)
+    return run_genmove(session, arguments, _form, is_played=False)
 
 
 @commands.command("kata-search_analyze_cancellable")
 def kata_search_analyze_cancellable(session: Session, arguments: Arguments) -> str:
     """Do the same until the client sends another line: then the move is `cancelled`."""
-    return run_search(session, arguments, _form, is_cancellable=True)
+    return run_genmove(session, arguments, _form, is_played=False, is_cancellable=True)
 
 
 @commands.command("kata-search")
@@ -167,16 +167,8 @@ def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
 
 
 def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
-    return kata_line(
-        analysis,
-        shown_moves(analysis, request.min_moves, request.max_moves),
-        Extras(
-            root_info=request.root_info,
-            pv_visits=request.pv_visits,
-            pv_edge_visits=request.pv_edge_visits,
-            no_result_value=request.no_result_value,
-        ),
-    )
+    moves = shown_moves(analysis, request.min_moves, request.max_moves)
+    return kata_line(analysis, moves, request)
 
 
 @commands.command("kata-benchmark")
@@ -186,13 +178,10 @@ def benchmark(session: Session, arguments: Arguments) -> str:
     if visits < 1:
         raise GtpError("syntax error: the number of visits must be 1 or more")
     engine = session.net_engine()
-    from gtp_engine.search.request import ReportRequest
-    from gtp_engine.search.stopping import Limits
-
     engine.clear_cache()
     with session.searching() as stop:
-        limits = Limits(visits=visits)
-        found = engine.analyze(session.position.to_play, ReportRequest(), limits, stop=stop)
+        color, limits = session.position.to_play, Limits(visits=visits)
+        found = engine.analyze(color, ReportRequest(), limits, stop=stop)
     seconds = max(found.elapsed, 1e-6)
     return (
         f"{found.visits} visits, {found.nodes} nodes, {seconds:.2f} s:"

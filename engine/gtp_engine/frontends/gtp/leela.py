@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.frontends.gtp.analyze import AnalyzeRequest, run_analysis, run_genmove
-from gtp_engine.frontends.gtp.info_lines import leela_line, shown_moves
+from gtp_engine.frontends.gtp.analyze import run_analysis, run_genmove
+from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, leela_line, shown_moves
 from gtp_engine.frontends.gtp.protocol import Arguments
 from gtp_engine.frontends.gtp.session import Registry, Session
 
