@@ -188,7 +188,7 @@ def test_the_table_of_katagos_dialect_is_true() -> None:
     mirrored = replace(analysis.moves[0], is_symmetry_of=PASS)
     full = answer(asked, 0, Position(2), replace(analysis, moves=(mirrored,)), None, RAW, True)
     known: dict[str, Callable[[str], bool]] = {
-        "commands": lambda name: COMMANDS.find(name) is not None,
+        "commands": COMMANDS.__contains__,
         "parameters": PARAMETERS.__contains__,
         "fields of a query": KNOWN_FIELDS.__contains__,
         "a move in an answer": full["moveInfos"][0].__contains__,

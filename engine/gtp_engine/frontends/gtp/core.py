@@ -42,14 +42,14 @@ def version(session: Session, arguments: Arguments) -> str:
 @commands.command("known_command")
 def known_command(session: Session, arguments: Arguments) -> str:
     """Say whether a command exists."""
-    return "true" if arguments.word(0, "a command") in session.commands else "false"
+    return "true" if arguments.word(0, "a command") in session.commands.listed else "false"
 
 
 @commands.command("list_commands")
 @commands.command("help", is_listed=False)
 def list_commands(session: Session, arguments: Arguments) -> str:
     """List all commands."""
-    return "\n".join(session.commands)
+    return "\n".join(session.commands.listed)
 
 
 @commands.command("quit")

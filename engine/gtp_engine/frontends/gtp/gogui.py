@@ -16,6 +16,8 @@ from gtp_engine.frontends.gtp.parameters import LIMITS_AND_MANNERS, OF_THE_SEARC
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.go.rules import Ko, Scoring, Tax
+from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.stopping import Limits
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
@@ -107,7 +109,7 @@ def analyze_commands(session: Session, arguments: Arguments) -> str:
     """List the analyze commands; that somebody asks says that GoGui is there, which draws."""
     if session.live_graphics is LiveGraphics.NONE:
         session.live_graphics = LiveGraphics.CANDIDATES
-    known = session.commands
+    known = session.commands.listed
     return "\n".join(line for line in ANALYZE_COMMANDS if line.split("/")[2].split()[0] in known)
 
 
@@ -116,9 +118,6 @@ def _look(
 ) -> "Analysis":
     """Search the present position a little, for a player also out of turn."""
     engine = session.net_engine()
-    from gtp_engine.search.request import ReportRequest
-    from gtp_engine.search.stopping import Limits
-
     request = ReportRequest(ownership=ownership, min_moves=moves)
     limits = Limits(visits=PICTURE_VISITS, seconds=PICTURE_SECONDS)
     with session.searching() as stop:
@@ -128,8 +127,7 @@ def _look(
 @commands.command("show_candidates")
 def show_candidates(session: Session, arguments: Arguments) -> str:
     """Draw the moves considered: squares by visits, labels by winrate."""
-    found = _look(session)
-    return gogui_pictures.draw_candidates(found)
+    return gogui_pictures.draw_candidates(_look(session))
 
 
 @commands.command("show_both_players")
@@ -144,8 +142,7 @@ def show_both_players(session: Session, arguments: Arguments) -> str:
 @commands.command("show_policy")
 def show_policy(session: Session, arguments: Arguments) -> str:
     """Draw how much the net likes each move."""
-    found = _look(session, moves=session.position.area + 1)
-    return gogui_pictures.draw_policy(found)
+    return gogui_pictures.draw_policy(_look(session, moves=session.position.area + 1))
 
 
 @commands.command("show_ownership")
@@ -160,8 +157,7 @@ def show_ownership(session: Session, arguments: Arguments) -> str:
 @commands.command("show_variation")
 def show_variation(session: Session, arguments: Arguments) -> str:
     """Give the moves that both players are expected to make, beginning with a color."""
-    color = arguments.color(0) if len(arguments) else None
-    found = _look(session, color)
+    found = _look(session, arguments.color(0) if len(arguments) else None)
     pv = found.moves[0].pv if found.moves else ()
     return " ".join(format_vertex(move, found.width, found.height) for move in pv)
 
@@ -169,29 +165,25 @@ def show_variation(session: Session, arguments: Arguments) -> str:
 @commands.command("show_winrate")
 def show_winrate(session: Session, arguments: Arguments) -> str:
     """Say who wins how probably."""
-    found = _look(session)
-    return gogui_pictures.winrate_text(found)
+    return gogui_pictures.winrate_text(_look(session))
 
 
 @commands.command("show_score")
 def show_score(session: Session, arguments: Arguments) -> str:
     """Say who leads by how many points."""
-    found = _look(session)
-    return gogui_pictures.score_text(found)
+    return gogui_pictures.score_text(_look(session))
 
 
 @commands.command("show_regions")
 def show_regions(session: Session, arguments: Arguments) -> str:
     """Draw every chain's liberties, the eyes, and whose the closed regions are."""
-    position = session.position
-    return gogui_pictures.draw_regions(position)
+    return gogui_pictures.draw_regions(session.position)
 
 
 @commands.command("list_chains")
 def list_chains(session: Session, arguments: Arguments) -> str:
     """List the chains with their stones, liberties and eyes."""
-    position = session.position
-    return gogui_pictures.list_chains(position)
+    return gogui_pictures.list_chains(session.position)
 
 
 @commands.command("show_safe")

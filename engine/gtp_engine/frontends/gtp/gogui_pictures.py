@@ -20,11 +20,11 @@ from gtp_engine.coords import (
 )
 from gtp_engine.frontends.gtp.info_lines import shown_moves
 from gtp_engine.messages import show
+from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.search.analysis import Analysis, MoveReport
-    from gtp_engine.search.request import ReportRequest
 
 INTERVAL = 0.2
 """Seconds between two pictures; a quick move has at least the last one."""
@@ -52,7 +52,7 @@ _REFLEX, _CAPTURE, _RESCUE = "#d060ff", "#e07070", "#60c060"
 
 
 @contextmanager
-def drawing(kind: LiveGraphics) -> Iterator["ReportRequest | None"]:
+def drawing(kind: LiveGraphics) -> Iterator[ReportRequest | None]:
     """Draw during a search, on stderr, while this context lasts, if a client wants it.
 
     Yields:
@@ -61,7 +61,6 @@ def drawing(kind: LiveGraphics) -> Iterator["ReportRequest | None"]:
     if kind is LiveGraphics.NONE:
         yield None
         return
-    from gtp_engine.search.request import ReportRequest
 
     def draw(analysis: "Analysis") -> None:
         show(f"gogui-gfx:\n{draw_live(analysis, kind)}\n")
@@ -87,8 +86,8 @@ def draw_candidates(analysis: "Analysis") -> str:
     moves = _on_board(shown_moves(analysis, 0, _MOST_MOVES))
     most = max((move.visits for move in moves), default=0) or 1
     shares = [move.visits / most for move in moves]
-    lines = _shaded([_vertex(analysis, move) for move in moves], shares)
-    lines += _line("LABEL", [f"{_vertex(analysis, m)} {100 * m.winrate:.0f}" for m in moves])
+    lines = _shaded([_name(analysis, move.point) for move in moves], shares)
+    lines += _line("LABEL", [f"{_name(analysis, m.point)} {100 * m.winrate:.0f}" for m in moves])
     return "\n".join([*lines, describe(analysis)])
 
 
@@ -97,8 +96,8 @@ def draw_policy(analysis: "Analysis") -> str:
     moves = [move for move in _on_board(analysis.moves) if move.prior >= 0.01]
     most = max((move.prior for move in moves), default=1.0) or 1.0
     shares = [move.prior / most for move in moves]
-    lines = _shaded([_vertex(analysis, move) for move in moves], shares)
-    lines += _line("LABEL", [f"{_vertex(analysis, m)} {100 * m.prior:.0f}" for m in moves])
+    lines = _shaded([_name(analysis, move.point) for move in moves], shares)
+    lines += _line("LABEL", [f"{_name(analysis, m.point)} {100 * m.prior:.0f}" for m in moves])
     on_pass = sum(move.prior for move in analysis.moves if move.point == PASS)
     text = f"TEXT policy of {COLOR_NAMES[analysis.to_play]} in percent, pass {100 * on_pass:.1f}"
     return "\n".join([*lines, text])
@@ -115,7 +114,7 @@ def draw_both_players(own: "Analysis", other: "Analysis") -> str:
     names: dict[str, str] = {}
     for analysis, found, order in ((own, moves, "123456"), (other, answers, "abcdef")):
         for move, name in zip(found, order, strict=False):
-            vertex = _vertex(analysis, move)
+            vertex = _name(analysis, move.point)
             names[vertex] = names.get(vertex, "") + name
     lines = []
     for shade, wanted in ((_OWN, str.isdigit), (_OTHERS, str.isalpha), (_BOTH, _is_of_both)):
@@ -216,7 +215,7 @@ def draw_tactics(position: "Position") -> str:
 def describe(analysis: "Analysis") -> str:
     """Return the line of text below a picture."""
     pv = max(analysis.moves, key=lambda move: -move.order).pv if analysis.moves else ()
-    moves = " ".join(format_vertex(move, analysis.width, analysis.height) for move in pv[:6])
+    moves = " ".join(_name(analysis, move) for move in pv[:6])
     return (
         f"TEXT {winrate_text(analysis)}, {score_text(analysis)}, {analysis.visits} visits: {moves}"
     )
@@ -238,8 +237,7 @@ def _variation(analysis: "Analysis") -> list[str]:
         return []
     color, words = analysis.to_play, []
     for move in min(analysis.moves, key=lambda move: move.order).pv:
-        name = format_vertex(move, analysis.width, analysis.height)
-        words.append(f"{_LETTERS[color]} {name}")
+        words.append(f"{_LETTERS[color]} {_name(analysis, move)}")
         color = opponent(color)
     return _line("VAR", words)
 
@@ -249,7 +247,7 @@ def _ownership(analysis: "Analysis") -> list[str]:
         return []
     sign = _sign(analysis.to_play)
     words = [
-        f"{_corner_name(analysis, row, col)} {sign * float(value):.2f}"
+        f"{_name(analysis, point_at(row, col, analysis.width))} {sign * float(value):.2f}"
         for (row, values) in enumerate(analysis.ownership)
         for (col, value) in enumerate(values)
     ]
@@ -278,14 +276,5 @@ def _sign(color: int) -> float:
     return 1.0 if color == BLACK else -1.0
 
 
-def _vertex(analysis: "Analysis", move: "MoveReport") -> str:
-    return format_vertex(move.point, analysis.width, analysis.height)
-
-
-def _corner_name(analysis: "Analysis", row: int, col: int) -> str:
-    point = point_at(row, col, analysis.width)
-    return format_vertex(point, analysis.width, analysis.height)
-
-
-def _name(position: "Position", point: int) -> str:
-    return format_vertex(point, position.width, position.height)
+def _name(board: "Analysis | Position", point: int) -> str:
+    return format_vertex(point, board.width, board.height)

@@ -29,23 +29,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DIALECTS = (
-    core,
-    time_control,
-    records,
-    tactics,
-    kata,
-    leela,
-    gogui,
-    kgs,
-    cgos,
-    gomill,
-)
+_DIALECTS = (core, time_control, records, tactics, kata, leela, gogui, kgs, cgos, gomill)
 
-COMMANDS = Registry(module.commands for module in _DIALECTS)
+COMMANDS = Registry(*(module.commands for module in _DIALECTS))
 """Every command of Go, of all dialects."""
 
-_OF_FIVE = Registry((COMMANDS.without(ruler.OF_GO_ALONE), ruler.commands))
+_OF_FIVE = Registry(COMMANDS, ruler.commands)
+for _name in ruler.OF_GO_ALONE:
+    del _OF_FIVE[_name]
 
 _LOAD_AFTER = 0.1
 """Seconds of silence after which the engine loads although nothing asked for it.
@@ -83,7 +74,7 @@ class Server:
         self._journal.note(">", f"{request.id} {request.name} {request.rest}".strip())
         self._session.begin(line)
         try:
-            handler = self._session.commands.find(request.name)
+            handler = self._session.commands.get(request.name)
             if (handler is None or request.name == "help") and _is_typed():
                 logger.warning("to play in this terminal, quit and type: gtp-engine play")
             if handler is None:

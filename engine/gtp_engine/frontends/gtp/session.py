@@ -6,7 +6,7 @@ Besides it, the commands by name: every dialect module fills a registry of its o
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -228,28 +228,21 @@ Handler = Callable[[Session, Arguments], str]
 """Carries out a command and returns the text of its reply, or raises GtpError."""
 
 
-class Registry:
-    """The handlers of a set of commands."""
+class Registry(dict[str, Handler]):
+    """Handlers by the names of their commands, each of which has one."""
 
-    def __init__(self, parts: Iterable["Registry"] = ()) -> None:
-        """Start with all the commands of other registries.
-
-        Raises:
-            ValueError: Two of them handle the same command.
-        """
-        self._handlers: dict[str, Handler] = {}
+    def __init__(self, *parts: "Registry") -> None:
+        super().__init__()
         self._unlisted: set[str] = set()
         for part in parts:
             self._unlisted |= part._unlisted
-            for name, handler in part._handlers.items():
-                self._add(name, handler)
+            for name, handler in part.items():
+                self[name] = handler
 
-    def without(self, names: Iterable[str]) -> "Registry":
-        """Return a registry that lacks some commands."""
-        rest = Registry()
-        rest._handlers = {each: do for each, do in self._handlers.items() if each not in names}
-        rest._unlisted = self._unlisted
-        return rest
+    def __setitem__(self, name: str, handler: Handler) -> None:
+        if name in self:
+            raise ValueError(f"two handlers for {name}")
+        super().__setitem__(name, handler)
 
     def command(self, *names: str, is_listed: bool = True) -> Callable[[Handler], Handler]:
         """Register the decorated function as the handler of these commands.
@@ -259,24 +252,14 @@ class Registry:
 
         def register(handler: Handler) -> Handler:
             for name in names:
-                self._add(name, handler)
+                self[name] = handler
             if not is_listed:
                 self._unlisted.update(names)
             return handler
 
         return register
 
-    def _add(self, name: str, handler: Handler) -> None:
-        if name in self._handlers:
-            raise ValueError(f"two handlers for {name}")
-        self._handlers[name] = handler
-
-    def find(self, name: str) -> Handler | None:
-        """Return the handler of a command, None if there is none."""
-        return self._handlers.get(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._handlers.keys() - self._unlisted))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._handlers and name not in self._unlisted
+    @property
+    def listed(self) -> list[str]:
+        """The commands that clients are told of, in alphabetical order."""
+        return sorted(self.keys() - self._unlisted)
