@@ -18,6 +18,7 @@ from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.games import game_shown, position_type
+from gtp_export.plans import EvaluationPlan
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.records.stream import PositionReader, RecordSamples
@@ -42,17 +43,6 @@ class Figure:
     high: float
     positions: int
     games: int
-
-
-@dataclass(frozen=True)
-class EvaluationPlan:
-    """Which positions a net is asked about."""
-
-    positions: int = 5000
-    per_game: int = 4
-    """Of each game; fewer give narrower intervals."""
-    seed: int = 1
-    """Picks games and positions."""
 
 
 STAGES = {"half": 0.5, "three quarters": 0.75, "95 %": 0.95}
@@ -110,12 +100,7 @@ def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generat
 
 
 def evaluate_net(
-    net: Path,
-    packs: Sequence[Path],
-    positions: int,
-    per_game: int,
-    seed: int,
-    runtime: str = AUTO,
+    net: Path, packs: Sequence[Path], plan: EvaluationPlan, runtime: str = AUTO
 ) -> dict[str, Figure]:
     """Ask a net about random positions of random games of files; see `evaluate_games`.
 
@@ -128,7 +113,7 @@ def evaluate_net(
     """
     opened = open_best(NetFiles(net, is_exact=True), "auto", runtime)
     games = read_table(packs, kind=position_type(game_shown(opened.info.encoder)))
-    return evaluate_games(opened, games, EvaluationPlan(positions, per_game, seed))
+    return evaluate_games(opened, games, plan)
 
 
 def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str, Figure]:

@@ -44,9 +44,11 @@ from gtp_engine.go.rollout_policy import (
 from gtp_engine.kernels import Result, int64, kernel
 from gtp_export.cards import format_pattern_card
 from gtp_export.evaluation import ALL, TOP, Figure, draw_plies, interval_over_games
+from gtp_export.plans import EvaluationPlan, RecordRun
 from gtp_export.records.games import Games, GameTable
 from gtp_export.records.reading import read_table
 from gtp_export.records.replay import move_at, place_setups
+from gtp_export.span import HOUR
 
 ROLLOUT, TREE = 0, 1
 """Which policy; also the row of arrays that hold both."""
@@ -491,9 +493,7 @@ def _arrays(kinds: dict[str, Any], weights: dict[str, Any]) -> Arrays:
 # A run --------------------------------------------------------------------------------------------
 
 
-def evaluate_patterns(
-    path: Path, packs: Sequence[Path], positions: int, per_game: int, seed: int
-) -> dict[str, Figure]:
+def evaluate_patterns(path: Path, packs: Sequence[Path], plan: EvaluationPlan) -> dict[str, Figure]:
     """Ask both policies of a file about random positions of random games, all sizes alike.
 
     Returns:
@@ -506,10 +506,10 @@ def evaluate_patterns(
         SgfError: There is no game in the files.
     """
     policy, games = load_policy(path), read_table(packs)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(plan.seed)
     usable = np.flatnonzero(np.diff(games.table.starts) > 0)
-    chosen = np.sort(generator.permutation(usable)[: -(-positions // per_game)])
-    return _figures(policy, games, draw_plies(games, chosen, per_game, generator), generator)
+    chosen = np.sort(generator.permutation(usable)[: -(-plan.positions // plan.per_game)])
+    return _figures(policy, games, draw_plies(games, chosen, plan.per_game, generator), generator)
 
 
 def _figures(
@@ -529,59 +529,42 @@ def _figures(
     return figures
 
 
-def run_fit(
-    paths: Sequence[Path],
-    valid: Sequence[Path],
-    out: Path,
-    *,
-    name: str,
-    licence: str,
-    positions: int,
-    measured: int,
-    seed: int,
-    say: Callable[[str], None],
-) -> Path:
+def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
     """Fit both policies to games, measure them on others, and write the file and its card.
 
-    Args:
-        paths: Games to learn from.
-        valid: Games to measure on; a part of the first where there are none.
-        out: Folder of both files.
-        name: The file's stem.
-        licence: What the file says of its licence.
-        positions: To learn from, at most.
-        measured: To measure on.
-        seed: Draws games.
-        say: Hears what is going on.
-
     Raises:
-        NetFileError: There are too few games, or too many patterns for a file.
+        NetFileError: There are too few games, too many patterns for a file, or options for nets.
         OSError: A file cannot be written; one that was there is as it was.
     """
-    learned, others = read_table(paths), read_table(valid) if valid else None
+    if run.span is not HOUR and run.span.unit != "samples":
+        raise NetFileError(f"--preset {run.preset}: plays games over once; --samples bounds that")
+    if run.start is not None:
+        raise NetFileError(f"--preset {run.preset}: begins from nothing; --from is for nets")
+    positions = POSITIONS if run.span is HOUR else int(run.span.amount)
+    learned, others = read_table(run.games), read_table(run.valid) if run.valid else None
     if others is None:
         learned, others = learned.split(VALID_SHARE)
     if not len(learned) or not len(others):
         raise NetFileError("too few games to learn from some and measure on others")
-    arrays, n = fit_policies(learned, seed, positions, say)
-    generator = np.random.default_rng(seed)
-    chosen = np.sort(generator.permutation(len(others))[: -(-measured // PER_GAME)])
+    arrays, n = fit_policies(learned, run.seed, positions, say)
+    generator = np.random.default_rng(run.seed)
+    chosen = np.sort(generator.permutation(len(others))[: -(-run.positions // PER_GAME)])
     pairs = draw_plies(others, chosen, PER_GAME, generator)
     figures = _figures(build_policy(arrays), others, pairs, generator)
     header = {
-        "name": name,
+        "name": run.name or run.preset,
         "boards": [2, 25],
         "features": {kind: len(arrays[kind]) for kind in ("near", "responses", "diamonds")},
         "trained_on": f"{n:,} positions of {len(learned):,} games "
-        f"({', '.join(path.name for path in paths)})",
-        "licence": licence,
+        f"({', '.join(path.name for path in run.games)})",
+        "licence": run.licence,
         "accuracy": {kind: round(figure.mean, 4) for kind, figure in figures.items()},
         "created_by": "gtp-export train --preset rollout",
     }
     content = pack(header, arrays)
-    out.mkdir(parents=True, exist_ok=True)
-    target = out / f"{name}{PATTERN_SUFFIX}"
+    run.out.mkdir(parents=True, exist_ok=True)
+    target = run.out / f"{header['name']}{PATTERN_SUFFIX}"
     write_whole(target, content)
-    write_whole(out / f"{name}.md", format_pattern_card(header, len(content), figures))
+    write_whole(target.with_suffix(".md"), format_pattern_card(header, len(content), figures))
     say(f"wrote {target}")
     return target

@@ -1,16 +1,12 @@
 """How long a run is, what it has spent so far, and what halts or ends its processes."""
 
-import argparse
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import NamedTuple
-
-from gtp_engine.evaluators.net_info import NetFileError
 
 PAUSE = "PAUSE"
 """A file of this name in a run's folder halts all its processes until it is gone."""
@@ -119,41 +115,3 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def add_span_arguments(
-    add: Callable[..., object], prefix: str, what: str, samples: str, default: str
-) -> None:
-    """Declare the options that give a span, one a unit.
-
-    Args:
-        add: `add_argument` of a group in which options exclude each other.
-        prefix: What stands before each unit, such as "label-".
-        what: What the span is of, for the help.
-        samples: What samples are called in the option's name.
-        default: What holds without any, for the help.
-    """
-    add(f"--{prefix}{samples}", type=float, metavar="N", help=f"length of {what} in {samples}")
-    add(
-        f"--{prefix}core-hours",
-        type=float,
-        metavar="H",
-        help="the same in processor time of all its processes",
-    )
-    add(f"--{prefix}minutes", type=float, metavar="M", help=f"the same on the wall ({default})")
-
-
-def read_span(arguments: argparse.Namespace, prefix: str, samples: str) -> Span | None:
-    """Return the span that was asked for, None if none was.
-
-    Raises:
-        NetFileError: It is not positive.
-    """
-    for unit in UNITS:
-        option = prefix + (samples if unit == "samples" else unit)
-        amount = getattr(arguments, option.replace("-", "_"))
-        if amount is not None:
-            if not 0 < amount < float("inf"):  # nan is not either
-                raise NetFileError(f"--{option} must be positive")
-            return Span(amount, unit)
-    return None

@@ -7,7 +7,6 @@ What was played and measured is kept in the folder after each match, where a kil
 import itertools
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +15,17 @@ import numpy as np
 from gtp_engine.arena.policy_games import open_policy, play_policy_games, points_of_first
 from gtp_engine.arena.ratings import rate_players
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import default_komi
 from gtp_engine.text_table import align
-from gtp_export.evaluation import EvaluationPlan, evaluate_games
+from gtp_export.evaluation import evaluate_games
 from gtp_export.pictures import can_draw, draw_intervals
+from gtp_export.plans import EvaluationPlan, StrengthPlan
 from gtp_export.records.reading import read_table
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class StrengthPlan:
-    """Who plays, and what is predicted."""
-
-    nets: tuple[Path, ...]
-    """Files, or folders of runs, whose kept nets are meant."""
-    opponent: Path
-    games: tuple[Path, ...]
-    """To predict."""
-    out: Path
-    size: int
-    each: int
-    """Games of every pair."""
-    positions: int
-    seed: int = 1
 
 
 def find_checkpoints(paths: Sequence[Path]) -> dict[str, Path]:
@@ -70,10 +54,10 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    nets = find_checkpoints(plan.nets)
-    anchor = f"opponent {plan.opponent.stem}"
+    nets, opponent = find_checkpoints(plan.nets), find_net(plan.opponent)
+    anchor = f"opponent {opponent.stem}"
     players = {name: open_policy(path) for name, path in nets.items()}
-    players[anchor] = open_policy(plan.opponent)
+    players[anchor] = open_policy(opponent)
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / "strength.json"
     empty: dict[str, Any] = {"size": plan.size, "matches": {}, "accuracy": {}}
@@ -92,7 +76,7 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
     asked = EvaluationPlan(plan.positions, seed=plan.seed)
     for name in players:
         if name not in known["accuracy"]:
-            net = OnnxNet(nets.get(name, plan.opponent), "cpu")
+            net = OnnxNet(nets.get(name, opponent), "cpu")
             top1 = evaluate_games(net, recorded, asked)["top1 all"]
             known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
             write_whole(file, json.dumps(known, indent=1) + "\n")

@@ -104,7 +104,6 @@ def test_what_is_no_net(
         (["nowhere.onnx"], "there is no such file"),
         (["http://[nowhere/net.onnx"], "there is no such file"),
         ([str(TINY), "--name", "../mine"], "is no name for a file"),
-        ([str(TINY), "--sha256", "12"], "64 hexadecimal digits"),
         ([str(TINY), "--sha256", "0" * 64], "has SHA-256"),
     ],
 )
@@ -115,6 +114,12 @@ def test_mistakes(
     captured = capsys.readouterr().err
     assert message in captured and captured.count("\n") == 1
     assert not folder.exists() or list(folder.iterdir()) == []
+
+
+def test_a_hash_of_another_length_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run(["add", str(TINY), "--sha256", "12"])
+    assert "--sha256: '12' is not 64 hexadecimal digits" in capsys.readouterr().err
 
 
 def test_a_wrong_answer_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,11 +33,13 @@ from gtp_export.labelling.samples import (
 from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Labels, Teacher
+from gtp_export.plans import DistilRun
 from gtp_export.records.reading import read_table
 from gtp_export.span import PAUSE, Span, end_with_parent
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 ENDLESS = Span(1e9, "samples")
+RUN = DistilRun(teacher=TINY_NET, out=Path(), seed=3)
 
 
 def random_samples(width: int, height: int, n: int, seed: int = 1) -> tuple[Samples, np.ndarray]:
@@ -120,9 +122,8 @@ def test_teachers_run_where_they_are_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gtp_engine.evaluators.openvino_runtime.has_bf16", lambda: False)
-    worker = Generator(
-        TINY_NET, tmp_path, None, 3, student=TINY_NET, student_share=0.5, runtime="openvino"
-    )._worker
+    run = replace(RUN, student_games=0.5, runtime="openvino")
+    worker = Generator(run, tmp_path, None, student=TINY_NET)._worker
     assert worker is not None and worker._student is not None
     expected = Teacher(TINY_NET)
     assert expected.net.runtime == "onnxruntime"
@@ -230,7 +231,7 @@ def test_a_share_of_the_shards_is_of_the_students_games(
     monkeypatch.setattr("gtp_export.labelling.generation.STUDENT_SIZES", {(9, 9): 1.0})
     for student, wanted in ((None, {"9x9"}), (TINY_NET, {"9x9", "student"})):
         folder = tmp_path / str(student is None)
-        generator = Generator(TINY_NET, folder, None, seed=3, student=student, student_share=0.5)
+        generator = Generator(replace(RUN, student_games=0.5), folder, None, student)
         made = [generator._next_job() for _ in range(6)]
         kinds = [job.kind.name for job in made if job is not None]
         assert set(kinds) == wanted
@@ -266,7 +267,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     spent = [spent_on_labels(tmp_path)]
     for wanted in (1, 1, 2):
         span = Span(spent[min(wanted, len(spent)) - 1].samples + 1, "samples")
-        Generator(TINY_NET, tmp_path, None, seed=3).run(span, lines.append)
+        Generator(RUN, tmp_path, None).run(span, lines.append)
         spent.append(spent_on_labels(tmp_path))
     assert len(lines) == 2 and spent[0] == (0, 0.0, 0.0)
     assert spent[1] == spent[2], "the span was spent before"
@@ -289,11 +290,11 @@ def test_records_become_shards_until_they_are_used_up(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
     games, lines = read_table([pack]), []
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lines.append) == 6
+    assert Generator(RUN, tmp_path, games).run(ENDLESS, lines.append) == 6
     assert len(lines) == 3
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lines.append) == 0
+    assert Generator(RUN, tmp_path, games).run(ENDLESS, lines.append) == 0
 
 
 def test_a_file_halts_labelling_at_a_batch_of_positions(
@@ -318,7 +319,7 @@ def test_a_file_halts_labelling_at_a_batch_of_positions(
 
     monkeypatch.setattr(OnnxNet, "run", run)
     monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
-    Generator(TINY_NET, data, None, seed=3).run(Span(1, "samples"), lambda line: None)
+    Generator(RUN, data, None).run(Span(1, "samples"), lambda line: None)
     assert halts == [3] and len(asked) > 4
 
 
@@ -382,7 +383,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
     games = read_table([pack])
-    assert Generator(TINY_NET, tmp_path, games, seed=3).run(ENDLESS, lambda line: None) == 12
+    assert Generator(RUN, tmp_path, games).run(ENDLESS, lambda line: None) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
 
@@ -398,10 +399,11 @@ def test_several_processes_leave_the_teacher_to_themselves(
             super().__init__(path, device, runtime)
 
     monkeypatch.setattr("gtp_export.labelling.generation.Teacher", Watched)
-    generator = Generator(TINY_NET, tmp_path, None, seed=3, processes=2)
+    run = replace(RUN, processes=2)
+    generator = Generator(run, tmp_path, None)
     assert [teacher() for teacher in opened] == [None], "a teacher that nobody uses is kept open"
     with pytest.raises(NetFileError, match="no such net"):
-        Generator(tmp_path / "no.onnx", tmp_path, None, seed=3, processes=2)
+        Generator(replace(run, teacher=tmp_path / "no.onnx"), tmp_path, None)
     del generator  # it lived until here
 
 
@@ -415,7 +417,7 @@ def test_several_processes_make_the_same_shards_as_one(
     made = {}
     for processes in (1, 2):
         folder = tmp_path / str(processes)
-        generator = Generator(TINY_NET, folder, games, seed=3, processes=processes)
+        generator = Generator(replace(RUN, processes=processes), folder, games)
         assert generator.run(ENDLESS, lambda line: None) == 12
         made[processes] = {
             path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")

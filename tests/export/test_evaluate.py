@@ -12,6 +12,7 @@ from gtp_export.architectures.plain import POLICY, PlainShape
 from gtp_export.architectures.shape import arrays_of
 from gtp_export.commands import run as run_command
 from gtp_export.evaluation import evaluate_net, interval_over_games
+from gtp_export.plans import EvaluationPlan
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 # Black owns the left of a 4x4 board, White the right; nothing is dead.
@@ -40,7 +41,7 @@ def test_intervals_are_means_over_whole_games() -> None:
 
 
 def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
-    figures = evaluate_net(TINY_NET, [pack], positions=100, per_game=8, seed=1)
+    figures = evaluate_net(TINY_NET, [pack], EvaluationPlan(100, per_game=8))
     assert figures["top1 all"].games == 5 and figures["top1 all"].positions == 33
     assert figures["top1 one"].games == 3 and figures["top1 two"].games == 1
     assert figures["winner all"].games == 4
@@ -86,7 +87,7 @@ def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Pat
 
 def test_moves_that_a_net_rules_out_count_as_wrong(tmp_path: Path, pack: Path) -> None:
     net = write_net_for(4, tmp_path / "net.onnx", is_sure=True)
-    figures = evaluate_net(net, [pack], positions=100, per_game=8, seed=1)
+    figures = evaluate_net(net, [pack], EvaluationPlan(100, per_game=8))
     # Only the last game, of one move, goes where the net is sure.
     assert figures["top1 all"].positions == 33
     assert figures["top1 all"].mean == pytest.approx(1 / 33)
@@ -97,14 +98,14 @@ def test_passes_are_left_out_where_a_net_cannot_pass(tmp_path: Path) -> None:
     net = write_net_for(None, tmp_path / "net.onnx")
     games = tmp_path / "games.sgf"
     games.write_text("(;SZ[4];B[aa];W[];B[bb])")
-    figures = evaluate_net(net, [games], positions=100, per_game=8, seed=1)
+    figures = evaluate_net(net, [games], EvaluationPlan(100, per_game=8))
     assert figures["top1 all"].positions == 2
 
 
 def test_games_on_other_sizes_take_no_place(tmp_path: Path, pack: Path) -> None:
     net = write_net_for(4, tmp_path / "net.onnx")
     pack.write_text(pack.read_text() + "(;SZ[9];B[aa];W[bb])\n" * 95)
-    figures = evaluate_net(net, [pack], positions=40, per_game=8, seed=1)
+    figures = evaluate_net(net, [pack], EvaluationPlan(40, per_game=8))
     assert figures["top1 all"].games == 5
 
 

@@ -15,12 +15,13 @@ from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_tiny_net  # noqa: E402
 from gtp_export.architectures.presets import PRESETS, find_preset, preset_of  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
-from gtp_export.evaluation import EvaluationPlan, compare_on_games, evaluate_games  # noqa: E402
+from gtp_export.evaluation import compare_on_games, evaluate_games  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.own_games import Players  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
+from gtp_export.plans import EvaluationPlan  # noqa: E402
 from gtp_export.records.pack_file import write_pack  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
 from gtp_export.records.stream import PositionStream  # noqa: E402

@@ -13,6 +13,7 @@ from gtp_engine.kernels import JIT_ENABLED
 from gtp_export.commands import run as run_command
 from gtp_export.evaluation import draw_plies
 from gtp_export.pattern_fit import evaluate_patterns, fit_policies, measure
+from gtp_export.plans import EvaluationPlan
 from gtp_export.records.reading import read_table
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="takes long without a compiler")
@@ -53,7 +54,7 @@ def test_a_run_writes_patterns_that_know_what_was_played(
     assert header["licence"] == "CC0" and "300 games (games.sgf)" in header["trained_on"]
     card = (tmp_path / "mine.md").read_text()
     assert card.startswith("# mine") and "| rollout policy | tree policy |" in card
-    figures = evaluate_patterns(path, [games], 400, 4, 1)
+    figures = evaluate_patterns(path, [games], EvaluationPlan(400))
     # One of up to four neighbours, drawn evenly; chance alone would be one of some fifteen.
     for policy in ("rollout", "tree"):
         assert figures[f"{policy} top1 all"].mean > 0.25

@@ -21,6 +21,7 @@ from katago_writer import (
 from leela_zero_writer import write_leela_zero
 from onnx import TensorProto, helper, numpy_helper
 
+from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -30,13 +31,12 @@ from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import golden_inputs
 from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.plans import MIN_MAX, Bounds, QuantisePlan
 from gtp_export.quantise import sensitivity
-from gtp_export.quantise.accuracy import Accuracy, Bounds
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.half import to_half
 from gtp_export.quantise.int8 import (
-    MIN_MAX,
     PERCENTILE,
     Int8Settings,
     Step,
@@ -46,7 +46,7 @@ from gtp_export.quantise.int8 import (
 )
 from gtp_export.quantise.layers import choose_layers, group_names, list_layers, name_nodes
 from gtp_export.quantise.positions import play_positions, sizes_for
-from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.quantise.ranges import Range, watch_tensors
 from gtp_export.quantise.rounding import inputs_met, round_matrix, round_weights
 from gtp_export.quantise.smoothing import smooth_products
@@ -528,10 +528,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     captured = capsys.readouterr()
     assert captured.out == "" and "policy_kl" in captured.err and "fp16" in captured.err
     assert OnnxNet(target, "cpu").info.precision == "fp16"
-    assert run(["quantise", str(TINY), str(target), "--positions", "0"]) == 1
-    assert "--positions must be 1 or more" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        run(["quantise", str(TINY), str(target), "--fp16", "--int8"])
+    for wrong in (["--positions", "0"], ["--fp16", "--int8"]):
+        with pytest.raises(SystemExit):
+            run(["quantise", str(TINY), str(target), *wrong])
+    assert "--positions: '0' is not a whole number" in capsys.readouterr().err
 
 
 def test_converting_and_quantising_at_once(

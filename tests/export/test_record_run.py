@@ -16,10 +16,11 @@ from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
-from gtp_export.learning.record_run import RecordRun, describe_trained, prepare, valid_share  # noqa: E402
+from gtp_export.learning.record_run import describe_trained, prepare, valid_share  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.training import TrainError  # noqa: E402
+from gtp_export.plans import EvaluationPlan, RecordRun  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
 
 # Black owns the left of a 4x4 board, White the right, in four orders of moves.
@@ -74,7 +75,7 @@ def test_one_size_presets_take_the_size_of_the_games(games: Path, tmp_path: Path
     info = OnnxNet(out / "agz-dual.onnx", "cpu").info
     assert (info.board_min, info.board_max, info.square_only) == (4, 4, True)
     assert "| Boards | 4x4 |" in (out / "agz-dual.md").read_text()
-    figures = evaluate_net(out / "agz-dual.onnx", [games], 20, 4, seed=1)
+    figures = evaluate_net(out / "agz-dual.onnx", [games], EvaluationPlan(20))
     assert {"top1 all", "winner all"} <= set(figures) and "score_error all" not in figures
 
 
@@ -113,7 +114,7 @@ def test_the_longer_side_of_rectangles_counts_too(tmp_path: Path) -> None:
     path.write_text("(;SZ[5:9];B[aa];W[bb])")
     games = read_table([path])
     task = RecordTask(find_preset("tiny"), games, games)
-    run = RecordRun("tiny", (path,), tmp_path)
+    run = RecordRun(preset="tiny", games=(path,), out=tmp_path)
     assert describe_trained(task, run, "tall").trained_sizes == (5, 9)
 
 
@@ -121,11 +122,11 @@ def test_few_games_are_divided_too(tmp_path: Path) -> None:
     path = tmp_path / "games.sgf"
     points = [f"{x}{y}" for x in "abcdefgh" for y in "abcdefgh"]
     path.write_text("".join(f"(;SZ[9];B[{point}];W[ii])" for point in points))
-    task = prepare(RecordRun("tiny", (path,), tmp_path), lambda line: None)
+    task = prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path), lambda line: None)
     assert 5 <= len(task.valid) <= 21 and len(task.valid) + len(task.train) == 64
     path.write_text("(;SZ[9];B[aa];W[ii])")
     with pytest.raises(NetFileError, match=r"1 games: too few .* --valid names more"):
-        prepare(RecordRun("tiny", (path,), tmp_path), lambda line: None)
+        prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path), lambda line: None)
     assert [valid_share(n) for n in (60, 300, 1000, 300_000)] == [0.2, 0.1, 0.03, 0.03]
 
 
@@ -135,9 +136,8 @@ def test_mistakes_are_one_sentence(
     for more, words in (
         (("--preset", "huge"), "unknown preset 'huge'"),
         (("--preset", "tiny", "--freeze", "roof"), "no layers 'roof'"),
-        (("--preset", "tiny", "--samples", "0"), "--samples must be positive"),
-        (("--preset", "tiny", "--samples", "nan"), "--samples must be positive"),
-        (("--preset", "tiny", "--learning-rate", "0"), "--learning-rate must be positive"),
+        (("--preset", "tiny", "--recipe", "single-position"), "either --preset or --recipe"),
+        ((), "either --preset or --recipe"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
         (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
     ):

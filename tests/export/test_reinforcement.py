@@ -158,9 +158,11 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         ("gocnn", (), "has no policy"),
         (tmp_path / "foreign.onnx", (), "its architecture is none that trains here"),
         ("dlgo", (), "takes boards of 19 to 19 points a side, not 4x4"),
-        ("small", ("--size", "1"), "--size must be between 2 and 25"),
         ("small", ("--games", "1"), "--games must be 2 or more"),
     ):
         assert reinforce(start, tmp_path / "run", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error
+    with pytest.raises(SystemExit):
+        reinforce("small", tmp_path / "run", "--size", "1")
+    assert "--size: board size 1 is not between 2 and 25" in capsys.readouterr().err

@@ -12,8 +12,8 @@ from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning import single_positions  # noqa: E402
-from gtp_export.learning.single_positions import SingleRun, make_shard, many_positions  # noqa: E402
-from gtp_export.span import Span  # noqa: E402
+from gtp_export.learning.single_positions import make_shard, many_positions  # noqa: E402
+from gtp_export.plans import TrainRun  # noqa: E402
 
 
 def learn(out: Path, *more: str) -> int:
@@ -36,7 +36,7 @@ def test_the_position_after_the_random_move_is_learned(
 
         return Noting()
 
-    run = SingleRun(tmp_path, tmp_path, 5, 30, tmp_path, Span(1), 250)
+    run = TrainRun(size=5, out=tmp_path)
     games, pairs = make_shard(run, [noting(0), noting(1)], 0)
     lengths = np.diff(games.table.starts)
     assert len(pairs) > 5 and len(set(pairs[:, 0])) == len(pairs)
@@ -80,7 +80,6 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         (("--make", "9"), "too few games to make; 500 are the fewest"),
         (("--size", "2"), "--size must be between 5 and 25"),
         (("--policies", "small", "dlgo", "--make", "600"), "the net dlgo does not play on 5x5"),
-        (("--learning-rate", "0"), "--learning-rate must be positive"),
     ):
         assert learn(tmp_path / "value", *more) == 1
         error = capsys.readouterr().err

@@ -76,9 +76,9 @@ LONG, SHORT = Span(10.0), Span(100, "samples")
 
 def plan_for(data: Path, span: Span) -> TrainPlan:
     return TrainPlan(
-        DistilTask(TOWERS["tiny"], data),
-        data.parent / "run",
-        span,
+        task=DistilTask(TOWERS["tiny"], data),
+        out=data.parent / "run",
+        span=span,
         batch_points=800,
         warm_up_steps=10,
     )
@@ -179,7 +179,7 @@ def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) ->
     plan.out.mkdir()
     Trainer(0, plan).save()
     (plan.out / "checkpoint.pt").rename(begun)
-    plan = replace(plan, start=begun, frozen=("stem",))
+    plan = replace(plan, start=begun, freeze=("stem",))
     trainer = Trainer(0, plan)
     trainer.step()
     trainer.save()
@@ -352,7 +352,7 @@ def test_a_checkpoint_of_another_shape_is_refused(
     plan = plan_for(data, LONG)
     plan.out.mkdir()
     Trainer(0, plan).save()
-    other = TrainPlan(DistilTask(TOWERS["b4c48"], data), plan.out, LONG)
+    other = replace(plan, task=DistilTask(TOWERS["b4c48"], data))
     with pytest.raises(TrainError, match="another shape"):
         Trainer(0, other).restore()
     # The same numbers, in a version whose arrays are larger.
@@ -396,7 +396,7 @@ def test_facts_leave_damaged_shards_out(data: Path) -> None:
     plan = plan_for(data, LONG)
     plan.out.mkdir()
     (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
-    write_facts(plan, DistilTask(TOWERS["tiny"], data), "gtp-export distil")
+    write_facts(plan, DistilTask(TOWERS["tiny"], data))
     facts = json.loads((plan.out / "facts.json").read_text())
     assert facts["positions"]["train"] == {"5x5": 60, "other": 60}
 
@@ -525,15 +525,14 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
-        ("--label-minutes", "60", "less than --minutes"),
-        ("--label-minutes", "nan", "--label-minutes must be positive"),
-        ("--minutes", "nan", "--minutes must be positive"),
-        ("--core-hours", "-1", "--core-hours must be positive"),
-        ("--label-positions", "0", "--label-positions must be positive"),
-        ("--rounds", "0", "--rounds must be positive"),
+        ("--label-minutes", "nan", "--label-minutes: 'nan' is not a number above 0"),
+        ("--minutes", "nan", "--minutes: 'nan' is not a number above 0"),
+        ("--core-hours", "-1", "--core-hours: '-1' is not a number above 0"),
+        ("--label-positions", "0", "--label-positions: '0' is not a number above 0"),
+        ("--rounds", "0", "--rounds: '0' is not a whole number of 1 or more"),
         ("--student-games", "1", "below 1"),
-        ("--learning-rate", "-1", "--learning-rate must be positive"),
-        ("--learning-rate", "nan", "--learning-rate must be positive"),
+        ("--learning-rate", "-1", "--learning-rate: '-1' is not a number above 0"),
+        ("--learning-rate", "nan", "--learning-rate: 'nan' is not a number above 0"),
         ("--played-weight", "1", "below 1"),
         ("--playouts", "1", "at least 2"),
     ],
@@ -542,8 +541,16 @@ def test_absurd_numbers_are_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, sentence: str
 ) -> None:
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
-    assert run_command(["distil", *arguments, option, value]) == 1
-    assert sentence in capsys.readouterr().err
+    with pytest.raises(SystemExit) as leaving:
+        run_command(["distil", *arguments, option, value])
+    error = capsys.readouterr().err
+    assert leaving.value.code == 2 and error.count("\n") == 1 and sentence in error
+
+
+def test_labels_leave_time_for_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, "--label-minutes", "60"]) == 1
+    assert "--label-minutes must be less than --minutes" in capsys.readouterr().err
 
 
 def test_a_preset_nobody_knows_is_one_sentence(

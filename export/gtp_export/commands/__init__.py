@@ -12,6 +12,7 @@ from types import ModuleType
 
 from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_export.cards import command_line
 
 SUBCOMMANDS = {
     "add": "put a net, or download one, where `gtp-engine --net NAME` finds it",
@@ -38,7 +39,7 @@ def run(argv: Sequence[str]) -> int:
         The exit status: 1 after a mistake; in the arguments, argparse leaves with 2.
     """
     arguments = _parser().parse_args(argv)
-    arguments.words = list(argv)  # for the cards of nets
+    arguments.command_line = command_line(argv)
     module = _module(arguments.command)
     try:
         status: int = module.run(arguments)
@@ -60,6 +61,11 @@ def run(argv: Sequence[str]) -> int:
         return 130
     print(f"gtp-export: {problem}", file=sys.stderr)
     return 1
+
+
+def say(line: str) -> None:
+    """Write a line to stderr."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def _module(command: str) -> ModuleType:

@@ -2,20 +2,17 @@
 
 import argparse
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_export.commands.quantise import add_settings, plan_of, report, say
+from gtp_export.commands import say
+from gtp_export.commands.quantise import add_settings, plan_of, report
+from gtp_export.options import add_options, read_options
+from gtp_export.plans import NetTexts
 
 if TYPE_CHECKING:
     from gtp_export.convert.conversion import Conversion
-
-_TEXTS = {
-    "name": "its name",
-    "licence": "its licence",
-    "trained_on": "what it was trained on",
-    "strength": "its measured strength",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of a Keras file that does not say it: oneplane, sevenplane, betago, simple",
     )
-    for field, text in _TEXTS.items():
-        option = f"--{field.replace('_', '-')}"
-        parser.add_argument(option, metavar="TEXT", help=f"{text}, for the net's description")
-    kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument("--int8", action="store_true", help="quantise it, for processors")
-    kinds.add_argument("--fp16", action="store_true", help="quantise it, for GPUs")
+    add_options(parser, NetTexts)
     add_settings(parser)
 
 
@@ -40,8 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Convert, and say on stderr what came of it."""
     from gtp_export.convert.conversion import convert_file
 
-    given = {field: getattr(arguments, field) for field in _TEXTS}
-    texts = {field: text for field, text in given.items() if text is not None}
+    texts = {key: text for key, text in asdict(read_options(NetTexts, arguments)).items() if text}
     if not (arguments.int8 or arguments.fp16):
         conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
         say(summary(conversion))

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_export.options import add_options, read_options
+from gtp_export.plans import EvaluationPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,12 +20,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what `gtp-export evaluate` takes."""
     parser.add_argument("--net", required=True, metavar="NET", help="file or name")
-    parser.add_argument("--games", type=Path, nargs="+", required=True, metavar="FILE")
-    parser.add_argument("--positions", type=int, default=5000, metavar="N", help="in all (5000)")
-    parser.add_argument("--per-game", type=int, default=4, metavar="N", help="of a game (4)")
     parser.add_argument(
-        "--seed", type=parse_count, default=1, metavar="N", help="picks games and positions (1)"
+        "--games", type=Path, nargs="+", required=True, metavar="FILE", help="games to predict"
     )
+    add_options(parser, EvaluationPlan)
     parser.add_argument(
         "--runtime", choices=RUNTIMES, default="auto", help="on a processor; auto: the faster"
     )
@@ -36,9 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gtp_engine.evaluators.nets import find_net, find_patterns
     from gtp_export.evaluation import evaluate_net
 
-    if arguments.positions < 1 or arguments.per_game < 1:
-        raise NetFileError("--positions and --per-game must be positive")
-    choice = arguments.games, arguments.positions, arguments.per_game, arguments.seed
+    choice = arguments.games, read_options(EvaluationPlan, arguments)
     patterns = find_patterns(arguments.net)
     if patterns is None:
         figures = evaluate_net(find_net(arguments.net), *choice, arguments.runtime)

@@ -9,6 +9,7 @@ import argparse
 import logging
 from pathlib import Path
 
+from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
 
 logger = logging.getLogger(__name__)
@@ -27,15 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--move", type=int, metavar="N", help="the position before move N; the last if left out")
     add("--show", choices=("ownership", "policy", "both"), default="both", help="on a board")
     add("--figure", choices=("ownership", "top1", "winner"), default="ownership", help="in a plot")
-    add("--positions", type=int, default=2000, metavar="N", help="of the games (2000)")
+    add("--positions", type=parse_count, default=2000, metavar="N", help="of the games (2000)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw, and say on stderr what was written."""
     if arguments.out.suffix not in (".png", ".svg", ".pdf"):
         raise NetFileError(f"{arguments.out}: a picture's name ends in .png, .svg or .pdf")
-    if arguments.positions < 1:
-        raise NetFileError("--positions must be positive")
     if arguments.sgf is not None:
         _draw_board(arguments)
     else:
@@ -70,8 +69,9 @@ def _draw_board(arguments: argparse.Namespace) -> None:
 def _draw_plot(arguments: argparse.Namespace) -> None:
     from gtp_engine.evaluators.nets import find_net
     from gtp_engine.evaluators.onnx_net import OnnxNet
-    from gtp_export.evaluation import EvaluationPlan, evaluate_games
+    from gtp_export.evaluation import evaluate_games
     from gtp_export.pictures import draw_by_move_number
+    from gtp_export.plans import EvaluationPlan
     from gtp_export.records.reading import read_table
 
     games = read_table(arguments.games)

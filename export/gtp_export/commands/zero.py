@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--recipe", choices=RECIPES, help="how to learn (ours)")
     add("--set", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="a setting")
     add("--from", dest="start", metavar="NET", help="net to go on from; `default`: the shipped one")
-    add("--seed", type=parse_count, metavar="N")
+    add("--seed", type=parse_count, metavar="N", help="draws what is random (1)")
     add("--ray", metavar="ADDRESS", help="workers on a Ray cluster, or on `local`: one of here")
     add("--json", action="store_true", help="status: as JSON on stdout")
     add("--plot", type=Path, metavar="DIR", help="status: draw it too")

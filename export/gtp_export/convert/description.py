@@ -1,9 +1,7 @@
 """Fitting an ONNX file of unknown origin to the names of `net_info` and describing it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import onnx
@@ -25,58 +23,37 @@ from gtp_engine.evaluators.net_info import (
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, replace_info
+from gtp_export.plans import DescribePlan
 
 _STRETCHED: list[tuple[str, float | None]] = [("Mul", 2.0), ("Sub", 1.0)]
 """From 0..1 to -1..1."""
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What the user says about the file."""
-
-    encoder: str
-    renames: tuple[str, ...]
-    """OLD=NEW pairs."""
-    has_pass: bool
-    policy_is_probabilities: bool
-    value_kind: str
-    value_from_zero: bool
-    """Whether a scalar value runs from 0 to 1."""
-    ownership_from_zero: bool
-    """Whether the ownership runs from 0, the opponent's, to 1."""
-    score_columns: tuple[str, ...]
-    board_sizes: tuple[str, ...]
-    texts: Mapping[str, Any]
-    """Fields of the description, such as its name."""
-    komi: tuple[float | None, float | None]
-    """The smallest and the largest that it was made for."""
-
-
-def describe_file(source: Path, target: Path, wishes: Wishes) -> NetInfo:
-    """Write `source` with a description, golden data and the names of `net_info` to `target`.
+def describe_file(plan: DescribePlan) -> NetInfo:
+    """Write a file with a description, golden data and the names of `net_info`.
 
     Raises:
         NetFileError: the file is not ONNX, lacks an input or output, or does not fit what is
             said about it.
         OSError: the target cannot be written.
     """
-    model = load_model(source)
-    editor = _Editor(source, model)
-    for pair in wishes.renames:
+    model = load_model(plan.file)
+    editor = _Editor(plan.file, model)
+    for pair in plan.rename:
         old, separator, new = pair.partition("=")
         if not separator or not old or not new:
             editor.fail(f"--rename takes YOURS=NAME, not {pair!r}")
         editor.rename(old, new)
-    editor.take_bytes(wishes.encoder)
+    editor.take_bytes(plan.encoder)
     editor.flatten_ownership()
-    editor.natural_units(wishes)
+    editor.natural_units(plan)
     try:
-        info = _info(editor, wishes)
+        info = _info(editor, plan)
         replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
-        write_model(model, target)
+        write_model(model, plan.output or plan.file)
     except (GraphError, MetadataError) as error:
-        raise NetFileError(f"{source}: {error}") from None
+        raise NetFileError(f"{plan.file}: {error}") from None
     return info
 
 
@@ -166,13 +143,13 @@ class _Editor:
         for node in reversed(nodes):
             self.graph.node.insert(0, node)
 
-    def natural_units(self, wishes: Wishes) -> None:
+    def natural_units(self, plan: DescribePlan) -> None:
         """Turn probabilities into logits and what runs from 0 to 1 into -1 to 1."""
-        if wishes.policy_is_probabilities and "policy" in self.outputs:
+        if plan.policy == "probabilities" and "policy" in self.outputs:
             self.append("policy", [("Max", 1e-30), ("Log", None)])
-        if wishes.value_from_zero and "value" in self.outputs:
+        if plan.value_range == "0..1" and "value" in self.outputs:
             self.append("value", _STRETCHED)
-        if wishes.ownership_from_zero and "ownership" in self.outputs:
+        if plan.ownership_range == "0..1" and "ownership" in self.outputs:
             self.append("ownership", _STRETCHED)
 
     def flatten_ownership(self) -> None:
@@ -201,12 +178,12 @@ class _Editor:
             self.graph.node.append(helper.make_node(op, inputs, [tensor]))
 
 
-def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
+def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
     """Put together what the graph shows and what the user says."""
-    version, planes, globals_ = ENCODERS[wishes.encoder]
-    _check_input(editor, SPATIAL_INPUT, 4, planes, wishes.encoder)
+    version, planes, globals_ = ENCODERS[plan.encoder]
+    _check_input(editor, SPATIAL_INPUT, 4, planes, plan.encoder)
     if globals_:
-        _check_input(editor, GLOBAL_INPUT, 2, globals_, wishes.encoder)
+        _check_input(editor, GLOBAL_INPUT, 2, globals_, plan.encoder)
     meta = editor.dims(editor.inputs[META_INPUT])[-1] if META_INPUT in editor.inputs else 0
     strange = sorted(set(editor.inputs) - {SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT})
     if strange or (GLOBAL_INPUT in editor.inputs and not globals_):
@@ -217,28 +194,34 @@ def _info(editor: _Editor, wishes: Wishes) -> NetInfo:
             f"has an output {unknown[0]!r}, which net files do not have; "
             f"say --rename {unknown[0]}=NAME with one of {', '.join(OUTPUT_NAMES)}"
         )
-    sizes = _board_sizes(editor, wishes)
+    sizes = _board_sizes(editor, plan)
     parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
     return NetInfo(
-        encoder=wishes.encoder,
+        encoder=plan.encoder,
         encoder_version=version,
         spatial_planes=planes,
         global_features=globals_,
         meta_features=meta or 0,
         heads=dict.fromkeys(editor.outputs, "as described by its owner"),
-        has_pass=wishes.has_pass,
-        value_kind=wishes.value_kind,
+        has_pass=plan.has_pass,
+        value_kind=plan.value_kind,
         no_result=NO_RESULT_NEVER,
-        score_columns=wishes.score_columns,
+        score_columns=plan.score_columns,
         board_min=min(sizes, default=2),
         board_max=max(sizes, default=25),
         square_only=bool(sizes),
         board_sizes=sizes,
-        komi_min=wishes.komi[0],
-        komi_max=wishes.komi[1],
+        komi_min=plan.komi_min,
+        komi_max=plan.komi_max,
         parameters=parameters,
         created_by="gtp-export describe",
-        **wishes.texts,
+        name=plan.name or plan.file.stem,
+        architecture=plan.architecture,
+        source=plan.source or plan.file.name,
+        trained_on=plan.trained_on,
+        licence=plan.licence,
+        strength=plan.strength,
+        rules=plan.rules,
     )
 
 
@@ -252,12 +235,12 @@ def _check_input(editor: _Editor, name: str, rank: int, width: int, encoder: str
         editor.fail(f"takes {name} with {dims[1]} channels, but {encoder} makes {width}")
 
 
-def _board_sizes(editor: _Editor, wishes: Wishes) -> tuple[int, ...]:
+def _board_sizes(editor: _Editor, plan: DescribePlan) -> tuple[int, ...]:
     """Return the only sizes the net takes, or nothing if it takes all."""
     height, width = editor.dims(editor.inputs[SPATIAL_INPUT])[2:]
-    given = tuple(int(size) for size in wishes.board_sizes if size.isdigit())
-    if len(given) != len(wishes.board_sizes):
-        editor.fail(f"--board-sizes takes numbers, not {','.join(wishes.board_sizes)!r}")
+    given = tuple(int(size) for size in plan.board_sizes if size.isdigit())
+    if len(given) != len(plan.board_sizes):
+        editor.fail(f"--board-sizes takes numbers, not {','.join(plan.board_sizes)!r}")
     if height is None and width is None:
         return given
     if height != width or height is None:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
-from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -29,6 +28,7 @@ from gtp_export.labelling.samples import Samples, ShardError, count_samples, wri
 from gtp_export.labelling.searching_teacher import open_teacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
+from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.span import Meter, Span, Spent, end_with_parent
 
@@ -88,31 +88,15 @@ class Generator:
     """Makes shards in one process or several."""
 
     def __init__(
-        self,
-        teacher: Path,
-        folder: Path,
-        games: Games | None,
-        seed: int,
-        played_weight: float = 0.0,
-        processes: int = 1,
-        playouts: int = 0,
-        student: Path | None = None,
-        student_share: float = 0.0,
-        runtime: str = AUTO,
+        self, run: DistilRun, folder: Path, games: Games | None, student: Path | None = None
     ) -> None:
         """Count the shards that are there.
 
         Args:
-            teacher: The net that gives the labels and draws the moves of self-play.
+            run: The teacher, and how it labels; its seed and a job's number make the job's games.
             folder: Where `train` and `valid` are, or will be made.
             games: Game records; without any, self-play makes everything.
-            seed: Together with a job's number, makes its games.
-            played_weight: As for `label_records`.
-            processes: How many work at once.
-            playouts: Of the teacher's search for each label; 0 for its net's own answers.
             student: The net that plays the games of a share of the shards.
-            student_share: That share.
-            runtime: What runs both nets on a processor, as for `Teacher`.
 
         A file PAUSE in the folder above halts all processes until it is gone.
 
@@ -120,19 +104,19 @@ class Generator:
             NetFileError: The teacher cannot be used.
             OSError: A folder cannot be made.
         """
-        self._opening = (teacher, playouts, folder.parent, student, runtime)
+        self._run = run
+        self._opening = (run, folder.parent, student)
         self._worker: _Worker | None = None
-        if processes == 1:
+        if run.processes == 1:
             self._worker = _Worker(*self._opening)
         else:
-            Teacher(teacher, "cpu", runtime)  # refuses a bad one; the processes open their own
+            Teacher(
+                run.teacher, "cpu", run.runtime
+            )  # refuses a bad one; the processes open their own
         self._folder = folder
         self._games = games
-        self._chunks = [] if games is None else _chunks(games, seed)
-        self._seed = seed
-        self._played_weight = played_weight
-        self._processes = processes
-        student_share = 0.0 if student is None else student_share
+        self._chunks = [] if games is None else _chunks(games, run.seed)
+        student_share = 0.0 if student is None else run.student_games
         shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
         shares |= {kind: student_share for kind in KINDS if kind.name == STUDENT}
         self._kinds = [
@@ -170,7 +154,7 @@ class Generator:
         isolate_pools()
         context = get_context("spawn")
         with ProcessPoolExecutor(
-            self._processes, context, _begin_to_work_here, self._opening
+            self._run.processes, context, _begin_to_work_here, self._opening
         ) as pool:
             yield from self._made_by(pool, span)
 
@@ -178,7 +162,7 @@ class Generator:
         meter = Meter(self._folder.parent)
         running: dict[Future[Spent], Job] = {}
         while True:
-            while len(running) < self._processes and span.share(self._spent) < 1.0:
+            while len(running) < self._run.processes and span.share(self._spent) < 1.0:
                 job = self._next_job()
                 if job is None:
                     break
@@ -190,7 +174,7 @@ class Generator:
                 took = future.result()
                 took = took._replace(
                     core_seconds=took.core_seconds + meter.lap().core_seconds,
-                    seconds=took.seconds / self._processes,
+                    seconds=took.seconds / self._run.processes,
                 )
                 yield running.pop(future), took
 
@@ -210,10 +194,10 @@ class Generator:
                 side, records = self._records(number)
             return Job(
                 kind,
-                _job_seed(self._seed, kind, number),
+                _job_seed(self._run.seed, kind, number),
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
                 records,
-                self._played_weight,
+                self._run.played_weight,
             )
         return None
 
@@ -292,13 +276,11 @@ def _groups(
 class _Worker:
     """Makes shards in one process."""
 
-    def __init__(
-        self, teacher: Path, playouts: int, run: Path, student: Path | None, runtime: str
-    ) -> None:
-        self._meter = Meter(run)
-        self._teacher = open_teacher(teacher, playouts, runtime)
+    def __init__(self, run: DistilRun, folder: Path, student: Path | None) -> None:
+        self._meter = Meter(folder)
+        self._teacher = open_teacher(run.teacher, run.playouts, run.runtime)
         self._teacher.before_labels = self._meter.wait_while_halted
-        self._student = None if student is None else Teacher(student, runtime=runtime)
+        self._student = None if student is None else Teacher(student, runtime=run.runtime)
 
     def make(self, job: Job) -> Spent:
         """Write a job's shard; it has no positions where no game of its records could be used."""

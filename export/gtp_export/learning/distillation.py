@@ -1,19 +1,18 @@
 """From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
 import json
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.presets import find_tower
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.cards import write_card
@@ -31,9 +30,19 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, has_bfloat16, spent_in, train
+from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span
+
+LABEL_SHARE = 0.3
+"""Share of the core-hours or minutes that goes into labels, if nothing else is asked for."""
+SAMPLES_PER_LABEL = 5
+"""How often each position is learned from where samples end the run, if nothing else is asked
+for."""
+LATER_LEARNING_RATE = 0.01
+"""Peak for a trained net, tuned by hand: at the one that suits random weights, `TrainPlan`'s, it
+forgets what it knows, and at a third of that still much."""
 
 
 @dataclass(frozen=True)
@@ -59,84 +68,58 @@ class DistilTask:
         return measure(net, self.data / "valid", device)
 
 
-def say(line: str) -> None:
-    """Print a line of progress on stderr."""
-    print(line, file=sys.stderr, flush=True)
-
-
-@dataclass(frozen=True)
-class Labelling:
-    """Where labelled positions come from."""
-
-    teacher: Path
-    """A net that reads the same inputs."""
-    span: Span
-    """How many positions are labelled, or how long."""
-    packs: Sequence[Path] = ()
-    """Game records whose positions are labelled besides those of self-play."""
-    played_weight: float = 0.0
-    """Share of the played move in the policy that is learned where a position comes from a
-    record."""
-    playouts: int = 0
-    """Of the teacher's search for each label; 0 for its net's own answers."""
-    processes: int = 1
-    rounds: int = 1
-    """So many times a part of the positions is labelled, and a part of the training done."""
-    runtime: str = AUTO
-    """What runs the teacher on a processor."""
-    student_share: float = 0.0
-    """Share of the shards whose positions are of games that the student plays with itself."""
-
-
-def distil(
-    labelling: Labelling, plan: TrainPlan, task: DistilTask, info: NetInfo, command: str
-) -> Path:
-    """Make a net that judges positions as the teacher does.
+def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
+    """Make a net that judges positions as the teacher does, with its card.
 
     A run that was interrupted goes on where it was: labelled positions, what they took, and
     checkpoints are kept.
-
-    Args:
-        labelling: What is labelled, and how.
-        plan: How to train; its task is the next.
-        task: The architecture, and the folder for labelled positions.
-        info: The description to put into the net, of `describe_student`.
-        command: What asks for such a run, for the card.
 
     Returns:
         The finished net's file.
 
     Raises:
-        NetFileError: The teacher cannot be used.
+        NetFileError: The teacher cannot be used, or the options make no sense.
         SgfError: There is no game in the packs.
         OSError: A file cannot be read or written.
     """
+    task = DistilTask(find_tower(run.preset), run.out / "data")
+    span, label_span = divide_span(run)
+    rate = run.learning_rate
+    if rate is None:
+        rate = TrainPlan.learning_rate if run.start is None else LATER_LEARNING_RATE
+    plan = TrainPlan.of(run, task=task, span=span, learning_rate=rate)
+    info = describe_student(run, task.shape)
     games: Games | None = None
-    for number in range(1, labelling.rounds + 1):
-        part = number / labelling.rounds
-        if number < labelling.rounds and plan.span.share(spent_in(plan.out)) >= part:
+    for number in range(1, run.rounds + 1):
+        part = number / run.rounds
+        if number < run.rounds and span.share(spent_in(run.out)) >= part:
             continue
-        span = labelling.span.times(part)
-        if span.share(spent_on_labels(task.data)) < 1.0:
-            if labelling.packs and games is None:
-                games = read_table(labelling.packs)
-            generator = Generator(
-                labelling.teacher,
-                task.data,
-                games,
-                plan.seed,
-                labelling.played_weight,
-                labelling.processes,
-                labelling.playouts,
-                _newest_student(plan),
-                labelling.student_share,
-                labelling.runtime,
-            )
-            generator.run(span, say)
-        train(plan, NetExport(plan.out, info), say, until=part)
-    write_facts(plan, task, command)
-    write_card(plan.out / "student-final.md", plan.out, info)
-    return plan.out / "student-final.onnx"
+        labels = label_span.times(part)
+        if labels.share(spent_on_labels(task.data)) < 1.0:
+            if run.games and games is None:
+                games = read_table(run.games)
+            Generator(run, task.data, games, _newest_student(plan)).run(labels, say)
+        train(plan, NetExport(run.out, info), say, until=part)
+    write_facts(plan, task)
+    write_card(run.out / "student-final.md", run.out, info)
+    return run.out / "student-final.onnx"
+
+
+def divide_span(run: DistilRun) -> tuple[Span, Span]:
+    """Return how long to train and how long to label.
+
+    Raises:
+        NetFileError: Nothing is left for training.
+    """
+    whole, labels = run.span, run.label_span
+    if whole.unit == "samples":
+        return whole, labels or whole.times(1 / SAMPLES_PER_LABEL)
+    labels = labels or whole.times(LABEL_SHARE)
+    if labels.unit != whole.unit:
+        return whole, labels
+    if not labels.amount < whole.amount:
+        raise NetFileError(f"--label-{whole.unit} must be less than --{whole.unit}")
+    return Span(whole.amount - labels.amount, whole.unit), labels
 
 
 def _newest_student(plan: TrainPlan) -> Path | None:
@@ -147,33 +130,31 @@ def _newest_student(plan: TrainPlan) -> Path | None:
     return plan.start if plan.start is not None and plan.start.suffix == ".onnx" else None
 
 
-def describe_student(
-    shape: TowerShape, name: str, labelling: Labelling, start: Path | None, licence: str
-) -> NetInfo:
+def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
     """Return the description of a distilled net, begun with another one or with nothing.
 
     Raises:
         NetFileError: The teacher cannot be opened.
     """
-    teacher = OnnxNet(labelling.teacher, "cpu").info
-    begun = f", begun with {start.name}" if start else ""
-    files = ", ".join(path.name for path in labelling.packs)
+    teacher = OnnxNet(run.teacher, "cpu").info
+    begun = f", begun with {run.start.name}" if run.start else ""
+    files = ", ".join(path.name for path in run.games)
     records = f", and of game records ({files})" if files else ""
     return replace(
-        describe_net(shape, name),
+        describe_net(shape, run.name),
         trained_sizes=(2, 25),
         source=f"distilled from {teacher.name}{begun}",
         trained_on=f"positions of quick self-play on all sizes, rules and komi{records}, "
         f"labelled by {teacher.name} ({teacher.architecture})",
-        licence=licence,
+        licence=run.licence,
         created_by="gtp-export distil",
     )
 
 
-def write_facts(plan: TrainPlan, task: DistilTask, command: str) -> None:
+def write_facts(plan: TrainPlan, task: DistilTask) -> None:
     """Write what a card needs to know about a run to `facts.json`."""
     facts = {
-        "command": command,
+        "command": plan.command_line,
         "shape": asdict(task.shape),
         "parameters": count_parameters(task.shape),
         "learning_rate": plan.learning_rate,

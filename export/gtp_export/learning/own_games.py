@@ -16,15 +16,17 @@ import numpy as np
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.accuracy import compare_nets
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets import find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
 from gtp_export.convert.onnx_file import load_model, read_info
-from gtp_export.evaluation import EvaluationPlan, Figure, compare_on_games
-from gtp_export.learning.record_run import RecordRun, describe_trained, divide, run_task
+from gtp_export.evaluation import Figure, compare_on_games
+from gtp_export.learning.record_run import describe_trained, divide, run_task
 from gtp_export.learning.record_task import RecordTask
+from gtp_export.plans import EvaluationPlan, OwnGamesRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span
@@ -87,35 +89,32 @@ class Players:
             raise NetFileError(f"{self.wanted} plays in no game of {where}{known}") from None
 
 
-def learn_from_games(
-    run: RecordRun, player: str, others: tuple[Path, ...], target: Path, say: Say
-) -> Path:
-    """Tune `run.start`, write it and its card, and say what came of it.
-
-    Args:
-        run: What to learn from and how; its preset, learning rate where it is None, and a span
-            of no samples are filled in.
-        player: Whose moves are learned; empty for those of everybody but this engine.
-        others: Games on which it shows what was forgotten; none of them is learned from.
-        target: The file to write; card and smaller nets get its name.
-        say: Told in lines how it goes.
+def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
+    """Tune a net, write it and its card, and say what came of it.
 
     Raises:
         NetFileError: The net cannot be tuned, or there are too few games.
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    start = run.start
-    assert start is not None
+    start, target = find_net(run.net), run.target
+    if target.exists() and target.samefile(start):
+        raise NetFileError(f"{target}: the net cannot be written over itself")
     before = read_info(start, load_model(start))
-    run = replace(run, preset=preset_of(start, before), name=target.stem)
+    run = replace(
+        run,
+        start=start,
+        out=target.with_suffix(""),
+        preset=preset_of(start, before),
+        name=target.stem,
+    )
     preset = PRESETS[run.preset].for_size(before.board_max)
     weights = preset.loss_weights.items()
     lighter = {name: w if name == "policy" else OTHER_HEADS * w for name, w in weights}
     preset = replace(preset, loss_weights=lighter)
     if before.precision != "fp32":
         say(f"{start.name} is in {before.precision}: its weights are made again from integers")
-    players = Players(player)
+    players = Players(run.player)
     games = fitting(players.read(run.games), before, start)
     if len(games) < FEWEST_GAMES:
         raise NetFileError(
@@ -123,7 +122,7 @@ def learn_from_games(
             "others measured on"
         )
     valid = fitting(players.read(run.valid), before, start) if run.valid else None
-    general = fitting(read_table(others), before, start) if others else None
+    general = fitting(read_table(run.others), before, start) if run.others else None
     task = divide(run, preset, games, valid, say)
     if run.span.amount == 0:
         run = replace(run, span=Span(PASSES * task.train.n_moves, "samples"))

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,16 @@ from gtp_engine.games import game_shown, position_type
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import format_record_card
-from gtp_export.evaluation import EvaluationPlan, Figure, evaluate_games
+from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import METRICS, Trainer, TrainPlan, choose_device, train
+from gtp_export.learning.training import METRICS, Trainer, TrainPlan, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
+from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
-from gtp_export.span import HOUR, Span
 
 VALID_SHARE = 0.03
 """Share of the games that is not learned from, without games given for that."""
@@ -35,48 +35,10 @@ LARGEST_VALID_SHARE = 0.2
 """... but no larger share."""
 TRAIN_SHARE = 0.85
 """Share of the minutes that trains; the rest evaluates and exports."""
-BATCH_POINTS = 64 * 361
-"""Points of the boards of a process's batch, unless another number is asked for."""
 PARITY_SEED = 10
 """Draws the positions on which a written net is compared with the one in training."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class RecordRun:
-    """What to make of which games."""
-
-    preset: str
-    games: tuple[Path, ...]
-    out: Path
-    valid: tuple[Path, ...] = ()
-    """Games to measure on; a share of the others if there are none."""
-    span: Span = HOUR
-    """Of the training; minutes are for everything."""
-    name: str = ""
-    """Name of the net; the preset's if empty."""
-    licence: str = "unknown"
-    start: Path | None = None
-    frozen: tuple[str, ...] = ()
-    processes: int = 1
-    threads: int = 1
-    """Threads a process that encode positions."""
-    device: str = "auto"
-    """`auto`, `cpu` or `cuda`."""
-    batch_points: int = BATCH_POINTS
-    learning_rate: float | None = None
-    """Peak; the preset's if None."""
-    positions: int = 2000
-    """How many positions the finished net is asked about."""
-    precisions: tuple[str, ...] = ()
-    """`int8` and `fp16`, besides fp32."""
-    keeps_nets: bool = False
-    """Whether the net of each measurement stays, in `nets`."""
-    seed: int = 1
-    command: str = ""
-    """What asks for such a run, for the card."""
-    created_by: str = "gtp-export train"
 
 
 def run_records(run: RecordRun, say: Say) -> Path:
@@ -107,22 +69,14 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
         info: The net's description.
         say: Told in lines how it goes.
     """
-    device = choose_device(run.device)
-    plan = TrainPlan(
+    plan = TrainPlan.of(
+        run,
         task=task,
-        out=run.out,
         span=run.span.times(TRAIN_SHARE) if run.span.unit == "minutes" else run.span,
-        processes=1 if device == "cuda" else run.processes,
-        batch_points=run.batch_points,
-        learning_rate=task.preset.learning_rate if run.learning_rate is None else run.learning_rate,
+        learning_rate=run.learning_rate or task.preset.learning_rate,
         adam=task.preset.adam,
         loss_weights=task.preset.loss_weights,
         stem=info.name,
-        device=device,
-        start=run.start,
-        frozen=run.frozen,
-        keeps_nets=run.keeps_nets,
-        seed=run.seed,
     )
     train(plan, NetExport(run.out, info), say, ProgressBar() if sys.stderr.isatty() else None)
     return finish(run, plan, task, info, say)
@@ -214,10 +168,11 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
     written.replace(target)
     (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
-    smaller = {kind: quantise(target, kind, say) for kind in run.precisions}
+    kinds = {INT8: run.int8, FP16: run.fp16}
+    smaller = {kind: quantise(target, kind, say) for kind, wanted in kinds.items() if wanted}
     entries = read_metrics(run.out)
     facts = {
-        "command": run.command,
+        "command": run.command_line,
         "games": [path.name for path in run.games],
         "learned_games": len(task.train),
         "measured_games": len(task.valid),
@@ -246,7 +201,7 @@ def trained_net(plan: TrainPlan) -> Net:
 
 def quantise(source: Path, kind: str, say: Say) -> str:
     """Write a net in lower precision beside its source; say in a phrase what came of it."""
-    from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+    from gtp_export.quantise.quantisation import quantise_file
 
     target = source.with_name(f"{source.stem}-{kind}.onnx")
     try:

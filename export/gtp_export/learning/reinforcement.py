@@ -30,9 +30,11 @@ from gtp_engine.arena.ratings import rate_players
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import VALUE_SCALAR, NetFileError, NetInfo
+from gtp_engine.evaluators.nets import find_net
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import default_komi
 from gtp_engine.go.scoring import format_result
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import PRESETS, Preset, preset_of
@@ -47,9 +49,10 @@ from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainPlan
 from gtp_export.pictures import can_draw, draw_intervals
+from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games
 from gtp_export.records.stream import PositionReader
-from gtp_export.span import PAUSE, Span
+from gtp_export.span import PAUSE
 
 GENTLE = 1.0 / 6.0
 """Share of the preset's learning rate at which a trained net goes on."""
@@ -65,24 +68,6 @@ BEGUN = "000000"
 """Name of the net that the run began with."""
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class ReinforceRun:
-    """What to reinforce, and how long."""
-
-    start: Path
-    size: int
-    komi: float
-    out: Path
-    span: Span
-    games: int = 128
-    """Of a round."""
-    learning_rate: float | None = None
-    """Peak; a sixth of the preset's if None."""
-    licence: str = "unknown"
-    seed: int = 1
-    command: str = ""
 
 
 class PairSource:
@@ -198,19 +183,21 @@ class Reinforcement:
             OSError: A file cannot be written.
         """
         self._run, self._say = run, say
-        info = read_info(run.start, load_model(run.start))
-        name = preset_of(run.start, info)
+        start = find_net(run.net)
+        info = read_info(start, load_model(start))
+        name = preset_of(start, info)
         self._preset = PRESETS[name].for_size(info.board_max)
         if not info.accepts(run.size, run.size):
             raise NetFileError(
-                f"{run.start.name} takes boards of {info.board_min} to {info.board_max} points a "
+                f"{start.name} takes boards of {info.board_min} to {info.board_max} points a "
                 f"side, not {run.size}x{run.size}"
             )
         self._nets = run.out / "nets"
         self._nets.mkdir(parents=True, exist_ok=True)
         begun = self._nets / f"{BEGUN}.onnx"
         if not begun.exists():
-            write_whole(begun, run.start.read_bytes())
+            write_whole(begun, start.read_bytes())
+        self._komi = default_komi(run.size, run.size) if run.komi is None else run.komi
         shape = self._preset.shape
         self._info = replace(
             describe_net(shape, run.out.resolve().name),
@@ -223,17 +210,14 @@ class Reinforcement:
         )
         self._export = NetExport(run.out, self._info)
         self._positions = PairSource(shape.encoder, np.random.default_rng(run.seed))
-        gentle = GENTLE * self._preset.learning_rate
-        self._plan = TrainPlan(
+        self._plan = TrainPlan.of(
+            run,
             task=ReinforceTask(self._preset, self._positions),
-            out=run.out,
-            span=run.span,
-            learning_rate=gentle if run.learning_rate is None else run.learning_rate,
+            learning_rate=run.learning_rate or GENTLE * self._preset.learning_rate,
             adam=self._preset.adam,
             loss_weights=self._preset.loss_weights,
             average_decay=0.9,
             start=begun,
-            seed=run.seed,
         )
         self._ladder_file = run.out / "ladder.json"
         self._ladder: list[dict[str, Any]] = []
@@ -296,7 +280,7 @@ class Reinforcement:
         """Play a round to learn from; return the share that was won."""
         run = self._run
         players = [learner, self._open(opponent)]
-        ended = play_policy_games(players, run.size, run.komi, run.games, generator)
+        ended = play_policy_games(players, run.size, self._komi, run.games, generator)
         games = collect(ended)
         pairs = learned_pairs(games)
         self._positions.feed(games, pairs, max(2, len(pairs) // BATCHES))
@@ -323,7 +307,7 @@ class Reinforcement:
     def _match(self, name: str, other: str, games: int, *, gate: bool) -> None:
         run, players = self._run, [self._open(name), self._open(other)]
         generator = np.random.default_rng([run.seed, len(self._ladder), 2])
-        won = points_of_first(play_policy_games(players, run.size, run.komi, games, generator))
+        won = points_of_first(play_policy_games(players, run.size, self._komi, games, generator))
         entry = {
             "net": name,
             "other": other,
@@ -367,7 +351,7 @@ class Reinforcement:
         target = run.out / f"{self._info.name}.onnx"
         write_whole(target, (self._nets / f"{best}.onnx").read_bytes())
         facts = {
-            "command": run.command,
+            "command": run.command_line,
             "rounds": self._round,
             "games": run.games * self._round,
             "learning_rate": self._plan.learning_rate,

@@ -21,13 +21,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gtp_engine.arena.policy_games import AT_RANDOM, open_policy, play_policy_games
+from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets import find_net
 from gtp_engine.files import write_whole
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
 from gtp_export.architectures.net_file import describe_net
-from gtp_export.architectures.presets import Preset, find_preset
+from gtp_export.architectures.presets import PRESETS, Preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
@@ -37,11 +39,13 @@ from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
+from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
-from gtp_export.span import Meter, Span
+from gtp_export.span import Meter
 
 PRESET = "alphago-value"
+SMALLEST_SIZE = 5
 LATEST_START = 450 / 361
 """U is drawn up to so many moves a point of the board."""
 SHARD_GAMES = 250
@@ -56,22 +60,6 @@ SINGLE, MANY = "single positions", "many positions of few games"
 Say = Callable[[str], None]
 Pairs = NDArray[np.int64]
 """[n, 2] games and plies."""
-
-
-@dataclass(frozen=True)
-class SingleRun:
-    """What to learn the value from."""
-
-    supervised: Path
-    reinforced: Path
-    size: int
-    games: int
-    out: Path
-    span: Span
-    """Of each of the two runs of training."""
-    batch_points: int
-    learning_rate: float | None = None
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -115,7 +103,7 @@ class ValueTask:
         return round(float(found["value"]), 4)
 
 
-def make_shard(run: SingleRun, players: list[NetEvaluator], number: int) -> tuple[Games, Pairs]:
+def make_shard(run: TrainRun, players: list[NetEvaluator], number: int) -> tuple[Games, Pairs]:
     """Return the games of a shard, made unless they are there, and the position of each."""
     path = run.out / "games" / f"{number:05}.games"
     last = max(1, round(LATEST_START * run.size**2))
@@ -147,8 +135,10 @@ def many_positions(games: Games, count: int) -> Pairs:
     return np.stack([numbers, np.concatenate(plies)[:count]], 1)
 
 
-def run_single_positions(run: SingleRun, say: Say) -> Path:
+def run_single_positions(run: TrainRun, say: Say) -> Path:
     """Make the games, train on one position of each and on many of few, and plot the errors.
+
+    Each training has the run's span.
 
     Returns:
         The net that learned single positions, in the run's folder.
@@ -157,9 +147,12 @@ def run_single_positions(run: SingleRun, say: Say) -> Path:
         NetFileError: A net does not take the board or has no policy, or there are too few games.
         OSError: A file cannot be written.
     """
+    if run.size < SMALLEST_SIZE:
+        raise NetFileError(f"--size must be between {SMALLEST_SIZE} and {MAX_SIZE}")
     torch.set_num_threads(1)
-    players = [open_policy(path) for path in (run.supervised, run.reinforced)]
-    shards = -(-run.games // SHARD_GAMES)
+    policies = [find_net(name) for name in run.policies or ()]
+    players = [open_policy(path) for path in policies]
+    shards = -(-run.make // SHARD_GAMES)
     if shards < 2:
         raise NetFileError(f"too few games to make; {2 * SHARD_GAMES} are the fewest")
     run.out.mkdir(parents=True, exist_ok=True)
@@ -175,8 +168,10 @@ def run_single_positions(run: SingleRun, say: Say) -> Path:
     few = len(np.unique(many[1][:, 0]))
     say(f"{len(learned[1]):,} positions to learn from, one of a game or of {few} games")
     entries = {}
+    supervised, reinforced = (path.stem for path in policies)
+    source = f"games by {supervised}, a random move and {reinforced}"
     for name, pairs in ((SINGLE, learned), (MANY, many)):
-        entries[name] = _train(run, name, pairs, others, say)
+        entries[name] = _train(run, name, pairs, others, source, say)
     last = {name: found[-1]["valid"] for name, found in entries.items()}
     for name, one in last.items():
         say(f"{name}: error {one['learned']:.3f} on what it learned, {one['value']:.3f} on others")
@@ -198,29 +193,33 @@ def _joined(parts: list[tuple[Games, Pairs]]) -> tuple[Games, Pairs]:
 
 
 def _train(
-    run: SingleRun, name: str, learned: tuple[Games, Pairs], others: tuple[Games, Pairs], say: Say
+    run: TrainRun,
+    name: str,
+    learned: tuple[Games, Pairs],
+    others: tuple[Games, Pairs],
+    source: str,
+    say: Say,
 ) -> list[dict[str, Any]]:
     """Train on these positions, going on from a checkpoint; return what was measured."""
-    preset = find_preset(PRESET).for_size(run.size)
+    preset = PRESETS[PRESET].for_size(run.size)
     info = replace(
         describe_net(preset.shape, PRESET),
         trained_sizes=(run.size, run.size),
         source=f"preset {PRESET}",
-        trained_on=f"{len(learned[1]):,} positions ({name}) of games by {run.supervised.stem}, a "
-        f"random move and {run.reinforced.stem}",
+        trained_on=f"{len(learned[1]):,} positions ({name}) of {source}",
         licence="unknown",
         created_by="gtp-export train --recipe single-position",
     )
     out = run.out / name.split()[0]
-    plan = TrainPlan(
+    plan = TrainPlan.of(
+        run,
         task=ValueTask(preset, learned, others),
         out=out,
-        span=run.span,
-        batch_points=run.batch_points,
-        learning_rate=preset.learning_rate if run.learning_rate is None else run.learning_rate,
+        device="cpu",
+        processes=1,
+        learning_rate=run.learning_rate or preset.learning_rate,
         loss_weights=preset.loss_weights,
         stem=PRESET,
-        seed=run.seed,
     )
     for part in range(1, MEASUREMENTS + 1):
         until, is_last = part / MEASUREMENTS, part == MEASUREMENTS

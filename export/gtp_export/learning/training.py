@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,7 +33,8 @@ from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
 from gtp_export.learning.torch_layers import Net
-from gtp_export.span import PAUSE, Meter, Span, Spent, end_with_parent
+from gtp_export.plans import NetRun
+from gtp_export.span import PAUSE, Meter, Spent, end_with_parent
 
 CHECKPOINT_SECONDS = 30.0
 LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
@@ -86,18 +87,11 @@ class Task(Protocol):
         """Return how good a net is, on what is not learned from."""
 
 
-@dataclass(frozen=True)
-class TrainPlan:
+@dataclass(frozen=True, kw_only=True)
+class TrainPlan(NetRun):
     """How a net is to be trained."""
 
     task: Task
-    out: Path
-    """Folder for checkpoint, metrics and nets."""
-    span: Span
-    """Length of the run, earlier parts of a resumed one included."""
-    processes: int = 1
-    batch_points: int = 10_400
-    """Points of the boards of one process's batch: 128 boards of 9x9."""
     learning_rate: float = 0.25
     """Peak. Tuned by hand in runs of a minute."""
     momentum: float = 0.9
@@ -108,22 +102,24 @@ class TrainPlan:
     warm_up_steps: int = 100
     average_decay: float = 0.999
     max_gradient_norm: float = 3.0
-    seed: int = 1
     measurements: int = 10
     """How often the net is measured and written in the course of the run, if it is not short."""
     stem: str = "student"
     """What the names of written nets begin with."""
     device: str = "cpu"
-    start: Path | None = None
-    """A net or checkpoint of the same architecture to begin with; of no account once the run has a
-    checkpoint of its own."""
-    frozen: tuple[str, ...] = ()
-    """Beginnings of the names of arrays that stay as they are."""
-    keeps_nets: bool = False
-    """Whether the net of each measurement is written to `nets` too, by its number of steps."""
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
     )
+
+    @classmethod
+    def of(cls, run: NetRun, **more: Any) -> "TrainPlan":
+        """Return the plan of a run: its span and folder, its device and learning rate if given."""
+        shared = {one.name: getattr(run, one.name) for one in fields(NetRun)}
+        device = choose_device(run.device)
+        shared |= {"device": device, "processes": 1 if device == "cuda" else run.processes}
+        if run.learning_rate is None:
+            del shared["learning_rate"]
+        return cls(**shared | more)
 
 
 Export = Callable[[Net, str], None]
@@ -306,7 +302,7 @@ class Trainer:
             if plan.processes > 1:  # each has seen other boards
                 for array in self.net.state_dict().values():
                     distributed.broadcast(array, 0)
-        self._frozen_norms = freeze(self.net, plan.frozen)
+        self._frozen_norms = freeze(self.net, plan.freeze)
         self.average.load_state_dict(self.net.state_dict())
         self.average.eval()
         groups = _parameter_groups(self.net, plan.weight_decay)
@@ -547,7 +543,7 @@ class _Reporter:
         stem = f"{self._plan.stem}-{which}"
         self._measure(stem)
         self._export(self._trainer.average, stem)
-        if self._plan.keeps_nets:
+        if self._plan.keep_nets:
             (self._plan.out / "nets").mkdir(exist_ok=True)
             self._export(self._trainer.average, f"nets/{self._trainer.steps:08}")
 

@@ -24,7 +24,8 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
-from gtp_export.quantise.quantisation import QuantisePlan, quantise_file
+from gtp_export.plans import QuantisePlan
+from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings

@@ -28,6 +28,7 @@ import onnx
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.net_info import SPATIAL_INPUT
+from gtp_export.plans import MIN_MAX, PERCENTILE
 from gtp_export.quantise.folding import conv_bias
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.ranges import Range
@@ -37,9 +38,6 @@ LEVELS = 255
 """Steps of a uint8 activation."""
 SMALLEST_SHARE = 0.01
 """Channels that are narrower than this share of the widest one get no more levels for it."""
-
-MIN_MAX, PERCENTILE = "minmax", "percentile"
-CALIBRATIONS = (MIN_MAX, PERCENTILE)
 
 
 @dataclass(frozen=True)

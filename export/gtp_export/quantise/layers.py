@@ -17,8 +17,6 @@ from gtp_export.quantise.folding import Floats, conv_weights, is_plain_conv
 from gtp_export.quantise.graph_edit import GraphEdit
 
 STEM, HEADS, NONE = "stem", "heads", "none"
-SENSITIVE = (STEM, HEADS)
-"""What stays in fp32 unless somebody says otherwise."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy
@@ -10,40 +10,14 @@ from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import replace_info
-from gtp_export.quantise.accuracy import Bounds
+from gtp_export.plans import AUTO, CALIBRATIONS, FP16, QuantisePlan
 from gtp_export.quantise.half import to_half
-from gtp_export.quantise.int8 import CALIBRATIONS, Int8Settings
+from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.laboratory import Laboratory
-from gtp_export.quantise.layers import HEADS, SENSITIVE, Layer, choose_layers
+from gtp_export.quantise.layers import HEADS, Layer, choose_layers
 from gtp_export.quantise.sensitivity import measure_sensitivity, mixed_precision
 
 logger = logging.getLogger(__name__)
-
-
-INT8, FP16 = "int8", "fp16"
-CALIBRATION_POSITIONS = 400
-AUTO = "auto"
-
-
-@dataclass(frozen=True)
-class QuantisePlan:
-    """What to make of a net."""
-
-    precision: str = INT8
-    seven_bit: bool = False
-    keep_fp32: tuple[str, ...] = SENSITIVE
-    """Groups, layers or beginnings of names; `auto` alone chooses by a sensitivity table."""
-    calibration: str = AUTO
-    """One of CALIBRATIONS, or `auto` for the one that measures better."""
-    positions: int = CALIBRATION_POSITIONS
-    bounds: Bounds = field(default_factory=Bounds)
-    force: bool = False
-    """Write the net even if it breaks the bounds."""
-
-    @property
-    def weight_bits(self) -> int:
-        """Bits of the integer weights, the sign included."""
-        return 7 if self.seven_bit else 8
 
 
 @dataclass(frozen=True)

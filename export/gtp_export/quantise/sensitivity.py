@@ -14,7 +14,7 @@ from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.text_table import align
 from gtp_export.convert.graph import write_model
-from gtp_export.quantise.accuracy import Bounds
+from gtp_export.plans import Bounds
 from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import group_names, share
