@@ -16,7 +16,6 @@ from gtp_engine.evaluators.onnx_runtime import (
 )
 from gtp_engine.evaluators.streams import (
     BUCKETS,
-    KEPT_SHAPES,
     NoGpuError,
     SessionStream,
     StreamPool,
@@ -208,4 +207,4 @@ def test_memory_of_sizes_long_past_is_given_back() -> None:
     stream = SessionStream(open_session(TINY, [CPU]), 0, "cpu")
     for size in range(2, 25):
         stream.run(inputs(1, size, size), 1)
-    assert len(stream._bound) == KEPT_SHAPES >= 2 * len(BUCKETS)
+    assert len(stream._bound) == stream.kept_shapes >= 2 * len(BUCKETS)

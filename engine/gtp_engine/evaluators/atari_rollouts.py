@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
@@ -19,16 +18,8 @@ ROLLOUTS = 16
 
 
 @hot_kernel
-def _encode(
-    batch: EvalBatch,
-    slot: int,
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    scratch: npt.NDArray[Any],
-    rollouts: int,
-) -> None:
-    """List a position's moves and write what is known of it; scratch is [1] of BOARD."""
+def _encode(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
+    """List a position's moves and write what is known of it."""
     list_moves(batch, slot, history, ply, rules)
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
@@ -45,14 +36,15 @@ def _encode(
             batch.priors[slot, i] /= np.float32(n_captures)
     wins = int64(0)
     if n_captures > 0:
-        wins = int64(rollouts)
+        wins = int64(ROLLOUTS)
     elif not has_capture(board):
         state = mix(uint64(board["hash"]) ^ uint64(to_play)) | uint64(1)
-        for _ in range(rollouts):
+        scratch = np.empty(1, BOARD)
+        for _ in range(ROLLOUTS):
             scratch[0] = board
             winner, state = roll_out(scratch[0], to_play, state)
             wins += 1 if winner == to_play else 0
-    value = np.float32(2 * wins - rollouts) / np.float32(rollouts)
+    value = np.float32(2 * wins - ROLLOUTS) / np.float32(ROLLOUTS)
     numbers = batch.slots[slot]
     numbers["value"] = value
     numbers["lead"] = value
@@ -65,15 +57,5 @@ class AtariRollouts(NetlessEvaluator):
 
     name = "random rollouts"
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        """Play a position out; symmetry and optimism change nothing."""
-        _encode(batch, slot, history, ply, rules, np.empty(1, BOARD), ROLLOUTS)
+    def _judge(self, *leaf: Any) -> None:
+        _encode(*leaf)

@@ -60,8 +60,8 @@ class ComposedNet:
         self.path = Path("+".join(str(net.path) for net in self.members))
         self.givers = _assign_heads(parts)
         """Which of the members each head comes from."""
-        self._shares, self._share_of = _share_inputs(self.members)
-        self.info = _joined_info(self.members, self.givers, self._shares)
+        self._shares = _share_inputs(self.members)
+        self.info = _joined_info(self.members, self.givers, list(self._shares.values()))
 
     @property
     def runtime(self) -> str:
@@ -84,8 +84,8 @@ class ComposedNet:
         """Evaluate [B, C, H, W] planes, [B, G + M] features by each net; see `OnnxNet.run`."""
         n_globals = self.info.global_features
         found = []
-        for net, at in zip(self.members, self._share_of, strict=True):
-            share = self._shares[at]
+        for net in self.members:
+            share = self._shares[_input_of(net)]
             told = features[:, share.features]
             if net.info.meta_features:
                 told = np.concatenate([told, features[:, n_globals:]], axis=1)
@@ -109,7 +109,7 @@ class ComposedNet:
         features: Features,
     ) -> None:
         """Fill all nets' [C, H, W] planes and [G] globals; see `inputs.Encode`."""
-        for share in self._shares:
+        for share in self._shares.values():
             told = options._replace(suicide_alive=share.suicide_alive)
             planes, numbers = spatial[share.planes], features[share.features]
             share.encode(history, ply, rules, told, reader, symmetry_map, planes, numbers)
@@ -171,29 +171,27 @@ def _assign_heads(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> dict[str,
     return givers
 
 
-def _share_inputs(members: Sequence[OnnxNet]) -> tuple[list[Share], list[int]]:
-    """Return the slices of the inputs, and which of them each member reads."""
-    found: dict[tuple[str, bool], int] = {}
-    shares: list[Share] = []
+def _input_of(net: OnnxNet) -> tuple[str, bool]:
+    """Return what tells the inputs of nets apart."""
+    return net.info.encoder, net.info.pass_alive_under_suicide
+
+
+def _share_inputs(members: Sequence[OnnxNet]) -> dict[tuple[str, bool], Share]:
+    """Return the slices of the inputs, by what tells them apart."""
+    shares: dict[tuple[str, bool], Share] = {}
     planes = features = 0
     for net in members:
-        info = net.info
-        key = (info.encoder, info.pass_alive_under_suicide)
-        if key in found:
-            continue
-        found[key] = len(shares)
-        shares.append(
-            Share(
+        info, key = net.info, _input_of(net)
+        if key not in shares:
+            shares[key] = Share(
                 find_encoder(info.encoder),
                 int(info.pass_alive_under_suicide),
                 slice(planes, planes + info.spatial_planes),
                 slice(features, features + info.global_features),
             )
-        )
-        planes += info.spatial_planes
-        features += info.global_features
-    keys = [(net.info.encoder, net.info.pass_alive_under_suicide) for net in members]
-    return shares, [found[key] for key in keys]
+            planes += info.spatial_planes
+            features += info.global_features
+    return shares
 
 
 def _joined_info(

@@ -1,7 +1,7 @@
 """What a search asks of whatever judges positions."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, new_eval_batch
 from gtp_engine.go.history import History
@@ -73,12 +73,29 @@ class NetlessEvaluator:
         """Return a batch for boards of this size."""
         return new_eval_batch(slots, width, height, 0, 0, self.has_ownership)
 
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        """Judge a position; symmetry and optimism change nothing."""
+        self._judge(batch, slot, history, ply, rules)
+
+    def _judge(self, *leaf: Any) -> None:
+        """Fill a slot, results and all; the leaf is what `encode` takes before the symmetry."""
+        raise NotImplementedError
+
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return workers and leaves a worker: one of each where the user left them open."""
         return threads or 1, batch or 1
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Leave the slots as they are: `encode` has said it all, unless this is overridden."""
+        """Leave the slots as they are: `encode` has said it all."""
 
 
 def evaluate_symmetries(

@@ -5,6 +5,8 @@ exponential, logarithm or division that is not exact touches them, so that a sea
 the same nodes everywhere.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,39 +23,33 @@ _PRIOR_BITS = 20
 
 
 @hot_kernel
-def _encode(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
+def _draw_results(
+    batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags
+) -> None:
     list_moves(batch, slot, history, ply, rules)
     turn = history.turns[ply]
-    seed = mix(history.boards[ply]["hash"])
-    seed = mix(seed ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
-    batch.slots[slot]["position_hash"][0] = seed
-
-
-@hot_kernel
-def _evaluate(batch: EvalBatch, n: int) -> None:
-    for slot in range(n):
-        state = batch.slots[slot]["position_hash"][0]
-        n_moves = int64(batch.slots[slot]["n_moves"])
-        # Shares fall off like 1, 1/2, 1/4 ... with random ranks, over a floor, in units of
-        # 2^-20; the pass takes what is left of 1, so that the sum is exact.
-        left = int64(1) << _PRIOR_BITS
-        floor = left // (4 * n_moves)
-        for i in range(n_moves - 1):
-            state = mix(state)
-            rank = int64(state & uint64(15))
-            share = min(floor + ((int64(1) << (_PRIOR_BITS - 3)) >> rank), left)
-            batch.priors[slot, i] = np.float32(share) / np.float32(1 << _PRIOR_BITS)
-            left -= share
-        batch.priors[slot, n_moves - 1] = np.float32(left) / np.float32(1 << _PRIOR_BITS)
+    state = mix(history.boards[ply]["hash"])
+    state = mix(state ^ uint64(turn["to_play"]) ^ (uint64(turn["passes"]) << uint64(8)))
+    numbers = batch.slots[slot]
+    n_moves = int64(numbers["n_moves"])
+    # Shares fall off like 1, 1/2, 1/4 ... with random ranks, over a floor, in units of 2^-20; the
+    # pass takes what is left of 1, so that the sum is exact.
+    left = int64(1) << _PRIOR_BITS
+    floor = left // (4 * n_moves)
+    for i in range(n_moves - 1):
         state = mix(state)
-        # An integer from -512 to 511, in 1/1024.
-        draw = int64(state >> uint64(54)) - 512
-        batch.slots[slot]["value"] = np.float32(draw) / np.float32(1024)
-        batch.slots[slot]["lead"] = np.float32(draw // 64)
-        batch.slots[slot]["stdev"] = np.float32(8)
-        batch.slots[slot]["no_result"] = 0
-        for point in range(batch.ownership.shape[1]):
-            batch.ownership[slot, point] = batch.slots[slot]["value"]
+        rank = int64(state & uint64(15))
+        share = min(floor + ((int64(1) << (_PRIOR_BITS - 3)) >> rank), left)
+        batch.priors[slot, i] = np.float32(share) / np.float32(1 << _PRIOR_BITS)
+        left -= share
+    batch.priors[slot, n_moves - 1] = np.float32(left) / np.float32(1 << _PRIOR_BITS)
+    # An integer from -512 to 511, in 1/1024.
+    draw = int64(mix(state) >> uint64(54)) - 512
+    numbers["value"] = np.float32(draw) / np.float32(1024)
+    numbers["lead"] = np.float32(draw // 64)
+    numbers["stdev"] = np.float32(8)
+    numbers["no_result"] = 0
+    batch.ownership[slot, :] = numbers["value"]
 
 
 @hot_kernel
@@ -126,19 +122,5 @@ class FakeEvaluator(NetlessEvaluator):
     name = "fake"
     has_ownership = True
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        """Prepare a slot for the position at a ply; symmetry and optimism change nothing."""
-        _encode(batch, slot, history, ply, rules)
-
-    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Fill in the results of the first n slots."""
-        _evaluate(batch, n)
+    def _judge(self, *leaf: Any) -> None:
+        _draw_results(*leaf)

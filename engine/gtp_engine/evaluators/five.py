@@ -1,6 +1,7 @@
 """Judge positions of five in a row without a net: by what can be read out, and by shapes."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -87,15 +88,5 @@ class FiveEvaluator(NetlessEvaluator):
         """Say how many positions are read at the root; at a leaf, a share of them. 0: fives."""
         self._nodes = nodes // SHARE_OF_A_LEAF
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        """Judge a position; symmetry and optimism change nothing."""
-        _encode(batch, slot, history, ply, rules, self._nodes)
+    def _judge(self, *leaf: Any) -> None:
+        _encode(*leaf, self._nodes)

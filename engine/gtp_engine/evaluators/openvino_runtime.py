@@ -22,16 +22,13 @@ import numpy as np
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import Array, check_file, first_line
-from gtp_engine.evaluators.streams import BUCKETS, Feed, StreamPool
+from gtp_engine.evaluators.streams import BUCKETS, Bound, Feed, Stream, StreamPool
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
 """Whether the extra `openvino` is there."""
 
 LARGEST_BATCH = 32
 """Larger ones are run in parts, for they would be no faster on a processor."""
-
-KEPT_SHAPES = 2 * (BUCKETS.index(LARGEST_BATCH) + 1)
-"""Compiled graphs that each stream keeps: those of two boards."""
 
 FP32, BF16, FP16 = "f32", "bf16", "f16"
 """In what a graph computes where its file does not say int8."""
@@ -123,7 +120,7 @@ class OpenVinoSession:
                 for stream in self._streams if is_wanted else ():
                     if threading.main_thread().is_alive():
                         with contextlib.suppress(Exception):
-                            stream.bind(feed, bucket)
+                            stream.bound(feed, bucket)
 
         threading.Thread(target=work).start()  # no daemon: it must not outlive the interpreter
 
@@ -150,35 +147,24 @@ class OpenVinoSession:
         return request
 
 
-class _Stream:
-    """See `streams.Stream`: for each shape a graph, and a request whose inputs are memory here."""
+class _Stream(Stream):
+    """For each shape a graph, and a request whose inputs are memory here."""
 
-    gpu = 0
+    kept_shapes = 2 * (BUCKETS.index(LARGEST_BATCH) + 1)
 
     def __init__(self, session: OpenVinoSession) -> None:
+        super().__init__()
         self._session = session
-        self._guard = threading.Lock()
-        self._bound: dict[tuple[object, ...], tuple[Any, dict[str, Array]]] = {}
 
-    def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
-        """See `streams.Stream.run`."""
-        request, staging = self.bind(feed, bucket)
-        for name, rows in feed.items():
-            staging[name][:] = rows
-        found = request.infer(share_outputs=True).values()
-        copies = [np.array(array) for array in found]
-        return dict(zip(self._session.outputs, copies, strict=True))
+    def _bind(self, feed: Feed, bucket: int) -> Bound:
+        staging = {
+            name: np.zeros((bucket, *rows.shape[1:]), rows.dtype) for name, rows in feed.items()
+        }
+        request = self._session.request_for(staging)
 
-    def bind(self, feed: Feed, bucket: int) -> tuple[Any, dict[str, Array]]:
-        """Return a request for batches shaped like this, and the memory of its inputs by name."""
-        key = (bucket, *(rows.shape[1:] for rows in feed.values()))
-        with self._guard:
-            if key not in self._bound:
-                while len(self._bound) >= KEPT_SHAPES:
-                    del self._bound[next(iter(self._bound))]
-                staging = {
-                    name: np.zeros((bucket, *rows.shape[1:]), rows.dtype)
-                    for name, rows in feed.items()
-                }
-                self._bound[key] = self._session.request_for(staging), staging
-            return self._bound[key]
+        def run() -> dict[str, Array]:
+            found = request.infer(share_outputs=True).values()
+            copies = [np.array(array) for array in found]
+            return dict(zip(self._session.outputs, copies, strict=True))
+
+        return run, staging

@@ -206,18 +206,8 @@ class RolloutEvaluator(NetlessEvaluator):
         """Return as many workers as there are cores, each with one leaf, unless told otherwise."""
         return threads or os.cpu_count() or 1, batch or 1
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        """Play a position out; symmetry and optimism change nothing."""
-        self._player.play_out(batch, slot, history, ply, rules, is_alone=True)
+    def _judge(self, *leaf: Any) -> None:
+        self._player.play_out(*leaf, is_alone=True)
 
 
 class MixedEvaluator(NetEvaluator):

@@ -10,8 +10,9 @@ left alone, and the others go on.
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,6 @@ logger = logging.getLogger(__name__)
 BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batch sizes that run as they are; all others are padded to the next one."""
 
-KEPT_SHAPES = 2 * len(BUCKETS)
-"""Bound batches that a stream keeps: those of two board sizes."""
-
 Feed = Mapping[str, Array]
 """By input, rows of a batch."""
 
@@ -41,51 +39,59 @@ class NoGpuError(RuntimeError):
     """Every GPU has failed; the message is the reason of the last one."""
 
 
-class Stream(Protocol):
-    """What runs one padded batch at a time."""
+Bound = tuple[Callable[[], dict[str, Array]], dict[str, Array]]
+"""What runs batches of one shape, giving outputs [bucket, ...], and the memory of their inputs."""
 
-    @property
-    def gpu(self) -> int:
-        """The GPU's number."""
+
+class Stream:
+    """Runs one padded batch at a time, on memory that is kept for each shape."""
+
+    kept_shapes = 2 * len(BUCKETS)
+    """Those of two board sizes."""
+
+    def __init__(self, gpu: int = 0) -> None:
+        """Serve the GPU of a number, and bind nothing yet."""
+        self.gpu = gpu
+        self._guard = threading.Lock()
+        self._bound: dict[tuple[object, ...], Bound] = {}
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
         """Return the outputs [bucket, ...] of at most `bucket` rows and of the padding behind them.
 
+        Padding holds what an earlier batch left there.
+
         Raises:
             Exception: Whatever the runtime raises.
         """
-
-
-class SessionStream:
-    """A session, and the memory bound to it for each shape."""
-
-    def __init__(self, session: Any, gpu: int, device: str = "cuda") -> None:
-        """Serve a session.
-
-        Args:
-            session: Used by this stream alone.
-            device: Where the memory is: "cuda", or "cpu" where the session runs there.
-        """
-        self._session = session
-        self.gpu = gpu
-        """The GPU's number."""
-        self._device = device
-        self._bound: dict[tuple[object, ...], tuple[BoundBatch, dict[str, Array]]] = {}
-
-    def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
-        """See `Stream.run`; padding holds what an earlier batch left there."""
-        key = (bucket, *(array.shape[1:] for array in feed.values()))
-        if key not in self._bound:
-            while len(self._bound) >= KEPT_SHAPES:
-                del self._bound[next(iter(self._bound))]
-            self._bound[key] = self._bind(feed, bucket)
-        batch, staging = self._bound[key]
+        run, staging = self.bound(feed, bucket)
         for name, rows in feed.items():
             staging[name][: len(rows)] = rows
-        return batch.run(staging)
+        return run()
 
-    def _bind(self, feed: Feed, bucket: int) -> tuple[BoundBatch, dict[str, Array]]:
-        """Return memory of a shape: on the device, and pinned on this side."""
+    def bound(self, feed: Feed, bucket: int) -> Bound:
+        """Return what runs batches shaped like this."""
+        key = (bucket, *(array.shape[1:] for array in feed.values()))
+        with self._guard:
+            if key not in self._bound:
+                while len(self._bound) >= self.kept_shapes:
+                    del self._bound[next(iter(self._bound))]
+                self._bound[key] = self._bind(feed, bucket)
+            return self._bound[key]
+
+    def _bind(self, feed: Feed, bucket: int) -> Bound:
+        raise NotImplementedError
+
+
+class SessionStream(Stream):
+    """A session of its own, with memory on the device and, pinned, on this side."""
+
+    def __init__(self, session: Any, gpu: int, device: str = "cuda") -> None:
+        """Serve a session; its memory is on "cuda", or "cpu" where it runs there."""
+        super().__init__(gpu)
+        self._session = session
+        self._device = device
+
+    def _bind(self, feed: Feed, bucket: int) -> Bound:
         one = {name: np.ascontiguousarray(rows[:1]) for name, rows in feed.items()}
         found = run_plain(self._session, one)
         staging = {name: _rows(row, bucket) for name, row in one.items()}
@@ -93,7 +99,8 @@ class SessionStream:
         if self._device == "cuda":
             for array in staging.values():
                 pin(array, self.gpu)
-        return BoundBatch(self._session, staging, outputs, self._device, self.gpu), staging
+        batch = BoundBatch(self._session, staging, outputs, self._device, self.gpu)
+        return partial(batch.run, staging), staging
 
 
 def _rows(row: Array, count: int) -> Array:

@@ -221,26 +221,19 @@ def _fill_late(
     options: Options,
     reader: Reader,
     symmetry_map: SymmetryMap,
-    only_lawful: int,
+    version: int,
     spatial: Planes,
     features: Features,
-) -> bool:
-    """Fill all planes, and globals 0 to 4; the other globals are zero.
-
-    Args:
-        only_lawful: Whether a move against the rules hides itself and what came before it.
-        spatial: [22, H, W] result.
-
-    Returns:
-        Whether the net is not to see that a pass ends the game.
-    """
+) -> None:
+    """Fill the inputs of version 6 or 7."""
+    # 1. The planes, and globals 0 to 4.
     board = history.boards[ply]
     turn = history.turns[ply]
     to_play = int64(turn["to_play"])
-    planes = spatial.reshape(N_PLANES, int64(board["width"]) * int64(board["height"]))
+    points = int64(board["width"]) * int64(board["height"])
+    planes = spatial.reshape(N_PLANES, points)
     planes[1:] = 0
     features[:] = 0.0
-
     mark_stones(board, to_play, symmetry_map, planes)
     mark_liberties(board, symmetry_map, planes)
     mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
@@ -252,26 +245,29 @@ def _fill_late(
     hides = hides_pass(history, ply, rules, options, no_win)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
     limit = min(limit, options.max_history, int64(turn["recent"]))
-    if only_lawful:
+    if version == 6:
         limit = count_lawful(history, ply, limit, rules)
     shown = mark_history(history, ply, limit, symmetry_map, planes, 9, features)
     mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
     mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
-    return bool(hides)
 
-
-@kernel
-def _write_rules_and_phase(
-    history: History, ply: int, rules: RuleFlags, hides: int, features: Features
-) -> None:
-    """Fill globals 6 to 14; see above."""
-    turn = history.turns[ply]
+    # 2. The other globals.
+    margin = 1.0 if version == 6 else KOMI_MARGIN
+    komi = clip(own_komi(turn, rules, options.draw_wins), points + margin)
+    features[5] = komi / 20.0
     write_ko_and_scoring(rules, features)
     features[10] = 0.0 if rules.tax == TAX_NONE else 1.0
     features[11] = 1.0 if rules.tax == TAX_ALL else 0.0
     features[12] = 1.0 if turn["phase"] > 0 else 0.0
     features[13] = 1.0 if turn["phase"] > 1 else 0.0
     features[14] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
+    if version == 7:
+        if options.playout_doubling != 0.0:
+            features[15] = 1.0
+            features[16] = 0.5 * options.playout_doubling
+        features[17] = 1.0 if turn["has_button"] else 0.0
+    if rules.scoring == AREA or turn["phase"] >= 2:
+        features[18 if version == 7 else 15] = komi_wave(points, komi)
 
 
 @hot_kernel
@@ -286,15 +282,7 @@ def katago_v6(
     features: Features,
 ) -> None:
     """Fill [22, H, W] planes and [16] globals; see `inputs.Encode`."""
-    hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 1, spatial, features)
-    board = history.boards[ply]
-    turn = history.turns[ply]
-    points = int64(board["width"]) * int64(board["height"])
-    komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
-    features[5] = komi / 20.0
-    _write_rules_and_phase(history, ply, rules, hides, features)
-    if rules.scoring == AREA or turn["phase"] >= 2:
-        features[15] = komi_wave(points, komi)
+    _fill_late(history, ply, rules, options, reader, symmetry_map, int64(6), spatial, features)
 
 
 @hot_kernel
@@ -309,16 +297,4 @@ def katago_v7(
     features: Features,
 ) -> None:
     """Fill [22, H, W] planes and [19] globals; see `inputs.Encode`."""
-    hides = _fill_late(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
-    board = history.boards[ply]
-    turn = history.turns[ply]
-    points = int64(board["width"]) * int64(board["height"])
-    komi = clip(own_komi(turn, rules, options.draw_wins), points + KOMI_MARGIN)
-    features[5] = komi / 20.0
-    _write_rules_and_phase(history, ply, rules, hides, features)
-    if options.playout_doubling != 0.0:
-        features[15] = 1.0
-        features[16] = 0.5 * options.playout_doubling
-    features[17] = 1.0 if turn["has_button"] else 0.0
-    if rules.scoring == AREA or turn["phase"] >= 2:
-        features[18] = komi_wave(points, komi)
+    _fill_late(history, ply, rules, options, reader, symmetry_map, int64(7), spatial, features)
