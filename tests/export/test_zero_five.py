@@ -33,7 +33,7 @@ from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import shape_of
 from gtp_export.zero.settings import RECIPES, RunFolder, settings_for
 from gtp_export.zero.shards import PlayedGame, read_shard, write_shard
-from gtp_export.zero.status import describe, newest_game, read_status
+from gtp_export.zero.status import describe, newest_game, plot, read_status
 from gtp_export.zero.targets import Window
 from gtp_export.zero.work import Worker
 
@@ -181,6 +181,8 @@ def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     assert abs(status["empty_board_value"]) <= 1 and set(status["losses"]) >= {"policy", "value"}
     assert not {"score", "ownership"} & set(status["losses"])
     assert "komi" not in describe(status) and "lead" not in describe(status)
+    drawn = [path.name for path in plot(run, tmp_path / "pictures")]
+    assert "lead.png" not in drawn and {"empty-board.png", "losses.png"} <= set(drawn)
     found = rows(run, "select count(*), sum(reason in ('five', 'draw')) from games")[0]
     run.catalogue.unlink()
     assert run_command(["zero", "rebuild", str(run.path)]) == 0

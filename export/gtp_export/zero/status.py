@@ -146,9 +146,10 @@ def plot(run: RunFolder, folder: Path) -> list[Path]:
     }
     written = []
     for name, lines in curves.items():
-        path = folder / f"{name}.png"
-        draw_curves(path, {k: sorted(v) for k, v in lines.items() if v}, "positions", name)
-        written.append(path)
+        known = {what: sorted(points) for what, points in lines.items() if points}
+        if known:  # other games than Go have no lead
+            written.append(folder / f"{name}.png")
+            draw_curves(written[-1], known, "positions", name)
     return written
 
 
