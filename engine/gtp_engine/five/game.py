@@ -26,7 +26,7 @@ from gtp_engine.five.lines import REASONS, Colors, forbidden_reason, new_frames,
 from gtp_engine.five.rules import FREESTYLE, LEAST_SIZE, RENJU_BIT
 from gtp_engine.five.threats import find_win
 from gtp_engine.go import history as histories
-from gtp_engine.go.board import ZOBRIST, BoardRecord, take_from_empty
+from gtp_engine.go.board import ZOBRIST, BoardRecord, clear_board, take_from_empty
 from gtp_engine.go.branch import Branch, Paths, draw_symmetry
 from gtp_engine.go.history import ENDED, NO_RESULT, PLAYING, History, copy_ply
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
@@ -269,7 +269,7 @@ class FiveGame(Position):
             FiveError: Two stones are on one point; the game is unchanged.
         """
         fresh = histories.new_history(len(self._history.situations))
-        histories.start_board(fresh, self.width, self.height)
+        clear_board(fresh.boards[0], self.width, self.height)
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
                 if fresh.boards[0]["color"][point] != EMPTY:

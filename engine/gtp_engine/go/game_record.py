@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, format_vertex
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, Rules
+from gtp_engine.go.scoring import resulting_margin
 
 
 class SgfError(ValueError):
@@ -66,13 +67,8 @@ class GameRecord:
     @property
     def score_black(self) -> float | None:
         """By how many points Black won; None where the game was not counted."""
-        if self.winner == EMPTY:
-            return 0.0
-        counted = re.fullmatch(r"([BWbw])\+(\d+(?:[.,]\d*)?|[.,]\d+)", self.result)
-        if counted is None:
-            return None
-        margin = float(counted[2].replace(",", "."))
-        return margin if counted[1] in "Bb" else 0.0 - margin
+        white_margin = resulting_margin(self.result)
+        return None if white_margin is None else 0.0 - white_margin
 
     def initial_stones(self, color: int) -> list[int]:
         """Return the points that hold this color before the first move."""

@@ -24,7 +24,6 @@ from gtp_engine.go.board import (
     MAX_POINTS,
     ZOBRIST,
     BoardRecord,
-    clear_board,
     count_liberties,
     hash_after,
     is_playable,
@@ -542,9 +541,3 @@ def play(
         and _count_occurrences(history, ply + 1) >= 3
     ):
         turn["status"] = NO_RESULT
-
-
-@kernel
-def start_board(history: History, width: int, height: int) -> None:
-    """Make the board of ply 0 an empty one of this size."""
-    clear_board(history.boards[0], width, height)

@@ -20,7 +20,7 @@ from gtp_engine.coords import (
     row_col,
 )
 from gtp_engine.go import history as histories
-from gtp_engine.go.board import MAX_AREA, BoardRecord, is_playable, place_stone
+from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, is_playable, place_stone
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.diagram import draw_grid
 from gtp_engine.go.history import History, TurnRecord
@@ -233,7 +233,7 @@ class Position:
                 unchanged.
         """
         fresh = histories.new_history(_INITIAL_CAPACITY)
-        histories.start_board(fresh, self.width, self.height)
+        clear_board(fresh.boards[0], self.width, self.height)
         board = fresh.boards[0]
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:

@@ -3,6 +3,7 @@
 Plain Python, for a picture now and then; what plays uses the kernels of `board` and `life`.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
@@ -45,46 +46,37 @@ class RegionMap:
     regions: tuple[Region, ...]
 
 
+def around(point: int, width: int) -> tuple[int, int, int, int]:
+    """Return the four neighbours of a point; some may be off the board."""
+    stride = width + 1
+    return point - stride, point - 1, point + 1, point + stride
+
+
+def regions(points: Iterable[int], width: int) -> Iterator[list[int]]:
+    """Yield the connected parts of some points, each from top left to bottom right."""
+    left = set(points)
+    while left:
+        region = [left.pop()]
+        for p in region:  # grows while it is walked
+            near = left.intersection(around(p, width))
+            left -= near
+            region += near
+        yield sorted(region)
+
+
 def map_regions(position: Position) -> RegionMap:
     """Return the chains and empty regions of a position."""
-    stride = position.width + 1
-    parts = _connected_points(position, stride)
-    empty = [part for part in parts if position.color_at(part[0]) == EMPTY]
-    regions = tuple(_describe_region(position, part, stride) for part in empty)
-    eyes = [set(region.points) for region in regions if region.is_eye]
+    width, color_at = position.width, position.color_at
+    empty = []
+    for part in sorted(regions(position.stones(EMPTY), width)):
+        colors = {color_at(q) for p in part for q in around(p, width)} - {EMPTY, WALL}
+        owner = colors.pop() if len(colors) == 1 else EMPTY
+        empty.append(Region(tuple(part), owner))
+    eyes = [set(region.points) for region in empty if region.is_eye]
     chains = []
-    for part in parts:
-        color = position.color_at(part[0])
-        if color == EMPTY:
-            continue
-        free = {q for q in _around(part, stride) if position.color_at(q) == EMPTY}
-        touched = sum(bool(eye & free) for eye in eyes)
-        chains.append(Chain(color, tuple(part), tuple(sorted(free)), touched))
-    return RegionMap(tuple(chains), regions)
-
-
-def _connected_points(position: Position, stride: int) -> list[list[int]]:
-    """Return all points, divided into connected ones of the same color."""
-    left = dict.fromkeys(position.points())
-    parts = []
-    while left:
-        part = [next(iter(left))]
-        color = position.color_at(part[0])
-        del left[part[0]]
-        for point in part:  # grows while it is walked
-            for q in (point - stride, point - 1, point + 1, point + stride):
-                if q in left and position.color_at(q) == color:
-                    del left[q]
-                    part.append(q)
-        parts.append(sorted(part))
-    return parts
-
-
-def _describe_region(position: Position, points: list[int], stride: int) -> Region:
-    colors = {position.color_at(q) for q in _around(points, stride)} - {EMPTY, WALL}
-    owner = next(iter(colors)) if colors in ({BLACK}, {WHITE}) else EMPTY
-    return Region(tuple(points), owner)
-
-
-def _around(points: list[int], stride: int) -> set[int]:
-    return {q for p in points for q in (p - stride, p - 1, p + 1, p + stride)} - set(points)
+    for color in (BLACK, WHITE):
+        for part in regions(position.stones(color), width):
+            free = {q for p in part for q in around(p, width) if color_at(q) == EMPTY}
+            touched = sum(bool(eye & free) for eye in eyes)
+            chains.append(Chain(color, tuple(part), tuple(sorted(free)), touched))
+    return RegionMap(tuple(sorted(chains, key=lambda chain: chain.stones)), tuple(empty))

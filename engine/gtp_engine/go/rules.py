@@ -132,8 +132,7 @@ class Rules:
             except (ValueError, RecursionError) as error:
                 raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
             return cls.from_kata(described, komi)
-        name = re.sub(r"[ _]", "-", stripped.lower())
-        preset = PRESETS.get(_ALIASES.get(name, name))
+        preset = _BY_LETTERS.get(re.sub(r"[ _-]", "", stripped.lower()))
         if preset is None:
             raise InvalidRulesError(
                 f"unknown rules {stripped[:40]!r}; known are {', '.join(sorted(PRESETS))}"
@@ -290,22 +289,19 @@ _TITLES = {"chinese-ogs": "chinese-superko"}
 
 _ALIASES = {
     "chinese-superko": "chinese-ogs",
-    "tromptaylor": "tromp-taylor",
     "chinese-kgs": "chinese-ogs",
-    "chinesekgs": "chinese-ogs",
-    "chineseogs": "chinese-ogs",
     "korean": "japanese",
     "bga": "aga",
     "french": "aga",
-    "agabutton": "aga-button",
     "nz": "new-zealand",
-    "newzealand": "new-zealand",
-    "stonescoring": "stone-scoring",
     "ancient-area": "stone-scoring",
-    "ancientarea": "stone-scoring",
-    "ancientterritory": "ancient-territory",
     "goe": "ing",
 }
+
+_BY_LETTERS = {
+    name.replace("-", ""): PRESETS[_ALIASES.get(name, name)] for name in (*PRESETS, *_ALIASES)
+}
+"""The presets by their names without hyphens, which users may leave out."""
 
 
 LONGEST_GAME = 3

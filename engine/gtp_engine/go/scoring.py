@@ -180,11 +180,16 @@ def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: O
 
 def agreed_owners(position: Counted, dead: Iterable[int]) -> Owners:
     """Return [points] whose each point is once these stones are off: BLACK, WHITE or EMPTY."""
+    return _agreed(position, dead)[1]
+
+
+def _agreed(position: Counted, dead: Iterable[int]) -> tuple[Owners, Owners]:
+    """Return [points] 1 on dead stones, and [points] whose each point is once they are off."""
     marks = np.zeros(MAX_POINTS, np.uint8)
     marks[list(dead)] = 1
     owners = np.zeros(MAX_POINTS, np.uint8)
     mark_agreed(position.board, marks, owners)
-    return owners
+    return marks, owners
 
 
 def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
@@ -194,12 +199,8 @@ def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     a played-out board and are left out: eyes in seki count here. Dead stones of both colors are
     named by their points.
     """
-    flags = position.rules.flags
-    marks = np.zeros(MAX_POINTS, np.uint8)
-    marks[list(dead)] = 1
-    owners = np.zeros(MAX_POINTS, np.uint8)
-    mark_agreed(position.board, marks, owners)
-    turn = position.turn
+    flags, turn = position.rules.flags, position.turn
+    marks, owners = _agreed(position, dead)
     score = _agreed_points(position.board, flags, marks, owners) + flags.komi
     score += int(handicap_bonus(turn, flags))
     if flags.scoring == AREA:  # the bonus holds nothing but the button
@@ -219,10 +220,10 @@ def resulting_margin(text: str) -> float | None:
 
     A draw, "0" or "Draw", is 0.
     """
-    result = text.strip().upper()
+    result = text.strip().upper().replace(",", ".")
     if result in ("0", "DRAW", "JIGO"):
         return 0.0
-    counted = re.fullmatch(r"([BW])\+([0-9]{1,3}(?:\.[0-9]*)?)", result)
+    counted = re.fullmatch(r"([BW])\+([0-9]{1,3}(?:\.[0-9]*)?|\.[0-9]+)", result)
     if counted is None:
         return None
     points = float(counted[2])

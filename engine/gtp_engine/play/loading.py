@@ -8,6 +8,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -81,9 +82,8 @@ class Loader:
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
         self._net_error: str | None = None
-        self._opener: threading.Thread | None = None
-        self._files: Files | None = None
-        self._opening_error: Exception | None = None
+        self._files: Future[Files | None] = Future()
+        """What another thread has opened; None where that is put off."""
         self._kernel_cache: KernelCache | None = None
         self._is_first = False
         """Whether no start has compiled all that a game needs before."""
@@ -172,39 +172,19 @@ class Loader:
 
             settings = self._settings
             try:
-                if not has_to_measure(self._net, settings.device, settings.runtime):
-                    self._open_files()
+                waits = has_to_measure(self._net, settings.device, settings.runtime)
+                self._files.set_result(None if waits else self._open_files())
             except Exception as error:
-                self._opening_error = error
+                self._files.set_exception(error)
 
         if self._has_net:
-            self._opener = threading.Thread(target=begin, daemon=True)
-            self._opener.start()
+            threading.Thread(target=begin, daemon=True).start()
 
     def _open_files(self) -> "Files":
-        """Open the net's files, once.
-
-        Raises:
-            NetFileError: They cannot be opened.
-        """
         from gtp_engine.evaluators.precision import open_files
 
-        if self._files is None:
-            settings = self._settings
-            self._files = open_files(self._net, settings.device, settings.runtime, settings.threads)
-        return self._files
-
-    def _opened_files(self) -> "Files":
-        """Return the net's open files, those that another thread is opening too.
-
-        Raises:
-            NetFileError: They cannot be opened.
-        """
-        if self._opener is not None:
-            self._opener.join()
-        if self._opening_error is not None:
-            raise self._opening_error
-        return self._open_files()
+        settings = self._settings
+        return open_files(self._net, settings.device, settings.runtime, settings.threads)
 
     def _load_kernels(self) -> None:
         from gtp_engine import kernels
@@ -294,7 +274,7 @@ class Loader:
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
-        files = self._opened_files()
+        files = self._files.result() or self._open_files()
         for file, _ in files:
             if (file.info.encoder == FIVE) != (settings.game == FIVE):
                 name = file.info.name

@@ -136,8 +136,8 @@ class Table:
         Args:
             point: One of the stones.
         """
+        from gtp_engine.go.regions import regions
         from gtp_engine.go.scoring import format_result
-        from gtp_engine.play.adjudication.chains import regions
         from gtp_engine.play.adjudication.explanation import explain
         from gtp_engine.play.adjudication.status import status_of
 

@@ -21,18 +21,6 @@ from typing import Any, Protocol, Self
 import numpy.typing as npt
 
 
-class Move(Protocol):
-    """Who played where."""
-
-    @property
-    def color(self) -> int:
-        """BLACK or WHITE."""
-
-    @property
-    def point(self) -> int:
-        """The point, or PASS."""
-
-
 class Branch(Protocol):
     """A copy of a game on which one worker plays on. Not for use from several threads at once."""
 
@@ -101,8 +89,8 @@ class Game(Protocol):
     def copy(self) -> Self:
         """Return an independent game in the same state."""
 
-    def moves_since(self, earlier: Any, ply: int) -> Sequence[Move] | None:
-        """Return this game's moves from a ply on, if a search of another game came upon them too.
+    def moves_since(self, earlier: Any, ply: int) -> Sequence[tuple[int, int]] | None:
+        """Return moves, colors and points, from a ply on if a search of another game met them too.
 
         Args:
             earlier: A game, of whatever kind.

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gtp_engine.search.game import Move
 from gtp_engine.search.pruning import prune, visits_to_stay
 from gtp_engine.search.tree import (
     EXPANDED,
@@ -95,15 +94,15 @@ class SharedTree:
         clear_tree(self.tree)
         self.root_path = [int(add_node(self.tree, to_play))]
 
-    def find_path(self, moves: Sequence[Move], to_play: int) -> list[int]:
+    def find_path(self, moves: Sequence[tuple[int, int]], to_play: int) -> list[int]:
         """Return the nodes on a way from the top on, the top first; none if a move is new."""
         tree = self.tree
         path = self.root_path[:1]
-        for move in moves:
+        for color, point in moves:
             record = tree.nodes[path[-1]]
-            if move.color != record["to_play"] or record["state"] != EXPANDED:
+            if color != record["to_play"] or record["state"] != EXPANDED:
                 return []
-            k = int(find_child(tree, path[-1], move.point))
+            k = int(find_child(tree, path[-1], point))
             if k < 0:
                 return []
             path.append(int(tree.children[record["first_child"] + k]["node"]))

@@ -26,7 +26,7 @@ from gtp_engine.go.board import (
     is_playable,
     place_stone,
 )
-from gtp_engine.go.history import History, begin, start_board
+from gtp_engine.go.history import History, begin
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags, Rules
 from gtp_engine.go.scoring import mark_agreed
@@ -174,7 +174,7 @@ def _begin_game(table: GameTable, game: int, rows: Ints, history: History) -> Ru
     rules = RuleFlags(
         row[0], row[1], row[2], row[3], row[4], row[5], komi, row[MUST_MOVE], row[FIVE]
     )
-    start_board(history, int64(table.width[game]), int64(table.height[game]))
+    clear_board(history.boards[0], int64(table.width[game]), int64(table.height[game]))
     place_setups(table, game, history.boards[0])
     begin(history, int64(table.first[game]), rules, row[BUTTON])
     return rules

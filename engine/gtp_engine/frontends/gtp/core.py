@@ -315,7 +315,7 @@ def final_status_list(session: Session, arguments: Arguments) -> str:
 
 def _by_chain(position: "Position", points: list[int]) -> list[list[int]]:
     """Divide points into connected groups of one color, in reading order."""
-    from gtp_engine.play.adjudication.chains import regions
+    from gtp_engine.go.regions import regions
 
     by_color: dict[int, list[int]] = {}
     for point in points:

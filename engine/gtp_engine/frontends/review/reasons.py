@@ -16,8 +16,9 @@ from gtp_engine.frontends.review.judgement import Judgement, gain_for
 from gtp_engine.frontends.review.phrases import counted, names, phrase
 from gtp_engine.frontends.review.stages import LEAST_LOSS, Mistake
 from gtp_engine.go.position import Position
+from gtp_engine.go.regions import around
 from gtp_engine.go.tactics import Kind, Verdict, attack, defend, kind_of_attack
-from gtp_engine.play.adjudication.chains import around, find_chains
+from gtp_engine.play.adjudication.chains import find_chains
 
 ALIVE = 0.6
 """Mean ownership, for their owner, from which on stones live; below the negative they are dead."""

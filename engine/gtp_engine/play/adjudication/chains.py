@@ -1,6 +1,6 @@
 """The stones of a board, chain by chain, and the groups that stand or fall together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE, opponent
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.position import Position
+from gtp_engine.go.regions import around
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +27,6 @@ class Chain:
     def head(self) -> int:
         """The stone that names the chain here, its first."""
         return self.stones[0]
-
-
-def around(point: int, width: int) -> tuple[int, int, int, int]:
-    """Return the four neighbours of a point; some may be off the board."""
-    stride = width + 1
-    return point - stride, point - 1, point + 1, point + stride
-
-
-def regions(points: Iterable[int], width: int) -> Iterator[list[int]]:
-    """Yield the connected parts of some points, each from top left to bottom right."""
-    left = set(points)
-    while left:
-        region = [left.pop()]
-        for p in region:  # grows while it is walked
-            near = left.intersection(around(p, width))
-            left -= near
-            region += near
-        yield sorted(region)
 
 
 def pass_alive(position: Position) -> npt.NDArray[np.uint8]:

@@ -7,18 +7,18 @@ included. The best set is sought by steepest ascent: from what each chain's own 
 and groups change sides as long as the agreement grows.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, EMPTY, WHITE, row_col
+from gtp_engine.coords import BLACK, EMPTY, WHITE, opponent, row_col
 from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import mark_agreed
+from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.symmetry import symmetries
 from gtp_engine.play.adjudication.chains import Chain, find_chains, find_groups
 
@@ -141,7 +141,9 @@ def _doubtful(position: Position, now: Explanation) -> list[list[Chain]]:
     ]
 
 
-def agreement(position: Position, dead: Iterable[int], expected: npt.NDArray[np.float64]) -> float:
+def agreement(
+    position: Position, dead: Collection[int], expected: npt.NDArray[np.float64]
+) -> float:
     """Return how well a board without its dead stones fits what is expected of its points.
 
     A point counts its expected ownership for the owner it gets; one that is nobody's counts 0. A
@@ -150,12 +152,7 @@ def agreement(position: Position, dead: Iterable[int], expected: npt.NDArray[np.
     Args:
         expected: [points] ownership, 1 for Black.
     """
-    marks = np.zeros(MAX_POINTS, np.uint8)
-    marks[list(dead)] = 1
-    owners = np.zeros(MAX_POINTS, np.uint8)
-    mark_agreed(position.board, marks, owners)
-    colors = position.board["color"]
-    nobodys = (owners == EMPTY) & (marks > 0)
-    owners[nobodys & (colors == BLACK)] = WHITE
-    owners[nobodys & (colors == WHITE)] = BLACK
+    owners = agreed_owners(position, dead)
+    nobodys = [p for p in dead if owners[p] == EMPTY]
+    owners[nobodys] = opponent(position.board["color"][nobodys])
     return float(expected[owners == BLACK].sum() - expected[owners == WHITE].sum())

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from gtp_engine.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
+from gtp_engine.go.regions import around
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import agreed_score
-from gtp_engine.play.adjudication.chains import Chain, around
+from gtp_engine.play.adjudication.chains import Chain
 from gtp_engine.play.adjudication.explanation import Explanation, without_history
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import AvoidRule

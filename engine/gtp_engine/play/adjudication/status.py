@@ -14,8 +14,9 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
+from gtp_engine.go.regions import around
 from gtp_engine.go.scoring import agreed_owners, agreed_score
-from gtp_engine.play.adjudication.chains import Chain, around
+from gtp_engine.play.adjudication.chains import Chain
 from gtp_engine.play.adjudication.explanation import SETTLED, Ownership, expected_ownership, explain
 from gtp_engine.play.adjudication.fights import read_fights
 

@@ -110,29 +110,6 @@ class Unlimited:
 
 
 @dataclass(frozen=True, slots=True)
-class Absolute:
-    """All moves in one main time."""
-
-    main: float
-
-    def start(self) -> PlayerTime:
-        """Return what each player begins with."""
-        return PlayerTime(self.main)
-
-    def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
-        """Return what is left after a move."""
-        return PlayerTime(max(0.0, left.seconds - seconds))
-
-    def read(self, seconds: float, count: int) -> PlayerTime:
-        """Return what a player has left; there is no overtime to count stones in."""
-        return PlayerTime(seconds)
-
-    def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
-        return Budget(bank=left.seconds, flag=left.seconds)
-
-
-@dataclass(frozen=True, slots=True)
 class Simple:
     """The same time for each move."""
 
@@ -285,3 +262,10 @@ class Fischer:
 
     def _flag(self, left: PlayerTime) -> float:
         return min(left.seconds, self.longest_move)
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute(Fischer):
+    """All moves in one main time."""
+
+    increment: float = 0.0
