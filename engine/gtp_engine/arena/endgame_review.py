@@ -60,11 +60,7 @@ def judge_ends(
     """Judge the moves onto own points and the passes in place of moves, by game and ply.
 
     Args:
-        evaluator: The judge's.
-        terms: What the games were played under.
-        games: The games.
         visits: Of each search of the judge; a move takes two, after it and after the pass.
-        at_once: Moves under way at a time.
         on_verdict: Called after each, from the calling thread.
 
     Raises:
@@ -89,11 +85,8 @@ def lost_by_passing(
     """Return the numbers of games whose loser would rather have won where it passed last.
 
     Args:
-        evaluator: The judge's.
-        terms: What the games were played under.
         games: The games, ended by two passes.
         visits: Of the judge's search of that position.
-        at_once: Games under way at a time.
         on_game: Called after each, from the calling thread.
 
     Raises:

@@ -100,7 +100,6 @@ class GtpClient:
         """Start an engine.
 
         Args:
-            command: The program and its arguments.
             timeout: Seconds that an answer may take where `ask` is not told otherwise.
 
         Raises:
@@ -316,11 +315,7 @@ class Engines:
     """
 
     def __init__(self, client: type[GtpClient] = GtpClient) -> None:
-        """Begin without any.
-
-        Args:
-            client: Who talks to them.
-        """
+        """Begin without any."""
         self._client = client
         self.signal: int | None = None
         """The first that asked us to end."""

@@ -101,9 +101,7 @@ def play_games(
 
     Args:
         contestants: Two; the first is Black in the games of even number.
-        terms: Board, rules and openings.
         games: How many; an even number is fair.
-        at_once: Games under way at a time.
         on_game: Called with each finished game, from the calling thread. Where it returns False,
             no game is begun any more; those under way are played to their ends, for the short ones
             among them have other results than the long ones.
@@ -248,9 +246,6 @@ def _play(
     """Play one game; see `_Game`.
 
     Args:
-        contestants: Who plays.
-        terms: What they agree on.
-        number: The game's.
         position: The end of its opening; the game goes on there.
         memory_mb: Room for the tree of each player's search.
     """

@@ -85,11 +85,6 @@ class Match:
 
         Args:
             engines: Those at the tables; a signal that ends them ends the match.
-            tables: Where games are played at once.
-            names: What records call the engines.
-            terms: What they agree on.
-            n_games: How many games to play.
-            seed: Of the openings.
             sprt: Ends the match with its verdict.
         """
         self._engines = engines

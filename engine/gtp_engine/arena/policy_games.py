@@ -56,12 +56,7 @@ def play_policy_games(
     """Play games to their ends and return these by number.
 
     Args:
-        players: Whose policies the moves are drawn from.
-        size: Side of the board.
-        komi: Points for White.
         games: How many, all at once.
-        generator: Draws moves and symmetries.
-        choose: Says who moves.
 
     Raises:
         NetFileError: A net failed, or does not take this board.

@@ -117,9 +117,6 @@ class Referee:
         """Take a seat.
 
         Args:
-            engines: Both players.
-            names: What the record calls them.
-            terms: What they agree on.
             game: Its number and colors; the rest is filled in.
         """
         self._engines = engines

@@ -150,10 +150,8 @@ class Asker:
         """Begin.
 
         Args:
-            engine: Answers.
             file: The test file; names of game records in it are relative to its folder.
             wanted: Ask only with these commands; None for all that the engine knows.
-            tally: Gets the results.
         """
         self._engine = engine
         self._file = file

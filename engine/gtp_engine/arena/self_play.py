@@ -99,10 +99,6 @@ def play_self_games(
     """Play games, many at once, and return them by number.
 
     Args:
-        evaluator: Judges positions for both players.
-        terms: What the games are played under.
-        games: How many.
-        at_once: Games under way at a time.
         on_game: Called with each finished game, from the calling thread.
 
     Raises:
@@ -118,8 +114,6 @@ def parallel_map(
     """Do all jobs, each in a thread of its own, and return their results in the jobs' order.
 
     Args:
-        jobs: What to do.
-        at_once: Jobs under way at a time.
         on_result: Called with each result as it comes, from the calling thread.
 
     Raises:

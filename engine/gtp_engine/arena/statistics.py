@@ -33,7 +33,6 @@ def wilson(wins: float, games: int, z: float = Z_95) -> Interval:
     Args:
         wins: Games won, half a one for each draw.
         games: Games played; without any, nothing is known.
-        z: Quantile of the normal distribution.
     """
     if games == 0:
         return Interval(0.0, 0.5, 1.0)

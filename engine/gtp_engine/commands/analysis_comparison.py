@@ -25,7 +25,6 @@ def compare(
     """Measure and print visits per second both ways; return the exit status.
 
     Args:
-        settings: Net, device, memory.
         size: Of the board; None: 9x9, where the net takes it.
         visits: Of each position; None: VISITS.
         at_once: Positions under way at a time; None: as many as suit the device.

@@ -27,10 +27,7 @@ def analyse_files(
     """Analyse every position of every record that the file has no answer about yet.
 
     Args:
-        paths: Files and folders.
         out: Gets the answers; may hold those of an earlier run.
-        settings: Net, device, memory.
-        analysis: Limits and perspective.
         at_once: Positions under way at a time; None: as many as suit the device.
 
     Returns:

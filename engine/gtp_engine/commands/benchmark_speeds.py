@@ -97,7 +97,6 @@ def run_in_turns(jobs: Sequence[Job], on_turn: Callable[[], None] = lambda: None
     """Return the best turn of each job.
 
     Args:
-        jobs: In the order of the result.
         on_turn: Called after each turn of a job.
     """
     best: list[Row | None] = [None] * len(jobs)
@@ -286,12 +285,8 @@ def net_jobs(
     """Return what is measured of a net on one board.
 
     Args:
-        net: The net as the engine would run it.
         wanted: Its name, under which its file in fp32 is found.
-        size: The board.
-        threads: Search threads to try.
         batches: Leaves a thread to try with each.
-        playouts: Of each search.
     """
     jobs: list[Job] = [RawJob(RAW, net, size, batch) for batch in sorted({1, *batches})]
     if not is_fp32(net) and net.net.device == "cpu":

@@ -204,7 +204,6 @@ def add_shared(
     """Give a parser some of the options that several commands have, with values, not texts.
 
     Args:
-        parser: The parser, or a group of its options.
         names: Options that are None, or false, where they are left out.
         repeatable: Those that may be given several times, with what their defaults are in words.
         defaults: Further options by their keys, with their values where they are left out.
@@ -276,7 +275,6 @@ def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None =
     """Give a parser the engine's options and `--config`, as texts for `read_settings`.
 
     Args:
-        parser: The parser.
         names: Of the options that the command knows; the others keep their defaults. None: all.
     """
     groups: dict[str, Any] = {}

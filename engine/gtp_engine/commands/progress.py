@@ -25,7 +25,6 @@ def shown_progress(
 
     Args:
         what: What is counted, such as "games".
-        total: How many there are.
         done: How many of them were done before.
         clock: Seconds.
     """

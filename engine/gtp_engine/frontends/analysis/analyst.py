@@ -74,8 +74,6 @@ class Analyst:
         """Prepare; nothing heavy is loaded before `start`.
 
         Args:
-            settings: Net, device, threads, memory, seed.
-            send: Hands answers to the client.
             at_once: Positions under way at a time; None: as many as suit the device.
             evaluator: Judges positions in place of the settings' net.
         """

@@ -38,13 +38,9 @@ def answer(
     """Return the answer about one turn of a query.
 
     Args:
-        query: What was asked.
         turn: Moves made in the position.
-        position: The position.
-        analysis: What was found so far; final or not.
         policy: [A + 1] the net's policy, NaN for illegal moves; None leaves it out.
         raw: What the net says without a search; None leaves it out.
-        is_human: Whether the net plays like people.
     """
     view = _View(query, analysis, raw, is_human)
     found: Json = {

@@ -31,7 +31,6 @@ class Fields:
         """Read an object.
 
         Args:
-            values: The object.
             within: The field of the query that it stands in, which errors then name.
         """
         self._values = values
@@ -122,9 +121,6 @@ class Fields:
         """Return a list of players with their points.
 
         Args:
-            name: The field.
-            width: Of the board.
-            height: Of the board.
             passes: Whether PASS is a point here.
 
         Raises:

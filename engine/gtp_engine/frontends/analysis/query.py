@@ -136,7 +136,6 @@ def parse_query(values: Mapping[str, Any], settings: AnalysisSettings) -> Query:
     """Return the query of a JSON object.
 
     Args:
-        values: The object, with its id.
         settings: What holds where the query says nothing.
 
     Raises:

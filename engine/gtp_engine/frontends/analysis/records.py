@@ -108,9 +108,7 @@ def analyse_records(
 
     Args:
         scheduler: Searches; it is closed in the end.
-        files: The records.
         output: Gets the answers, and knows what was done earlier.
-        settings: Limits and perspective.
         on_position: Called for each position that was analysed, from any thread.
 
     Raises:

@@ -59,9 +59,7 @@ class Server:
         """Serve a client.
 
         Args:
-            analyst: Does the work.
             settings: What holds where queries say nothing.
-            send: Hands answers to the client.
         """
         self.analyst = analyst
         self.send = send

@@ -177,9 +177,7 @@ def run_genmove(
     """Choose a move, reporting on the way.
 
     Args:
-        session: The conversation.
         arguments: As for an analysis.
-        form: Makes the lines of the reports.
         is_played: Whether to make the move too.
         is_cancellable: Whether any line that the client sends ends it without a move.
     """

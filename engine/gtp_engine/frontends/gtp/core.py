@@ -236,8 +236,6 @@ def generate(
     """Return the reply for a move that the engine chooses for the color named first.
 
     Args:
-        session: The conversation.
-        arguments: The color.
         is_played: Whether to make the move too.
         cleanup: Capture every dead stone before passing.
     """

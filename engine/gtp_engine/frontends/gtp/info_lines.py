@@ -41,7 +41,6 @@ def shown_moves(analysis: "Analysis", minimum: int, maximum: int | None) -> list
     therefore left out, and so is a hardly explored one that looks better than the best move.
 
     Args:
-        analysis: What the search found.
         minimum: Show at least so many, noisy ones too, if there are as many.
         maximum: Show at most so many; None: no limit.
     """

@@ -101,7 +101,6 @@ class Inbox:
         """Prepare.
 
         Args:
-            descriptor: Where lines come from.
             parse: Makes a request of a line, or None of one that asks nothing.
             leaves: The request of a client that is leaving.
             is_interrupt: Whether a line ends the search under way.

@@ -35,8 +35,6 @@ def make_report(
     """Return all that a review says of a game.
 
     Args:
-        record: The game.
-        material: What the searches found.
         name: Of the review's files.
         digest: Of the record's text; tells whether a review is of the same game.
     """
@@ -94,7 +92,6 @@ def player_figures(moves: list[dict[str, Any]], color: str, record: GameRecord) 
     Args:
         moves: As in the report.
         color: "black" or "white".
-        record: The game, for the size of its board.
     """
     by_phase: list[list[dict[str, Any]]] = [[], [], []]
     for move in moves:
@@ -142,12 +139,7 @@ def _moves(record: GameRecord, material: Material) -> list[dict[str, Any]]:
 
 
 def position_report(judgement: Judgement, vertex: Any) -> dict[str, Any]:
-    """Return what a search said of a position as plain data.
-
-    Args:
-        judgement: What it said.
-        vertex: Names a point.
-    """
+    """Return what a search said of a position as plain data."""
     return {
         "visits": judgement.visits,
         "to_play": COLOR_NAMES[judgement.to_play],

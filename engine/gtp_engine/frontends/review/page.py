@@ -17,8 +17,6 @@ def game_page(record: GameRecord, report: dict[str, Any], player: str | None = N
     """Return the page of a game.
 
     Args:
-        record: The game, for its set-up and comments.
-        report: What the review found.
         player: Whose mistakes are asked about at first, "black" or "white"; None: both.
     """
     title = f"{record.black_name or 'Black'} and {record.white_name or 'White'}"
@@ -73,8 +71,6 @@ def position_data(position: dict[str, Any], width: int, height: int) -> dict[str
 
     Args:
         position: As `findings.position_report` makes it.
-        width: Of the board.
-        height: Of the board.
     """
     return {
         "to_play": position["to_play"],

@@ -60,7 +60,6 @@ class Case:
 
         Args:
             position: Before the mistake.
-            mistake: What the searches say.
         """
         self.position = position
         self.mistake = mistake
@@ -127,7 +126,6 @@ def explain(position: Position, mistake: Mistake) -> list[Reason]:
 
     Args:
         position: Before the move.
-        mistake: What the searches say of it.
     """
     case = Case(position, mistake)
     if mistake.played == PASS:

@@ -98,7 +98,6 @@ class TerminalGame:
 
         Args:
             engine: Knows the game; it may still be loading.
-            screen: Shows it.
             colors: Which the person plays; the engine has the others.
             notices: Lines that the engine says; they are shown and removed.
             note: Called with what is typed and said, for a log.
@@ -154,7 +153,6 @@ class TerminalGame:
         """Play until the person leaves.
 
         Args:
-            resume: A game to go on with.
             handicap: Stones that Black begins with, on the customary places.
 
         Raises:

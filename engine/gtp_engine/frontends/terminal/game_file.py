@@ -15,11 +15,7 @@ class GameFile:
     """Writes one game after the other, and never over the file of another."""
 
     def __init__(self, names: dict[int, str]) -> None:
-        """Begin without a file.
-
-        Args:
-            names: Who plays which color.
-        """
+        """Begin without a file."""
         self._names = names
         self._path: Path | None = None
         self._on_file: tuple[list[Move], str] = ([], "")
@@ -33,7 +29,6 @@ class GameFile:
         """Write the game and return what to say about it.
 
         Args:
-            position: The game.
             result: How it ended, as SGF has it; empty while it goes on.
             name: The file; the game's own, or a new one, when empty.
         """

@@ -225,7 +225,6 @@ def describe_candidates(analysis: Analysis, names: str = CANDIDATE_DIGITS) -> li
     """Return a line for each of the best moves, for the player to move.
 
     Args:
-        analysis: Of the moves.
         names: A character for each, as on the board.
     """
     who = COLOR_NAMES[analysis.to_play].capitalize()

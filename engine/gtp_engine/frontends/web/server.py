@@ -49,7 +49,6 @@ class Doorkeeper:
         """Stand before an application.
 
         Args:
-            app: What is behind.
             token: The first part of every path.
             host: Where the server listens, besides which only loopback is a name for it.
         """
@@ -109,9 +108,7 @@ class WebServer:
         """Prepare.
 
         Args:
-            game: What is played.
             token: What the addresses of all pages begin with.
-            host: Where the server listens.
         """
         self._game = game
         self._tabs: set[asyncio.Event] = set()
