@@ -82,7 +82,7 @@ class Scripted:
     def __init__(self, *seconds: float) -> None:
         self._left = list(seconds)
 
-    def run(self) -> Row:
+    def __call__(self) -> Row:
         return row(RAW, 10, 1.0, self._left.pop(0))
 
 

@@ -89,23 +89,19 @@ def _jobs(
     net: "NetEvaluator | None", args: argparse.Namespace, sizes: Sequence[tuple[int, int]]
 ) -> "list[Job]":
     """Return what is to be measured, board by board."""
-    from gtp_engine.commands.benchmark_speeds import (
-        PatternJob,
-        RolloutJob,
-        fake_search_job,
-        net_jobs,
-    )
+    from gtp_engine.commands import benchmark_speeds as speeds
 
     found: list[Job] = []
     for size in sizes:
-        found += [RolloutJob(size), PatternJob(size), fake_search_job(size)]
+        found += [speeds.random_games_job(size), speeds.pattern_games_job(size)]
+        found.append(speeds.fake_search_job(size))
         if net is not None:
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)
             threads = args.threads or _thread_counts(
                 net.batcher.streams if is_gpu else os.cpu_count() or 1
             )
-            found += net_jobs(net, args.net, size, threads, batches, args.playouts)
+            found += speeds.net_jobs(net, args.net, size, threads, batches, args.playouts)
     return found
 
 

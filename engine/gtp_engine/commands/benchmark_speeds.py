@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.composition import open_exactly
@@ -86,23 +85,16 @@ class Row:
         return self.count / max(self.cpu_seconds, 1e-9)
 
 
-class Job(Protocol):
-    """Something to measure, in turns."""
-
-    def run(self) -> Row:
-        """Take one turn."""
+Job = Callable[[], Row]
+"""Measures something for one turn."""
 
 
 def run_in_turns(jobs: Sequence[Job], on_turn: Callable[[], None] = lambda: None) -> list[Row]:
-    """Return the best turn of each job.
-
-    Args:
-        on_turn: Called after each turn of a job.
-    """
+    """Return the best turn of each job; `on_turn` is called after each turn of a job."""
     best: list[Row | None] = [None] * len(jobs)
     for _ in range(TURNS):
         for i, job in enumerate(jobs):
-            row, before = job.run(), best[i]
+            row, before = job(), best[i]
             if before is None or row.per_cpu_second > before.per_cpu_second:
                 best[i] = row
             on_turn()
@@ -124,62 +116,63 @@ def _timed(work: Callable[[], int], seconds: float = 0.0) -> tuple[int, float, f
             return count, spent, time.process_time() - cpu
 
 
-class RolloutJob:
-    """Uniform random games that fill no eyes."""
+def random_games_job(size: BoardSize) -> Job:
+    """Return uniform random games that fill no eyes."""
+    games = max(1, 100_000 // (size[0] * size[1]))
 
-    def __init__(self, size: BoardSize) -> None:
-        self._size = size
-        self._games = max(1, 100_000 // (size[0] * size[1]))
+    def play() -> int:
+        run_random_games(*size, games, seed=7)
+        return games
 
-    def run(self) -> Row:
-        """Take one turn."""
-
-        def play() -> int:
-            run_random_games(*self._size, self._games, seed=7)
-            return self._games
-
-        return Row(_name(self._size), ROLLOUTS, *_timed(play, SECONDS_A_TURN))
+    return lambda: Row(_name(size), ROLLOUTS, *_timed(play, SECONDS_A_TURN))
 
 
-class PatternJob(RolloutJob):
-    """Rollouts of the pattern policy."""
+def pattern_games_job(size: BoardSize) -> Job:
+    """Return rollouts of the pattern policy."""
+    games = max(1, 10_000 // (size[0] * size[1]))
 
-    def run(self) -> Row:
-        """Take one turn."""
+    def run() -> Row:
         moves = 0
 
         def play() -> int:
             nonlocal moves
-            games = max(1, self._games // 10)
-            moves += run_pattern_games(*self._size, games, seed=7)
+            moves += run_pattern_games(*size, games, seed=7)
             return games
 
-        speed = _timed(play, SECONDS_A_TURN)
-        return Row(_name(self._size), PATTERNS, *speed, moves=moves)
+        return Row(_name(size), PATTERNS, *_timed(play, SECONDS_A_TURN), moves=moves)
+
+    return run
 
 
-class RawJob:
-    """A net alone, without encoding or search."""
+def opening_position(size: BoardSize) -> Position:
+    """Return a position in the first third of a random game."""
+    return random_position(*size, "chinese-ogs", size[0] * size[1] // 5, seed=1)
 
-    def __init__(self, kind: str, net: NetEvaluator, size: BoardSize, batch: int) -> None:
-        self._kind, self._net, self._size, self._batch = kind, net, size, batch
-        position = opening_position(size)
-        self._is_fp32 = is_fp32(net)
-        self._leaves = net.new_batch(batch, *size)
-        for slot in range(batch):
-            rules = position.rules.flags
-            net.encode(self._leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
 
-    def run(self) -> Row:
-        """Take one turn."""
+def opening_batch(net: NetEvaluator, size: BoardSize, batch: int) -> EvalBatch:
+    """Return a batch of such a position under symmetries, encoded for a net."""
+    position = opening_position(size)
+    leaves = net.new_batch(batch, *size)
+    for slot in range(batch):
+        rules = position.rules.flags
+        net.encode(leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
+    return leaves
 
-        def evaluate() -> int:
-            self._net.net.run(self._leaves.spatial, self._leaves.features)
-            return self._batch
 
+def net_job(kind: str, net: NetEvaluator, size: BoardSize, batch: int) -> Job:
+    """Return runs of a net alone, without encoding or search."""
+    leaves = opening_batch(net, size, batch)
+
+    def evaluate() -> int:
+        net.net.run(leaves.spatial, leaves.features)
+        return batch
+
+    def run() -> Row:
         evaluate()
         speed = _timed(evaluate, SECONDS_A_TURN)
-        return Row(_name(self._size), self._kind, *speed, batch=self._batch, is_fp32=self._is_fp32)
+        return Row(_name(size), kind, *speed, batch=batch, is_fp32=is_fp32(net))
+
+    return run
 
 
 def is_fp32(net: NetEvaluator) -> bool:
@@ -202,57 +195,52 @@ class TimedLock(threading.Condition):
         return entered
 
 
-class SearchJob:
-    """A search from scratch."""
+def search_job(
+    kind: str,
+    evaluator: Evaluator,
+    size: BoardSize,
+    playouts: int,
+    *,
+    threads: int = 1,
+    batch: int = 1,
+    use_cache: bool = False,
+) -> Job:
+    """Return a search from scratch."""
+    position = opening_position(size)
+    net = evaluator if isinstance(evaluator, NetEvaluator) else None
 
-    def __init__(
-        self,
-        kind: str,
-        evaluator: Evaluator,
-        size: BoardSize,
-        playouts: int,
-        *,
-        threads: int = 1,
-        batch: int = 1,
-        use_cache: bool = False,
-    ) -> None:
-        self._kind, self._evaluator, self._size = kind, evaluator, size
-        self._playouts, self._threads, self._batch = playouts, threads, batch
-        self._use_cache = use_cache
-        self._position = opening_position(size)
-
-    def run(self) -> Row:
-        """Take one turn."""
-        net = self._evaluator if isinstance(self._evaluator, NetEvaluator) else None
-        params = SearchParams(use_cache=self._use_cache)
-        search = Search(self._evaluator, params, threads=self._threads, batch=self._batch)
+    def run() -> Row:
+        params = SearchParams(use_cache=use_cache)
+        search = Search(evaluator, params, threads=threads, batch=batch)
         lock = TimedLock()
-        if self._threads > 1:  # nobody else holds it otherwise, and looking at the clock takes time
+        if threads > 1:  # nobody else holds it otherwise, and looking at the clock takes time
             search.shared.lock = lock
-        search.set_position(self._position)
+        search.set_position(position)
         if net is not None:
             net.clear_cache()
         before = _counts(net)
-        visits, wall, cpu = _timed(lambda: search.run(Limits(playouts=self._playouts)).visits)
+        visits, wall, cpu = _timed(lambda: search.run(Limits(playouts=playouts)).visits)
         evaluations, runs, hits = (
             now - then for now, then in zip(_counts(net), before, strict=True)
         )
         return Row(
-            _name(self._size),
-            self._kind,
+            _name(size),
+            kind,
             visits,
             wall,
             cpu,
-            threads=self._threads,
-            batch=self._batch,
-            use_cache=self._use_cache,
+            threads=threads,
+            batch=batch,
+            use_cache=use_cache,
             evaluations=evaluations,
             mean_batch=evaluations / max(1, runs),
             cache_hits=hits,
             collisions=search.collisions,
-            lock_wait=lock.waited / (wall * self._threads),
+            lock_wait=lock.waited / (wall * threads),
             memory_mb=peak_memory_bytes() / (1 << 20),
         )
+
+    return run
 
 
 def _counts(net: NetEvaluator | None) -> tuple[int, int, int]:
@@ -269,9 +257,9 @@ class _EncodingNet(NetEvaluator):
         FakeEvaluator().evaluate(batch, n)
 
 
-def fake_search_job(size: BoardSize) -> SearchJob:
+def fake_search_job(size: BoardSize) -> Job:
     """Return a search that costs nothing but the search."""
-    return SearchJob(FAKE, FakeEvaluator(), size, FAKE_PLAYOUTS)
+    return search_job(FAKE, FakeEvaluator(), size, FAKE_PLAYOUTS)
 
 
 def net_jobs(
@@ -288,23 +276,18 @@ def net_jobs(
         wanted: Its name, under which its file in fp32 is found.
         batches: Leaves a thread to try with each.
     """
-    jobs: list[Job] = [RawJob(RAW, net, size, batch) for batch in sorted({1, *batches})]
+    jobs: list[Job] = [net_job(RAW, net, size, batch) for batch in sorted({1, *batches})]
     if not is_fp32(net) and net.net.device == "cpu":
         fp32 = NetEvaluator(open_exactly(wanted, "cpu"), streams=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
-            jobs.append(RawJob(RAW_FP32, fp32, size, 1))
+            jobs.append(net_job(RAW_FP32, fp32, size, 1))
     encoding = _EncodingNet(net.net, streams=1, max_batch=1, cache_mb=0)
     for batch in (1, MANY_LEAVES):
-        jobs.append(SearchJob(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
-    jobs.append(SearchJob(SEARCH, net, size, playouts))
+        jobs.append(search_job(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
+    jobs.append(search_job(SEARCH, net, size, playouts))
     jobs += [
-        SearchJob(SEARCH, net, size, playouts, threads=workers, batch=batch, use_cache=True)
+        search_job(SEARCH, net, size, playouts, threads=workers, batch=batch, use_cache=True)
         for workers in threads
         for batch in batches
     ]
     return jobs
-
-
-def opening_position(size: BoardSize) -> Position:
-    """Return a position in the first third of a random game."""
-    return random_position(*size, "chinese-ogs", size[0] * size[1] // 5, seed=1)

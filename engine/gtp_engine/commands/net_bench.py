@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from gtp_engine.arena.signature import random_position
-from gtp_engine.commands.benchmark_speeds import usual_sizes
+from gtp_engine.commands.benchmark_speeds import opening_batch, usual_sizes
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch
@@ -85,7 +84,7 @@ def _measure(
 ) -> list[Measurement]:
     """Let those of the nets that take this size do so in turns, on the same positions."""
     able = [net for net in nets if net.net.info.accepts(width, height)]
-    inputs = [_inputs(net, width, height, batch) for net in able]
+    inputs = [opening_batch(net, (width, height), batch) for net in able]
     best = [(0.0, 0.0)] * len(able)
     for _ in range(ROUNDS):
         for i, net in enumerate(able):
@@ -106,16 +105,6 @@ def _measure(
         )
         for net, speed in zip(able, best, strict=True)
     ]
-
-
-def _inputs(net: NetEvaluator, width: int, height: int, batch: int) -> EvalBatch:
-    """Return a batch of one position in the first third of a random game, under its symmetries."""
-    position = random_position(width, height, "chinese-ogs", width * height // 5, seed=1)
-    leaves = net.new_batch(batch, width, height)
-    for slot in range(batch):
-        rules = position.rules.flags
-        net.encode(leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
-    return leaves
 
 
 def _round(net: NetEvaluator, leaves: EvalBatch, seconds: float) -> tuple[float, float]:
