@@ -8,6 +8,7 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.evaluators.net_info import NetFileError
@@ -33,31 +34,29 @@ NEVER = 1e9
 """Seconds between reports of a search that is to make none but the first."""
 
 
-class OpenTurn:
-    """A turn of a query that has not been answered for good."""
-
-    def __init__(self, query: "OpenQuery", turn: int, priority: int) -> None:
-        """Wait for the net."""
-        self.query = query
-        self.turn = turn
-        self.priority = priority
-        self.job: AnalysisJob | None = None
-        """In the scheduler, once there is one."""
-        self.is_dropped = False
-        """Whether it was terminated before there was a scheduler."""
-        self.is_answered = False
-
-
+@dataclass(eq=False)
 class OpenQuery:
     """What the turns of a query have in common."""
 
-    def __init__(self, query: Query) -> None:
-        """Keep the query; its game is played later."""
-        self.query = query
-        self.errors: set[str] = set()
-        """What has been said about it; a mistake in a game concerns all its turns, but is said
-        once."""
-        self.game: QueryGame | None = None
+    query: Query
+    errors: set[str] = field(default_factory=set)
+    """What has been said about it; a mistake in a game concerns all its turns, but is said once."""
+    game: "QueryGame | None" = None
+    """Once there is a board to play it on."""
+
+
+@dataclass(eq=False)
+class OpenTurn:
+    """A turn of a query that has not been answered for good."""
+
+    query: OpenQuery
+    turn: int
+    priority: int
+    job: "AnalysisJob | None" = None
+    """In the scheduler, once there is one."""
+    is_dropped: bool = False
+    """Whether it was terminated before there was a scheduler."""
+    is_answered: bool = False
 
 
 class Analyst:

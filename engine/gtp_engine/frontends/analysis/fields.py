@@ -5,7 +5,7 @@ Only the standard library is imported here.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from gtp_engine.coords import MOST_MOVES, PASS, parse_color, parse_vertex, point_at
 
@@ -25,7 +25,10 @@ class QueryError(ValueError):
 
 
 class Fields:
-    """The fields of one JSON object; whoever reads one says what it must be."""
+    """The fields of one JSON object; whoever reads one says what it must be.
+
+    Where it is something else, or absent without a default, that is a QueryError.
+    """
 
     def __init__(self, values: Mapping[str, Any], within: str | None = None) -> None:
         """Read an object.
@@ -50,46 +53,29 @@ class Fields:
         return QueryError(f"{name}: {message}", self._within)
 
     def integer(self, name: str, low: int, high: int, default: int | None = None) -> int:
-        """Return a whole number within bounds.
-
-        Raises:
-            QueryError: It is something else, or absent without a default.
-        """
+        """Return a whole number within bounds."""
         value = self._values.get(name, default)
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        if not (_is_whole(value) and low <= value <= high):
             raise self.error(name, f"must be a whole number from {low} to {high}")
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
-        """Return a number within bounds.
-
-        Raises:
-            QueryError: It is something else.
-        """
-        value = self._values.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(name, f"must be a number from {low:g} to {high:g}")
-        if not low <= value <= high:
+        """Return a number within bounds."""
+        value: Any = self._values.get(name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (is_number and low <= value <= high):
             raise self.error(name, f"must be a number from {low:g} to {high:g}")
         return float(value)
 
     def boolean(self, name: str) -> bool:
-        """Return a truth value; false where it is absent.
-
-        Raises:
-            QueryError: It is something else.
-        """
+        """Return a truth value; false where it is absent."""
         value = self._values.get(name, False)
         if not isinstance(value, bool):
             raise self.error(name, "must be true or false")
         return value
 
     def color(self, name: str) -> int:
-        """Return BLACK or WHITE.
-
-        Raises:
-            QueryError: It names no player.
-        """
+        """Return BLACK or WHITE."""
         value = self._values.get(name)
         try:
             return parse_color(value if isinstance(value, str) else "")
@@ -97,23 +83,15 @@ class Fields:
             raise self.error(name, 'must be "B" or "W"') from None
 
     def integers(self, name: str, low: int, high: int) -> list[int]:
-        """Return a list of whole numbers within bounds.
-
-        Raises:
-            QueryError: It is something else.
-        """
-        value = self._list(name, f"must be a list of whole numbers from {low} to {high}")
-        for number in value:
-            if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
-                raise self.error(name, f"must be a list of whole numbers from {low} to {high}")
+        """Return a list of whole numbers within bounds."""
+        form = f"must be a list of whole numbers from {low} to {high}"
+        value = self._list(name, form)
+        if not all(_is_whole(number) and low <= number <= high for number in value):
+            raise self.error(name, form)
         return value
 
     def vertices(self, name: str, width: int, height: int) -> frozenset[int]:
-        """Return a set of moves, PASS perhaps among them.
-
-        Raises:
-            QueryError: It is something else.
-        """
+        """Return a set of moves, PASS perhaps among them."""
         value = self._list(name, "must be a list of vertices")
         return frozenset(self._vertex(name, text, width, height) for text in value)
 
@@ -122,15 +100,13 @@ class Fields:
 
         Args:
             passes: Whether PASS is a point here.
-
-        Raises:
-            QueryError: It is something else.
         """
         form = 'must be a list of pairs like ["B","C4"]'
         found = []
-        if len(self._list(name, form)) > MOST_MOVES:
+        pairs = self._list(name, form)
+        if len(pairs) > MOST_MOVES:
             raise self.error(name, f"has more than {MOST_MOVES:,} entries")
-        for pair in self._list(name, form):
+        for pair in pairs:
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
                 raise self.error(name, form)
             try:
@@ -163,3 +139,7 @@ class Fields:
             return parse_vertex(text, width, height)
         except ValueError as error:
             raise self.error(name, str(error)) from None
+
+
+def _is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -5,7 +5,7 @@ Only the standard library is imported here.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -69,11 +69,16 @@ class AnalysisSettings:
         """
         changed, unknown = self, []
         for name, value in values.items():
-            setter = _SETTERS.get(name)
-            if setter is not None:
-                changed = setter(changed, name, value)
-            elif name in RANGES:
-                changed = _with_param(changed, name, name, value)
+            param = KATA_NAMES.get(name, name)
+            if name in _LIMITS:
+                limit, low, high, kind = _LIMITS[name]
+                changed = changed.with_limits(**{limit: kind(_number(name, value, low, high))})
+            elif name == "reportAnalysisWinratesAs":
+                changed = replace(changed, perspective=_perspective(name, value))
+            elif name == "analysisPVLen":
+                changed = replace(changed, pv_length=int(_number(name, value, 1, LONGEST_PV)))
+            elif param in RANGES:
+                changed = replace(changed, params=_with_param(changed.params, name, param, value))
             else:
                 unknown.append(name)
         return changed, unknown
@@ -83,7 +88,12 @@ class AnalysisSettings:
         return replace(self, limits=replace(self.limits, **limits))
 
 
-Setter = Callable[[AnalysisSettings, str, Any], AnalysisSettings]
+_LIMITS: dict[str, tuple[str, float, float, type]] = {
+    "maxVisits": ("visits", 1, MOST_VISITS, int),
+    "maxPlayouts": ("playouts", 1, MOST_VISITS, int),
+    "maxTime": ("seconds", 0.0, 1e20, float),
+}
+"""Fields of `Limits` by KataGo's names, each with its lowest and highest value."""
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
@@ -96,51 +106,21 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
-def _with_param(settings: AnalysisSettings, name: str, param: str, value: Any) -> AnalysisSettings:
+def _perspective(name: str, value: Any) -> str:
+    perspective = str(value).upper()
+    if perspective not in PERSPECTIVES:
+        raise OverrideError(f"{name} must be one of {', '.join(PERSPECTIVES)}")
+    return perspective
+
+
+def _with_param(params: SearchParams, name: str, param: str, value: Any) -> SearchParams:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     try:
-        return replace(settings, params=settings.params.with_option(param, text))
+        return params.with_option(param, text)
     except ValueError as error:
         low, high = RANGES[param]
         message = str(error) if param == name else f"{name} must be from {low:g} to {high:g}"
         raise OverrideError(message) from None
-
-
-def _param(param: str) -> Setter:
-    return lambda settings, name, value: _with_param(settings, name, param, value)
-
-
-def _visits(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    return settings.with_limits(visits=int(_number(name, value, 1, MOST_VISITS)))
-
-
-def _playouts(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    return settings.with_limits(playouts=int(_number(name, value, 1, MOST_VISITS)))
-
-
-def _seconds(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    return settings.with_limits(seconds=_number(name, value, 0.0, 1e20))
-
-
-def _view(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    perspective = str(value).upper()
-    if perspective not in PERSPECTIVES:
-        raise OverrideError(f"{name} must be one of {', '.join(PERSPECTIVES)}")
-    return replace(settings, perspective=perspective)
-
-
-def _pv_length(settings: AnalysisSettings, name: str, value: Any) -> AnalysisSettings:
-    return replace(settings, pv_length=int(_number(name, value, 1, LONGEST_PV)))
-
-
-_SETTERS: dict[str, Setter] = {
-    "maxVisits": _visits,
-    "maxPlayouts": _playouts,
-    "maxTime": _seconds,
-    "reportAnalysisWinratesAs": _view,
-    "analysisPVLen": _pv_length,
-    **{name: _param(param) for name, param in KATA_NAMES.items()},
-}
 
 
 def read_config(path: Path) -> dict[str, str]:

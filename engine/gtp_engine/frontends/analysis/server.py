@@ -3,7 +3,7 @@
 Whatever needs no net is answered at once. Only the standard library is imported here.
 """
 
-import os
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 24
 """Bytes of a line; what is longer is no query, and is not kept in memory."""
 
-_CHUNK = 1 << 16
 MOST_TURNS = 1 << 31
 
 Action = Callable[["Server", Fields, dict[str, Any]], dict[str, Any] | None]
@@ -29,27 +28,13 @@ Action = Callable[["Server", Fields, dict[str, Any]], dict[str, Any] | None]
 
 def read_lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[bytes | None]:
     """Yield the lines until the end of input, their ends cut off; None for one too long."""
-    pending = bytearray()
-    is_too_long = False
-    while True:
-        try:
-            chunk = os.read(descriptor, _CHUNK)
-        except OSError:
-            chunk = b""
-        if not chunk:
-            break
-        *whole, rest = chunk.split(b"\n")
-        for part in whole:
-            pending += part
-            yield None if is_too_long or len(pending) > longest else bytes(pending)
-            pending.clear()
-            is_too_long = False
-        pending += rest
-        if len(pending) > longest:
-            is_too_long = True
-            pending.clear()
-    if pending or is_too_long:
-        yield None if is_too_long else bytes(pending)
+    # A line may have that many bytes before its end.
+    with contextlib.suppress(OSError), open(descriptor, "rb", closefd=False) as file:
+        while line := file.readline(longest + 1):
+            is_too_long = len(line) > longest and not line.endswith(b"\n")
+            while len(line) > longest and not line.endswith(b"\n"):
+                line = file.readline(longest + 1)
+            yield None if is_too_long else line.removesuffix(b"\n")
 
 
 class Server:
