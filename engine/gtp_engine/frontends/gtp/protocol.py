@@ -82,7 +82,10 @@ def format_reply(success: bool, request_id: str, text: str) -> str:
 
 
 class Arguments:
-    """What follows a command's name. Words beyond those a command takes are ignored."""
+    """What follows a command's name. Words beyond those a command takes are ignored.
+
+    A word that is missing or something else than what is asked for is a GtpError.
+    """
 
     def __init__(self, rest: str) -> None:
         self.rest = rest
@@ -97,42 +100,27 @@ class Arguments:
         Args:
             index: Which one, from 0.
             what: What it should be, for the complaint.
-
-        Raises:
-            GtpError: There are fewer words.
         """
         if index >= len(self.words):
             raise GtpError(f"syntax error: {what} is missing")
         return self.words[index]
 
     def color(self, index: int) -> int:
-        """Return BLACK or WHITE.
-
-        Raises:
-            GtpError: The word is missing or names no color.
-        """
+        """Return BLACK or WHITE."""
         try:
             return parse_color(self.word(index, "a color"))
         except ValueError as error:
             raise GtpError(f"syntax error: {error}") from None
 
     def integer(self, index: int, what: str) -> int:
-        """Return a whole number of up to nine digits.
-
-        Raises:
-            GtpError: The word is missing or something else.
-        """
+        """Return a whole number of up to nine digits."""
         word = self.word(index, what)
         if not _INTEGER.fullmatch(word):
             raise GtpError(f"syntax error: {what} must be a whole number, not {word[:20]!r}")
         return int(word)
 
     def number(self, index: int, what: str, minimum: float = -math.inf) -> float:
-        """Return a finite number.
-
-        Raises:
-            GtpError: The word is missing, something else, or less than the minimum.
-        """
+        """Return a finite number."""
         word = self.word(index, what)
         number = parse_number(word)
         if number is None or number < minimum:

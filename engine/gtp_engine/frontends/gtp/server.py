@@ -66,7 +66,7 @@ class Server:
             except EOFError:
                 return
             except TimeoutError:
-                self._session.load()
+                self._session.engine.load()
                 patience = None
 
     def _answer(self, line: Line) -> None:

@@ -54,18 +54,15 @@ class Session:
     """What the commands' handlers work with."""
 
     def __init__(
-        self,
-        engine: "Engine",
-        commands: "Registry",
-        inbox: Inbox,
-        output: Output,
+        self, engine: "Engine", commands: "Registry", inbox: Inbox, output: Output
     ) -> None:
-        self._engine = engine
+        self.engine = engine
+        """The engine as it is, perhaps still loading: for what needs no board."""
         self.commands = commands
         self._inbox = inbox
         self._output = output
-        self._line: Line | None = None
-        self._is_loading = False
+        self._number = 0
+        """Of the line with the present request."""
         self._has_board = False
         self._has_net = False
         self.is_over = False
@@ -80,67 +77,38 @@ class Session:
 
     def begin(self, line: Line) -> None:
         """Turn to a new request."""
-        self._line = line
+        self._number = line.number
         self.reply = Reply(line.request.id, self._output)
 
-    # The engine ---------------------------------------------------------------------------------
-
-    @property
-    def engine(self) -> "Engine":
-        """The engine as it is, perhaps still loading: for what needs no board."""
-        return self._engine
-
-    def load(self) -> None:
-        """Let the engine load in the background, if it does not do so yet."""
-        if not self._is_loading:
-            self._is_loading = True
-            self._engine.load()
+    # The engine: whoever waits for it gets Interrupted where the client has left meanwhile, and
+    # EngineUnavailableError where the net cannot be used -----------------------------------------
 
     def board_engine(self) -> "Engine":
-        """Return the engine once it has a board.
-
-        Raises:
-            Interrupted: The client has left meanwhile.
-        """
+        """Return the engine once it has a board."""
         if not self._has_board:
-            self._wait(lambda: self._engine.position)
+            self._wait(lambda: self.engine.position)
             self._has_board = True
-        return self._engine
+        return self.engine
 
     def net_engine(self) -> "Engine":
-        """Return the engine once it can search.
-
-        Raises:
-            EngineUnavailableError: The net cannot be used.
-            Interrupted: The client has left meanwhile.
-        """
+        """Return the engine once it can search."""
         self.board_engine()
         if not self._has_net:
-            self._wait(self._engine.wait_ready)
+            self._wait(self.engine.wait_ready)
             self._has_net = True
-        return self._engine
+        return self.engine
 
     def moving_engine(self) -> "Engine":
-        """Return the engine once it can choose a move; on a clock it looks after that itself.
-
-        Raises:
-            EngineUnavailableError: The net cannot be used.
-            Interrupted: The client has left meanwhile.
-        """
-        return self._engine if self._engine.clock.is_limited else self.net_engine()
+        """Return the engine once it can choose a move; on a clock it looks after that itself."""
+        return self.engine if self.engine.clock.is_limited else self.net_engine()
 
     def wait_for_net(self, seconds: float) -> None:
-        """Wait until the engine can search, or for so long.
-
-        Raises:
-            EngineUnavailableError: The net cannot be used.
-            Interrupted: The client has left meanwhile.
-        """
+        """Wait until the engine can search, or for so long."""
         if not self._has_net:
-            self._wait(lambda: self._engine.wait_ready(seconds))
+            self._wait(lambda: self.engine.wait_ready(seconds))
 
     def _wait(self, wait: Callable[[], object]) -> None:
-        self.load()
+        self.engine.load()
         ready = threading.Event()
         failures: list[Exception] = []
 
@@ -157,7 +125,7 @@ class Session:
             if self._inbox.is_client_leaving:
                 raise Interrupted
             if time.monotonic() > say_at:
-                logger.info(f"please wait: {self._engine.progress}")
+                logger.info(f"please wait: {self.engine.progress}")
                 say_at += _SAY_EVERY
         if failures:
             raise failures[0]
@@ -172,18 +140,15 @@ class Session:
             any_line_stops: Whether whatever line the client sends ends it, as for an analysis.
             stays_open: Whether one that ends by itself waits for such a line, and is quiet.
         """
-        assert self._line is not None
-        number = self._line.number
-        with self._inbox.watching(number, any_line=any_line_stops) as stop:
+        with self._inbox.watching(self._number, any_line=any_line_stops) as stop:
             yield stop
             if stays_open:
-                self._inbox.wait_for_line_after(number)
+                self._inbox.wait_for_line_after(self._number)
 
     @property
     def is_superseded(self) -> bool:
         """Whether the client has sent another line since the present request."""
-        assert self._line is not None
-        return self._inbox.has_line_after(self._line.number)
+        return self._inbox.has_line_after(self._number)
 
     # The game -----------------------------------------------------------------------------------
 
@@ -221,7 +186,7 @@ class Session:
 
     def vertex(self, move: int) -> str:
         """Return the name of a move on the present board."""
-        return format_vertex(move, *self._engine.size)
+        return format_vertex(move, *self.engine.size)
 
 
 Handler = Callable[[Session, Arguments], str]
