@@ -13,13 +13,13 @@ from gtp_engine.arena.endgame_review import (
     judge_ends,
     lost_by_passing,
 )
-from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+from gtp_engine.arena.many_games import Terms
+from gtp_engine.arena.self_play import SelfPlayGame
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules
-from gtp_engine.search.stopping import Limits
 
 # Black's group on the left has three points in a row: two eyes if Black plays on the middle one,
 # and one if White does. White's group lives, and so does Black's on the right.
@@ -67,7 +67,7 @@ def ending_of(diagram: str, black: int) -> SelfPlayGame:
 
 
 def verdict_on(net: Evaluator, diagram: str, black: int) -> Verdict:
-    terms = SelfPlayTerms(9, 9, JAPANESE, Limits(playouts=1))
+    terms = Terms(9, 9, JAPANESE)
     heard: list[int] = []
     games = [ending_of(diagram, black)]
     (verdict,) = judge_ends(net, terms, games, 64, 1, lambda: heard.append(1))
@@ -122,7 +122,7 @@ TOO_LITTLE_LAND = """
 
 
 def test_a_pass_is_told_that_lost_the_game(net: Evaluator) -> None:
-    terms = SelfPlayTerms(9, 9, replace(Rules.parse("tromp-taylor"), komi=7.0), Limits(playouts=1))
+    terms = Terms(9, 9, replace(Rules.parse("tromp-taylor"), komi=7.0))
     forgot = ending_of(A_STONE_TO_TAKE, PASS)
     lost = replace(ending_of(TOO_LITTLE_LAND, PASS), number=1)
     won = replace(forgot, number=2, white_margin=-5.0)
@@ -142,7 +142,7 @@ def test_half_a_point_is_the_margin() -> None:
 def test_moves_are_judged_by_ply() -> None:
     moves = tuple(Move(BLACK, p) for p in (7, 8, PASS, 9))
     one = replace(game([]), moves=moves, own_moves=(1, 3), overruled=((2, 5),))
-    terms = SelfPlayTerms(9, 9, JAPANESE, Limits(playouts=1))
+    terms = Terms(9, 9, JAPANESE)
     assert doubts(one, terms) == [(1, 8), (2, 5), (3, 9)]
     # By area a move in own land costs nothing.
     assert doubts(one, replace(terms, rules=Rules.parse("tromp-taylor"))) == [(2, 5)]

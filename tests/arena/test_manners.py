@@ -69,9 +69,9 @@ def test_what_was_played_outlives_ctrl_c(
     capsys: pytest.CaptureFixture[str],
     said: list[str],
 ) -> None:
-    def play_two(net: object, terms: object, games: int, at_once: int, on_game: Any) -> None:
+    def play_two(net: object, terms: object, limits: object, *counts_and_note: Any) -> None:
         for number in (1, 0):
-            on_game(replace(played([]), number=number))
+            counts_and_note[-1](replace(played([]), number=number))
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gtp_engine.arena.self_play.play_self_games", play_two)

@@ -20,7 +20,7 @@ from gtp_engine.arena.gtp_client import (
     GtpClient,
     split_command,
 )
-from gtp_engine.arena.match import Match, Table
+from gtp_engine.arena.match import Table, play_match
 from gtp_engine.arena.match_report import Report
 from gtp_engine.arena.referee import Game, Terms
 from gtp_engine.arena.statistics import Sprt
@@ -241,15 +241,14 @@ def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyP
 
             asked = GtpClient.ask
             monkeypatch.setattr(GtpClient, "ask", ask)
-            match = Match(engines, [table], ["A", "B"], terms, 5, 0, None)
-            match.play(heard.append)
+            failure = play_match(engines, [table], ["A", "B"], terms, 5, 0, heard.append)
             assert engines.signal == signal.SIGINT and all(player.is_closed for player in players)
             with pytest.raises(EngineDied):
                 engines.start(SCRIPT, 600.0)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(signal.SIGINT, before)
-    assert not heard and match.failure is None
+    assert not heard and failure is None
 
 
 def test_a_table_that_fails_takes_no_games_from_the_others(
@@ -257,7 +256,7 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
 ) -> None:
     has_begun, has_failed = threading.Event(), threading.Event()
 
-    def play_one(match: Match, table: Table, number: int) -> Game:
+    def play_game(table: Table, number: int, *agreed: object) -> Game:
         if number == 1:
             assert has_begun.wait(60)
             raise EngineDied("it cannot be started again")
@@ -269,14 +268,13 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
         def clear(self) -> None:
             has_failed.set()
 
-    monkeypatch.setattr(Match, "_play_one", play_one)
+    monkeypatch.setattr(Table, "play_game", play_game)
     terms = Terms(5, 5, 7.0, Rules(), None, 75)
     engines = Engines()
     tables: list[Table] = [FailingTable(engines, [], 1.0), Table(engines, [], 1.0)]
-    match = Match(engines, tables, ["A", "B"], terms, 2, 0, None)
     heard: list[Game] = []
-    match.play(heard.append)
-    assert match.failure == "it cannot be started again" and engines.signal is None
+    failure = play_match(engines, tables, ["A", "B"], terms, 2, 0, heard.append)
+    assert failure == "it cannot be started again" and engines.signal is None
     assert [game.number for game in heard] == [2]
 
 

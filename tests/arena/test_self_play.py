@@ -9,9 +9,9 @@ from tests.go.test_history import TRIPLE_KO, TRIPLE_KO_CYCLE, make_moves
 from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.arena import self_play
+from gtp_engine.arena.many_games import Terms
 from gtp_engine.arena.self_play import (
     SelfPlayGame,
-    SelfPlayTerms,
     _find_extra,
     play_self_games,
 )
@@ -81,10 +81,15 @@ def test_moves_after_all_is_decided_are_counted() -> None:
 
 
 def test_games_are_played_to_the_end() -> None:
-    terms = SelfPlayTerms(4, 4, TROMP_TAYLOR, Limits(playouts=4), opening_moves=2)
+    terms = Terms(4, 4, TROMP_TAYLOR, opening_moves=2)
     heard: list[int] = []
     games = play_self_games(
-        FlatEvaluator(), terms, 3, at_once=2, on_game=lambda one: heard.append(one.number)
+        FlatEvaluator(),
+        terms,
+        Limits(playouts=4),
+        3,
+        at_once=2,
+        on_game=lambda one: heard.append(one.number),
     )
     assert [one.number for one in games] == sorted(heard) == [0, 1, 2]
     for one in games:
@@ -97,6 +102,6 @@ def test_a_long_cycle_ends_no_game_by_passes(monkeypatch: pytest.MonkeyPatch) ->
     make_moves(position, 2 * f"{TRIPLE_KO_CYCLE} ")
     assert position.is_over
     monkeypatch.setattr(self_play, "draw_opening", lambda *_: position)
-    terms = SelfPlayTerms(4, 11, position.rules, Limits(playouts=1))
-    (one,) = play_self_games(FlatEvaluator(), terms, 1, at_once=1)
+    terms = Terms(4, 11, position.rules)
+    (one,) = play_self_games(FlatEvaluator(), terms, Limits(playouts=1), 1, at_once=1)
     assert len(one.moves) == 12 and not one.is_over

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms, parallel_map
+from gtp_engine.arena.many_games import Terms
+from gtp_engine.arena.self_play import SelfPlayGame, parallel_map
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
@@ -51,7 +52,7 @@ class Verdict:
 
 def judge_ends(
     evaluator: Evaluator,
-    terms: SelfPlayTerms,
+    terms: Terms,
     games: Sequence[SelfPlayGame],
     visits: int,
     at_once: int,
@@ -76,7 +77,7 @@ def judge_ends(
 
 def lost_by_passing(
     evaluator: Evaluator,
-    terms: SelfPlayTerms,
+    terms: Terms,
     games: Sequence[SelfPlayGame],
     visits: int,
     at_once: int,
@@ -97,7 +98,7 @@ def lost_by_passing(
     return [game.number for game, found in zip(games, could_win, strict=True) if found]
 
 
-def _could_win(evaluator: Evaluator, terms: SelfPlayTerms, game: SelfPlayGame, visits: int) -> bool:
+def _could_win(evaluator: Evaluator, terms: Terms, game: SelfPlayGame, visits: int) -> bool:
     """Whether the loser's chances were better than even before its last pass."""
     if game.white_margin == 0.0:
         return False
@@ -108,7 +109,7 @@ def _could_win(evaluator: Evaluator, terms: SelfPlayTerms, game: SelfPlayGame, v
     return search.run(Limits(visits=visits)).winrate > 0.5
 
 
-def doubts(game: SelfPlayGame, terms: SelfPlayTerms) -> list[tuple[int, int]]:
+def doubts(game: SelfPlayGame, terms: Terms) -> list[tuple[int, int]]:
     """Return by ply the moves to judge: those made, and those that a pass was made in place of.
 
     Where a move in own land costs nothing, by area scoring, those made are left alone.
@@ -120,7 +121,7 @@ def doubts(game: SelfPlayGame, terms: SelfPlayTerms) -> list[tuple[int, int]]:
 
 def _judge(
     evaluator: Evaluator,
-    terms: SelfPlayTerms,
+    terms: Terms,
     game: SelfPlayGame,
     ply: int,
     point: int,
@@ -132,7 +133,7 @@ def _judge(
     return Verdict(game.number, ply, point, game.moves[ply].point == point, gain)
 
 
-def _position_at(terms: SelfPlayTerms, game: SelfPlayGame, ply: int) -> Position:
+def _position_at(terms: Terms, game: SelfPlayGame, ply: int) -> Position:
     position = Position(terms.width, terms.height, terms.rules)
     position.play_all(game.moves[:ply], strict=False)
     return position

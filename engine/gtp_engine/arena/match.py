@@ -12,7 +12,6 @@ from gtp_engine.arena.gtp_client import (
 )
 from gtp_engine.arena.match_report import FAILURES
 from gtp_engine.arena.referee import Game, Referee, Terms
-from gtp_engine.arena.statistics import Sprt
 
 LONGEST_NAME = 100
 """Characters of what an engine calls itself that are kept."""
@@ -59,6 +58,24 @@ class Table:
             names = [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=True)]
         return names
 
+    def play_game(self, number: int, names: Sequence[str], terms: Terms, seed: int) -> Game:
+        """Play a game; engines change colors from game to game, and openings every second game.
+
+        Args:
+            number: From 1.
+            names: What records call the engines.
+            seed: Of the openings.
+
+        Raises:
+            EngineDied: An engine cannot be started.
+        """
+        game = Game(number, black=(number - 1) % 2)
+        players = self.players()
+        Referee(players, names, terms, game).conduct(f"{seed}/{(number - 1) // 2}")
+        if game.reason in FAILURES or any(player.has_failed for player in players):
+            self.clear()
+        return game
+
     def clear(self) -> None:
         """End both engines."""
         for player in self._players:
@@ -68,89 +85,53 @@ class Table:
         self._players.clear()
 
 
-class Match:
-    """A number of games at one or several tables."""
+def play_match(
+    engines: Engines,
+    tables: Sequence[Table],
+    names: Sequence[str],
+    terms: Terms,
+    n_games: int,
+    seed: int,
+    on_game: Callable[[Game], object],
+) -> str | None:
+    """Play games at tables, and return why the match broke off if it did by itself.
 
-    def __init__(
-        self,
-        engines: Engines,
-        tables: Sequence[Table],
-        names: Sequence[str],
-        terms: Terms,
-        n_games: int,
-        seed: int,
-        sprt: Sprt | None,
-    ) -> None:
-        """Set the tables.
+    Args:
+        engines: Those at the tables; a signal ends them, and the match with the finished games.
+        names: What records call the engines.
+        seed: Of the openings.
+        on_game: Called with each finished game, one at a time. Where it returns False, no game is
+            begun any more.
+    """
+    lock = threading.Lock()
+    numbers = iter(range(1, n_games + 1))
+    is_decided = threading.Event()
+    failures: list[str] = []
 
-        Args:
-            engines: Those at the tables; a signal that ends them ends the match.
-            sprt: Ends the match with its verdict.
-        """
-        self._engines = engines
-        self._tables = tables
-        self._names = names
-        self._terms = terms
-        self._seed = seed
-        self._sprt = sprt
-        self._lock = threading.Lock()
-        self._numbers = iter(range(1, n_games + 1))
-        self._is_decided = False
-        self._points = 0.0
-        self._decided = 0
-        self.failure: str | None = None
-        """Why the match broke off, if it did by itself."""
+    def next_number() -> int | None:
+        with lock:
+            if failures or is_decided.is_set() or engines.signal is not None:
+                return None
+            return next(numbers, None)
 
-    def play(self, on_game: Callable[[Game], None]) -> None:
-        """Play the games; a signal ends the match with those that are finished.
-
-        Args:
-            on_game: Called with each finished game, one at a time.
-        """
-        threads = [
-            threading.Thread(target=self._serve, args=(table, on_game), daemon=True)
-            for table in self._tables
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            while thread.is_alive():
-                thread.join(WAITING_SECONDS)
-
-    def _serve(self, table: Table, on_game: Callable[[Game], None]) -> None:
+    def serve(table: Table) -> None:
         try:
-            while (number := self._next_number()) is not None:
-                game = self._play_one(table, number)
-                with self._lock:
+            while (number := next_number()) is not None:
+                game = table.play_game(number, names, terms, seed)
+                with lock:
                     # A player who was sent away in the middle has not lost.
-                    if self._engines.signal is None:
-                        self._score(game)
-                        on_game(game)
+                    if engines.signal is None and on_game(game) is False:
+                        is_decided.set()
         except Exception as error:
-            with self._lock:  # what goes wrong later follows from the first failure
-                self.failure = self.failure or str(error) or type(error).__name__
+            with lock:
+                failures.append(str(error) or type(error).__name__)
         finally:
             table.clear()
 
-    def _next_number(self) -> int | None:
-        with self._lock:
-            if self.failure is not None or self._is_decided or self._engines.signal is not None:
-                return None
-            return next(self._numbers, None)
-
-    def _play_one(self, table: Table, number: int) -> Game:
-        game = Game(number, black=(number - 1) % 2)
-        opening_seed = f"{self._seed}/{(number - 1) // 2}"
-        players = table.players()
-        Referee(players, self._names, self._terms, game).conduct(opening_seed)
-        if game.reason in FAILURES or any(player.has_failed for player in players):
-            table.clear()
-        return game
-
-    def _score(self, game: Game) -> None:
-        if game.winner is None and not game.is_draw:
-            return
-        self._decided += 1
-        self._points += 0.5 if game.is_draw else 1.0 - (game.winner or 0)
-        if self._sprt is not None and self._sprt.verdict(self._points, self._decided):
-            self._is_decided = True
+    threads = [threading.Thread(target=serve, args=(table,), daemon=True) for table in tables]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(WAITING_SECONDS)
+    return failures[0] if failures else None  # what goes wrong later follows from the first

@@ -32,7 +32,7 @@ class Report:
         self._commands = commands
         self._terms = terms
         self._sprt = sprt
-        self._verdict: str | None = None
+        self.verdict: str | None = None
         """Of the sequential test, once it has one; games that end later do not reopen it."""
         self._games: list[Game] = []
 
@@ -40,8 +40,8 @@ class Report:
         """Count a finished game."""
         self._games.append(game)
         self._games.sort(key=lambda each: each.number)
-        if self._sprt is not None and self._verdict is None:
-            self._verdict = self._sprt.verdict(self.points, self.decided)
+        if self._sprt is not None and self.verdict is None:
+            self.verdict = self._sprt.verdict(self.points, self.decided)
 
     @property
     def n_games(self) -> int:
@@ -126,7 +126,7 @@ class Report:
             ratio = self._sprt.log_likelihood_ratio(self.points, self.decided)
             lines.append(
                 f"SPRT {self._sprt.elo0:g} against {self._sprt.elo1:g} Elo:"
-                f" {self._verdict or 'open'},"
+                f" {self.verdict or 'open'},"
                 f" log-likelihood ratio {ratio:.2f}"
                 f" ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"
             )
@@ -215,7 +215,7 @@ class Report:
     def _sprt_document(self) -> dict[str, Any] | None:
         if self._sprt is None:
             return None
-        return {**self._sprt.to_json(self.points, self.decided), "verdict": self._verdict}
+        return {**self._sprt.to_json(self.points, self.decided), "verdict": self.verdict}
 
 
 def _game_document(game: Game) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from gtp_engine.arena.many_games import Terms
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import LONGEST_GAME, Rules
+from gtp_engine.go.rules import LONGEST_GAME
 from gtp_engine.go.scoring import Owners, agreed_owners, white_score
 from gtp_engine.play.adjudication.explanation import Ownership, expected_ownership
 from gtp_engine.play.adjudication.status import FinalStatus, judge
@@ -29,20 +30,6 @@ Result = TypeVar("Result")
 
 EXPECTED = 0.5
 """Ownership, 0 to 1, with which a net expects a point's owner where it is decided."""
-
-
-@dataclass(frozen=True)
-class SelfPlayTerms:
-    """What the games are played under."""
-
-    width: int
-    height: int
-    rules: Rules
-    limits: Limits
-    """When each search ends."""
-    opening_moves: int = 6
-    """Moves drawn from the policy before the game proper."""
-    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -91,7 +78,8 @@ class SelfPlayGame:
 
 def play_self_games(
     evaluator: Evaluator,
-    terms: SelfPlayTerms,
+    terms: Terms,
+    limits: Limits,
     games: int,
     at_once: int,
     on_game: Callable[[SelfPlayGame], None] = lambda game: None,
@@ -104,7 +92,7 @@ def play_self_games(
     Raises:
         NetFileError: The net failed.
     """
-    jobs = [partial(_play, evaluator, terms, number) for number in range(games)]
+    jobs = [partial(_play, evaluator, terms, limits, number) for number in range(games)]
     return parallel_map(jobs, at_once, on_game)
 
 
@@ -134,7 +122,7 @@ def parallel_map(
     return [done.result() for done in running]
 
 
-def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGame:
+def _play(evaluator: Evaluator, terms: Terms, limits: Limits, number: int) -> SelfPlayGame:
     seed = terms.seed + number
     position = draw_opening(
         evaluator, terms.width, terms.height, terms.rules, terms.opening_moves, seed
@@ -143,7 +131,7 @@ def _play(evaluator: Evaluator, terms: SelfPlayTerms, number: int) -> SelfPlayGa
     search = Search(evaluator, SearchParams(), seed=seed)
     overruled: list[tuple[int, int]] = []
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
-        decision = decide(search, position, terms.limits)
+        decision = decide(search, position, limits)
         assert decision.point is not None and decision.analysis is not None
         values.append(best_value(decision.analysis) or 0.0)
         wanted = decision.analysis.moves[0].point if decision.analysis.moves else PASS

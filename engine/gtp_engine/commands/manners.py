@@ -27,7 +27,8 @@ from gtp_engine.play.settings import customary_komi
 
 if TYPE_CHECKING:
     from gtp_engine.arena.endgame_review import Verdict
-    from gtp_engine.arena.self_play import SelfPlayGame, SelfPlayTerms
+    from gtp_engine.arena.many_games import Terms
+    from gtp_engine.arena.self_play import SelfPlayGame
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 logger = logging.getLogger(__name__)
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
         describe_passing,
         describe_resigning,
     )
-    from gtp_engine.arena.self_play import SelfPlayTerms, play_self_games
+    from gtp_engine.arena.many_games import Terms
+    from gtp_engine.arena.self_play import play_self_games
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.play.endgame import own_moves_cost
     from gtp_engine.search.stopping import Limits
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         check_file(args.keep, "--keep")
     width, height = args.size
     limits = Limits(playouts=args.playouts)
-    terms = SelfPlayTerms(width, height, rules, limits, seed=args.seed)
+    terms = Terms(width, height, rules, seed=args.seed)
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
     games: list[SelfPlayGame] = []
     status = 0
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             advance()
 
         try:
-            play_self_games(net, terms, args.games, at_once, note)
+            play_self_games(net, terms, limits, args.games, at_once, note)
         except KeyboardInterrupt:
             status = INTERRUPTED_STATUS
     games.sort(key=lambda game: game.number)
@@ -118,7 +120,7 @@ def _read_rules(args: argparse.Namespace) -> Rules:
 
 def _ask(
     judge: "NetEvaluator",
-    terms: "SelfPlayTerms",
+    terms: "Terms",
     games: "Sequence[SelfPlayGame]",
     visits: int,
     at_once: int,

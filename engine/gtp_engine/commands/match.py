@@ -27,7 +27,7 @@ from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
 from gtp_engine.go.rules import GO
 
 if TYPE_CHECKING:
-    from gtp_engine.arena.match_report import Records, Report
+    from gtp_engine.arena.match_report import Report
     from gtp_engine.arena.referee import Game, Terms
     from gtp_engine.go.position import Position
     from gtp_engine.play.clock.systems import TimeSystem
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from gtp_engine.arena.gomocup_client import GomocupClient
     from gtp_engine.arena.gtp_client import EngineFailure, Engines, GtpClient, split_command
-    from gtp_engine.arena.match import Match, Table
+    from gtp_engine.arena.match import Table, play_match
     from gtp_engine.arena.match_report import Records, Report
 
     sprt = read_sprt(args.sprt)
@@ -126,10 +126,16 @@ def run(args: argparse.Namespace) -> int:
             failure = str(error)
         else:
             report = Report(names, [args.a, args.b], terms, sprt)
-            match = Match(engines, tables, names, terms, args.games, args.seed, sprt)
             with _progress(args.games, report) as show:
-                match.play(lambda game: _record(report, game, records, show))
-            failure = match.failure
+
+                def note(game: "Game") -> bool:
+                    report.add(game)
+                    records.write_game(game)
+                    records.write_report(report, is_final=False)
+                    show(game)
+                    return report.verdict is None
+
+                failure = play_match(engines, tables, names, terms, args.games, args.seed, note)
     if report is not None:
         records.write_report(report)  # before anything is printed: nobody may be reading any more
         print(report.text())
@@ -232,15 +238,6 @@ def _make_folder(folder: Path, option: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{option}: {folder}: {error.strerror}") from None
-
-
-def _record(
-    report: "Report", game: "Game", records: "Records", show: "Callable[[Game], None]"
-) -> None:
-    report.add(game)
-    records.write_game(game)
-    records.write_report(report, is_final=False)
-    show(game)
 
 
 @contextmanager

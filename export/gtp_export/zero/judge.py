@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from gtp_engine.arena import referee
 from gtp_engine.arena.gtp_client import Engines
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
-from gtp_engine.arena.match import Match, Table
+from gtp_engine.arena.match import Table, play_match
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
@@ -169,13 +169,12 @@ class Judge:
 
         with Engines() as engines:
             table = Table(engines, [mine, theirs], ANSWER_SECONDS)
-            names, seed = (net, GNU_GO), settings.seed
-            match = Match(engines, [table], names, terms, settings.anchor_games, seed, None)
-            match.play(note)
+            names, games_wanted = (net, GNU_GO), settings.anchor_games
+            failure = play_match(engines, [table], names, terms, games_wanted, settings.seed, note)
         if engines.signal is not None:
             raise KeyboardInterrupt
-        if match.failure is not None:
-            logger.warning(f"no match with GNU Go: {match.failure}")
+        if failure is not None:
+            logger.warning(f"no match with GNU Go: {failure}")
         won = sum(0.5 if game.is_draw else game.winner == 0 for game in games)
         played = sum(game.is_draw or game.winner is not None for game in games)
         return MatchRecord(net, GNU_GO, won, played, settings.judge_visits, komi)
