@@ -82,6 +82,11 @@ def test_a_person_plays_takes_back_and_ends_the_game(tab: Any) -> None:
     tab.get_by_role("button", name="Score").tap()
     text(tab, "#note", "Counted as it stands: ")
     count(tab, "#board .spot", 0)
+    dead = tab.locator("#board .marks .dead").count()
+    tap(tab, "E5")
+    sync_api.expect(tab.locator("#board .marks .dead")).not_to_have_count(dead, timeout=30_000)
+    tap(tab, "E5")
+    count(tab, "#board .marks .dead", dead)
     tab.keyboard.press("a")
     text(tab, "#standing", "Black wins")
     assert tab.locator("#board .spot").count() >= 1, "in place of the count"

@@ -228,6 +228,19 @@ def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(
         wish(client, "play", at=at, turn=turn)
     state = state_when(client, lambda state: bool(state.get("result")))
     assert re.fullmatch(r"0|[BW]\+\d+(\.5)?", state["result"]) and state["count"]["turn"] == 3
+    counts = [(state["result"], state["count"]["dead"])]
+    for _ in range(2):
+        wish(client, "dead", at="C3")
+        state = state_when(
+            client,
+            lambda state, before=counts[-1]: (
+                state["result"] != before[0] and state["count"]["dead"] != before[1]
+            ),
+        )
+        counts.append((state["result"], state["count"]["dead"]))
+    assert counts[0] == counts[2] and {dead for _, dead in counts} == {"", "cc"}
+    wish(client, "dead", at="D4")
+    state_when(client, lambda state: "There are no stones." in state["said"])
     wish(client, "play", at="D4", turn=3)
     state_when(client, lambda state: "The game is over." in state["said"])
     wish(client, "undo")
@@ -236,6 +249,8 @@ def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(
     state_when(client, lambda state: state["result"] == "W+R")
     wish(client, "undo")
     state_when(client, lambda state: len(state["moves"]) == 2 and state["result"] == "")
+    wish(client, "dead", at="C3")
+    state_when(client, lambda state: "There is no count to change." in state["said"])
     wish(client, "score")
     state_when(client, lambda state: any("Counted" in line for line in state["said"]))
 

@@ -74,8 +74,7 @@ function show() {
   if (line) numberLine(position, line);
   else if (drill) showDrill(position, drill);
   else showMarks(position);
-  byId("turn").value = state.turn;
-  byId("turn").setAttribute("aria-valuetext", `move ${state.turn} of ${N_MOVES}`);
+  showTurn(state.turn, N_MOVES);
   byId("show-owners").setAttribute("aria-pressed", state.owners);
   byId("show-candidates").setAttribute("aria-pressed", state.candidates);
   byId("drill").setAttribute("aria-pressed", Boolean(drill));
@@ -339,37 +338,28 @@ function describeGame() {
   byId("made").textContent = `Made with ${review.net}, ${review.visits} visits a position, ${review.deep_visits} at the mistakes.`;
 }
 
-function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const inControl = ["SELECT", "INPUT"].includes(event.target.tagName);
+function keys(moveKeys) {
   const { drill } = state, moveCursor = (by) => () => {
     const next = drill.cursor + by;
     if (next >= 0 && next < WIDTH * HEIGHT) { drill.cursor = next; show(); }
   };
-  const asks = drill && drill.answered === null;
-  const keys = asks ? {
+  return drill && drill.answered === null ? {
     ArrowLeft: moveCursor(-1), ArrowRight: moveCursor(1), ArrowUp: moveCursor(-WIDTH), ArrowDown: moveCursor(WIDTH),
     Enter: () => answer(drill.cursor), Escape: () => go(drill.number),
   } : {
-    ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
-    Home: () => go(0), End: () => go(N_MOVES), n: () => goMistake(1), p: () => goMistake(-1),
+    ...moveKeys, n: () => goMistake(1), p: () => goMistake(-1),
     b: () => mistakes.get(state.turn) && playLine(state.turn - 1, mistakes.get(state.turn).line_better, mistakes.get(state.turn).owners_better),
     t: () => byId("show-owners").click(), c: () => byId("show-candidates").click(), d: () => byId("drill").click(),
     Escape: () => (state.drill ? go(state.drill.number) : leaveLine()),
   };
-  const act = keys[event.key];
-  if (!act || (inControl && event.key !== "Escape")) return;
-  if (event.key === "Enter" && event.target.tagName === "BUTTON") return;
-  event.preventDefault();
-  act();
 }
 
 function begin() {
   describeGame();
-  byId("turn").max = N_MOVES;
   drawChart();
   writeFigures();
-  bindMoves(go, step, () => N_MOVES);
+  const moveKeys = bindMoves(go, step, () => N_MOVES);
+  bindKeys(() => keys(moveKeys));
   byId("next-mistake").addEventListener("click", () => goMistake(1));
   byId("previous-mistake").addEventListener("click", () => goMistake(-1));
   byId("show-owners").addEventListener("click", () => { state.owners = !state.owners; show(); });
@@ -389,7 +379,6 @@ function begin() {
     const chosen = event && !state.line && !state.drill && candidateAt(view.pointAt(event));
     if (chosen) preview(state.turn, chosen.pv); else view.clear("ghosts");
   });
-  document.addEventListener("keydown", onKey);
   const asked = Number(location.hash.slice(1));
   state.turn = Number.isInteger(asked) && asked > 0 ? Math.min(N_MOVES, asked) : 0;
   byId("whose").value = review.player || "both";

@@ -236,13 +236,35 @@ function addButton(where, words, act) {
   return made;
 }
 
-// The buttons and the slider that lead through a game.
+// The buttons and the slider that lead through a game; returns what keys do the same.
 function bindMoves(go, step, last) {
   byId("first").addEventListener("click", () => go(0));
   byId("last").addEventListener("click", () => go(last()));
   byId("back").addEventListener("click", () => step(-1));
   byId("forward").addEventListener("click", () => step(1));
   byId("turn").addEventListener("input", (event) => go(Number(event.target.value)));
+  return {
+    ArrowLeft: () => step(-1), ArrowRight: () => step(1), PageUp: () => step(-10), PageDown: () => step(10),
+    Home: () => go(0), End: () => go(last()),
+  };
+}
+
+function showTurn(turn, last) {
+  byId("turn").max = last;
+  byId("turn").value = turn;
+  byId("turn").setAttribute("aria-valuetext", `move ${turn} of ${last}`);
+}
+
+// Calls what a key stands for at the time, unless it is typed into a field.
+function bindKeys(functionsByKey) {
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event, isTyped = ["SELECT", "INPUT"].includes(target.tagName) && key !== "Escape";
+    const act = functionsByKey()[key];
+    if (!act || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key === "Enter" && target.tagName === "BUTTON") return;
+    event.preventDefault();
+    act();
+  });
 }
 
 // Calls for each move of a mouse over the board, and with null where it leaves.

@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.arguments import parse_count, parse_komi, parse_size
-from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import DEFAULT_NET, known_nets
@@ -36,6 +36,7 @@ from gtp_engine.version import __version__
 if TYPE_CHECKING:
     from gtp_engine.go.game_record import GameRecord
     from gtp_engine.go.position import Position
+    from gtp_engine.play.adjudication.status import FinalStatus
 
 MOST_WISHES = 64  # that wait; more are dropped
 MOST_TEXT = 100  # characters of a value in a wish
@@ -77,6 +78,8 @@ class WebGame:
         """Whether that is a move of the engine."""
         self._is_waiting = False  # the engine failed, and does not try again by itself
         self._helps = False  # the engine moves for a person
+        self._status: FinalStatus | None = None
+        """The latest count."""
         self._looks_at: int | None = None
         """After how many moves the position is that pages want analysed."""
         self._is_other = False  # than the game that pages were told of
@@ -205,13 +208,16 @@ class WebGame:
 
     def _count(self) -> None:
         """Count the game as it stands, and end it if both have passed."""
+        self._show(doing="counting")
+        table = self._table
+        ends = table.position.is_over and not table.result
+        self._tell_count(table.count() if ends else self._engine.final_status())
+
+    def _tell_count(self, status: "FinalStatus") -> None:
         from gtp_engine.frontends.review.page import letters
         from gtp_engine.go.scoring import format_result
 
-        self._show(doing="counting")
-        table, position = self._table, self._table.position
-        ends = position.is_over and not table.result
-        status = table.count() if ends else self._engine.final_status()
+        self._status, position = status, self._table.position
         count: dict[str, Any] = {"turn": position.ply}
         for key in ("dead", "black_territory", "white_territory"):
             points = getattr(status, key)
@@ -263,6 +269,16 @@ class WebGame:
 
     def _do_score(self, wish: dict[str, Any]) -> None:
         self._count()
+
+    def _do_dead(self, wish: dict[str, Any]) -> None:
+        """Count again with the stones at a point dead, or alive after all."""
+        position, count = self._table.position, self._state["count"] or {}
+        point = parse_vertex(_text(wish, "at"), position.width, position.height)
+        if self._status is None or count.get("turn") != position.ply:
+            raise ValueError("there is no count to change")
+        if point == PASS or position.color_at(point) == EMPTY:
+            raise ValueError("there are no stones")
+        self._tell_count(self._table.turn_status(self._status, point))
 
     def _do_look(self, wish: dict[str, Any]) -> None:
         turn = wish.get("turn")

@@ -14,6 +14,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+_BOARD_HERE = "<!-- board.html -->\n"
+"""Stands in a room's markup for the board and the buttons that lead through a game."""
+
 
 def page_of(room: str, title: str, data: dict[str, Any], socket: str = "") -> str:
     """Return the page with a board that a room's script makes of its markup and of data.
@@ -28,7 +31,7 @@ def page_of(room: str, title: str, data: dict[str, Any], socket: str = "") -> st
     # Nothing in it can end the element, begin a comment or break an old parser of scripts.
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    body = _asset(room, f"{room}.html")
+    body = _asset(room, f"{room}.html").replace(_BOARD_HERE, _asset("web", "board.html"))
     body += f'<script type="application/json" id="data">{text}</script>\n'
     script = _asset("web", "board.js") + _asset(room, f"{room}.js")
     return whole_page(title, body, script, socket)

@@ -80,8 +80,12 @@ function found() {
   return looking && told.found && told.found.turn === turnShown() ? told.found : null;
 }
 
+function countShown() {
+  return told.count?.turn === told.moves.length && shown === null ? told.count : null;
+}
+
 function show() {
-  const turn = turnShown(), position = positionAt(turn), count = told.count?.turn === turn && shown === null ? told.count : null;
+  const turn = turnShown(), position = positionAt(turn), count = countShown();
   if (sent) position.play(told.to_play, sent.point);
   ["marks", "ghosts", "owners"].forEach((layer) => view.clear(layer));
   view.setStones(position);
@@ -94,9 +98,7 @@ function show() {
     const candidate = line && line.turn === turn && found().candidates[line.index];
     if (candidate) view.preview(position, toPlay(), candidate.pv);
   }
-  byId("turn").max = told.moves.length;
-  byId("turn").value = turn;
-  byId("turn").setAttribute("aria-valuetext", `move ${turn} of ${told.moves.length}`);
+  showTurn(turn, told.moves.length);
   byId("analyse").setAttribute("aria-pressed", looking);
   byId("show-owners").setAttribute("aria-pressed", owners);
   write(turn);
@@ -206,18 +208,6 @@ async function load(file) {
   byId("file").value = "";
 }
 
-function onKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || ["SELECT", "INPUT"].includes(event.target.tagName)) return;
-  const keys = {
-    ArrowLeft: () => go(turnShown() - 1), ArrowRight: () => go(turnShown() + 1), Home: () => go(0), End: () => go(Infinity),
-    PageUp: () => go(turnShown() - 10), PageDown: () => go(turnShown() + 10), Escape: () => showLine(-1),
-    a: toggleAnalysis, t: () => byId("show-owners").click(), u: () => wish("undo"), r: () => wish("redo"), g: () => byId("go").click(), s: () => byId("score").click(),
-  };
-  if (!told || !keys[event.key]) return;
-  event.preventDefault();
-  keys[event.key]();
-}
-
 function option(value) {
   return element("option", value);
 }
@@ -225,7 +215,11 @@ function option(value) {
 function start() {
   for (const name of ["net", "rules", "level"]) terms.elements[name].append(...[...new Set(choices[name])].map(option));
   terms.elements.handicap.append(...[0, 2, 3, 4, 5, 6, 7, 8, 9].map(option));
-  bindMoves(go, (by) => go(turnShown() + by), () => Infinity);
+  const moveKeys = bindMoves(go, (by) => go(turnShown() + by), () => Infinity);
+  bindKeys(() => (told ? {
+    ...moveKeys, Escape: () => showLine(-1), a: toggleAnalysis, t: () => byId("show-owners").click(),
+    u: () => wish("undo"), r: () => wish("redo"), g: () => byId("go").click(), s: () => byId("score").click(),
+  } : {}));
   byId("pass").addEventListener("click", () => playAt("pass"));
   for (const name of ["undo", "redo", "resign", "score", "cancel"]) byId(name).addEventListener("click", () => wish(name));
   byId("go").addEventListener("click", () => wish(told?.doing === "thinking" ? "stop" : "go"));
@@ -243,10 +237,12 @@ function start() {
   });
   byId("board").addEventListener("click", (event) => {
     const point = view?.pointAt(event) ?? null;
-    if (point !== null) playAt(positionAt(0).vertex(point), point);
+    if (point === null) return;
+    const vertex = positionAt(0).vertex(point);
+    if (told && countShown() && positionAt(turnShown()).stones[point] !== EMPTY) wish("dead", { at: vertex });
+    else playAt(vertex, point);
   });
   bindMouse(byId("board"), hover);
-  document.addEventListener("keydown", onKey);
   connect();
 }
 
