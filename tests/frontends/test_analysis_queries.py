@@ -60,8 +60,8 @@ def test_a_whole_query() -> None:
     assert settings.params.root_fpu_reduction == 0.3
     assert settings.pv_length == 4 and settings.perspective == "WHITE"
     assert found.wanted.ownership and found.wanted.pv_visits and not found.wanted.policy
-    assert (found.report_every, found.first_report) == (0.5, 0.1)
-    rule = found.avoid[0]
+    assert (found.wanted.interval, found.wanted.first_after) == (0.5, 0.1)
+    rule = found.wanted.avoid[0]
     assert (rule.color, rule.points, rule.depth, rule.allow) == (
         BLACK,
         frozenset({point("A1"), PASS}),

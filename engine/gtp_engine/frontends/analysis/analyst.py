@@ -8,12 +8,12 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.analysis.fields import QueryError
-from gtp_engine.frontends.analysis.query import Query
+from gtp_engine.frontends.analysis.query import NEVER, Query
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.request import ReportRequest
@@ -29,9 +29,6 @@ logger = logging.getLogger(__name__)
 
 Send = Callable[[dict[str, Any]], None]
 """Takes an object for the client, from any thread."""
-
-NEVER = 1e9
-"""Seconds between reports of a search that is to make none but the first."""
 
 
 @dataclass(eq=False)
@@ -235,24 +232,14 @@ class Analyst:
         )
 
     def _report_request(self, turn: OpenTurn) -> ReportRequest:
-        query, wanted = turn.query.query, turn.query.query.wanted
+        wanted = turn.query.query.wanted
 
         def report(analysis: "Analysis") -> None:
             if not analysis.is_final:
                 self._answer(turn, analysis)
 
-        hears = query.report_every is not None or query.first_report is not None
-        return ReportRequest(
-            interval=query.report_every or NEVER,
-            first_after=query.first_report,
-            callback=report if hears else None,
-            ownership=wanted.ownership,
-            ownership_stdev=wanted.ownership_stdev,
-            moves_ownership=wanted.moves_ownership,
-            moves_ownership_stdev=wanted.moves_ownership_stdev,
-            pv_length=query.settings.pv_length + 1,
-            avoid=query.avoid,
-        )
+        hears = wanted.interval < NEVER or wanted.first_after is not None
+        return replace(wanted, callback=report if hears else None)
 
     def _end(self, turn: OpenTurn, found: "Analysis | Exception | None") -> None:
         """Give a turn its final answer, once."""

@@ -18,7 +18,7 @@ from gtp_engine.frontends.analysis.overrides import (
     OverrideError,
 )
 from gtp_engine.go.rules import MAX_KOMI, InvalidRulesError, Rules, Scoring
-from gtp_engine.search.request import AvoidRule
+from gtp_engine.search.request import AvoidRule, ReportRequest
 
 MOST_PRIORITY = (1 << 62) - 1
 MOST_DEPTH = 10**9
@@ -26,6 +26,8 @@ DEEPEST = 50
 """Arrays and objects within one another in a line; queries have four."""
 SHORTEST_REPORT, LONGEST_REPORT = 0.001, 1e6
 """Seconds between reports during a search."""
+NEVER = 1e9
+"""The same where there are to be none but the first and the final one."""
 
 _FLAGS = {
     "includeOwnership": "ownership",
@@ -51,13 +53,10 @@ KNOWN_FIELDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What an answer contains besides the usual."""
+class Wanted(ReportRequest):
+    """What an answer contains besides the usual, and when there are reports during the search."""
 
-    ownership: bool = False
-    ownership_stdev: bool = False
-    moves_ownership: bool = False
-    moves_ownership_stdev: bool = False
+    interval: float = NEVER
     policy: bool = False
     pv_visits: bool = False
     no_result: bool = False
@@ -82,12 +81,7 @@ class Query:
     priorities: tuple[int, ...] = (0,)
     """Of each turn; the highest is analysed first."""
     settings: AnalysisSettings = field(default_factory=AnalysisSettings)
-    avoid: tuple[AvoidRule, ...] = ()
     wanted: Wanted = field(default_factory=Wanted)
-    report_every: float | None = None
-    """Seconds between reports during the search; None: only the final one."""
-    first_report: float | None = None
-    """Seconds to the first of them; None: as between the others."""
     warnings: tuple[tuple[str, str], ...] = ()
     """Fields and what is odd about them."""
 
@@ -163,12 +157,17 @@ def parse_query(values: Mapping[str, Any], settings: AnalysisSettings) -> Query:
         turns=turns,
         priorities=priorities,
         settings=settings,
-        avoid=_avoid_rules(fields, width, height),
-        wanted=Wanted(**{name: fields.boolean(key) for key, name in _FLAGS.items()}),
-        report_every=_seconds(fields, "reportDuringSearchEvery"),
-        first_report=_seconds(fields, "firstReportDuringSearchAfter"),
+        wanted=_wanted(fields, width, height, settings.pv_length + 1),
         warnings=tuple(warnings),
     )
+
+
+def _wanted(fields: Fields, width: int, height: int, pv_length: int) -> Wanted:
+    found: dict[str, Any] = {"avoid": _avoid_rules(fields, width, height)}
+    found |= {name: fields.boolean(key) for key, name in _FLAGS.items()}
+    interval = _seconds(fields, "reportDuringSearchEvery") or NEVER
+    first_after = _seconds(fields, "firstReportDuringSearchAfter")
+    return Wanted(interval=interval, first_after=first_after, pv_length=pv_length, **found)
 
 
 def _rules(fields: Fields) -> Rules:
