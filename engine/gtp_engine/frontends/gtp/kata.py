@@ -18,7 +18,7 @@ from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.games import parse_rules
-from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.go.rules import Rules
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 
@@ -49,16 +49,12 @@ def change_rules(session: Session, text: str) -> None:
     """Set the rules of a preset's name or a JSON object, in mid-game too.
 
     Raises:
-        GtpError: There are no such rules, or the game does not fit them.
+        InvalidRulesError: There are no such rules.
+        GtpError: The game does not fit them.
     """
     engine = session.board_engine()
-    try:
-        parse = partial(parse_rules, engine.settings.game, text)
-        rules = parse(komi=engine.komi)
-        names_komi = parse(komi=0.0) == parse(komi=1.0)
-    except InvalidRulesError as error:
-        raise GtpError(f"syntax error: {error}") from None
-    _adopt(session, rules, names_komi)
+    parse = partial(parse_rules, engine.settings.game, text)
+    _adopt(session, parse(komi=engine.komi), parse(komi=0.0) == parse(komi=1.0))
 
 
 @commands.command("kata-set-rule")
@@ -74,13 +70,10 @@ def change_rule(session: Session, key: str, value: str) -> None:
     """Change one of the rules, in mid-game too.
 
     Raises:
-        GtpError: There is no such rule or value, or the game does not fit it.
+        InvalidRulesError: There is no such rule or value.
+        GtpError: The game does not fit it.
     """
-    try:
-        rules = session.board_engine().rules.with_option(key, value)
-    except InvalidRulesError as error:
-        raise GtpError(f"syntax error: {error}") from None
-    _adopt(session, rules, key == "komi")
+    _adopt(session, session.board_engine().rules.with_option(key, value), key == "komi")
 
 
 def _adopt(session: Session, rules: Rules, names_komi: bool) -> None:

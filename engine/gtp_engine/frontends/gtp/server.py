@@ -23,6 +23,8 @@ from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 from gtp_engine.games import FIVE
+from gtp_engine.go.rules import InvalidRulesError
+from gtp_engine.play.clock.systems import ClockError
 
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
@@ -82,6 +84,8 @@ class Server:
             text, success = handler(self._session, Arguments(request.rest)), True
         except GtpError as error:
             text, success = str(error), False
+        except (ClockError, InvalidRulesError) as error:
+            text, success = f"syntax error: {error}", False
         except Exception as error:
             text, success = self._explain(error), False
         self._send(text, success)

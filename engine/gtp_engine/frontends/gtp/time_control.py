@@ -11,7 +11,7 @@ from gtp_engine.play.clock.notation import (
     gtp_time_system,
     named_time_system,
 )
-from gtp_engine.play.clock.systems import ClockError, TimeSystem
+from gtp_engine.play.clock.systems import TimeSystem
 from gtp_engine.play.loading import EngineUnavailableError
 
 commands = Registry()
@@ -35,20 +35,14 @@ def time_settings(session: Session, arguments: Arguments) -> str:
     main = arguments.number(0, "the main time")
     overtime = arguments.number(1, "the overtime")
     stones = arguments.integer(2, "the number of stones")
-    try:
-        _set_clock(session, gtp_time_system(main, overtime, stones))
-    except ClockError as error:
-        raise GtpError(f"syntax error: {error}") from None
+    _set_clock(session, gtp_time_system(main, overtime, stones))
     return ""
 
 
 @commands.command("kata-time_settings")
 def kata_time_settings(session: Session, arguments: Arguments) -> str:
     """Set a clock by the name of its kind, followed by its numbers."""
-    try:
-        _set_clock(session, named_time_system(arguments.words))
-    except ClockError as error:
-        raise GtpError(f"syntax error: {error}") from None
+    _set_clock(session, named_time_system(arguments.words))
     return ""
 
 
@@ -72,10 +66,7 @@ def time_left(session: Session, arguments: Arguments) -> str:
     color = arguments.color(0)
     seconds = arguments.number(1, "the time")
     count = arguments.integer(2, "the number of stones") if len(arguments) > 2 else 0
-    try:
-        session.engine.clock.set_left(color, seconds, count)
-    except ClockError as error:
-        raise GtpError(f"syntax error: {error}") from None
+    session.engine.clock.set_left(color, seconds, count)
     return ""
 
 
