@@ -88,11 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Analyse until there is nothing left to do; return the exit status.
-
-    Raises:
-        UsageError: An option's value makes no sense.
-    """
+    """Analyse until there is nothing left to do; return the exit status."""
     # An option of --compare here, not the engine's first board.
     measured, args.size = args.size, None
     settings = read_settings(args)

@@ -40,11 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; return the exit status.
-
-    Raises:
-        UsageError: The net cannot be used, or a plot not be drawn.
-    """
+    """Measure and print; return the exit status."""
     from gtp_engine.arena.signature import signature
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns, usual_sizes

@@ -8,7 +8,8 @@ import json
 import os
 import platform
 import textwrap
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gtp_engine.commands.options import add_shared
@@ -40,16 +41,8 @@ class Finding:
     """What to do about it; empty where all is well."""
 
 
-@dataclass(frozen=True)
-class Section:
-    """Findings that belong together."""
-
-    title: str
-    findings: list[Finding] = field(default_factory=list)
-
-    def add(self, label: str, text: str, advice: str = "") -> None:
-        """Note a finding."""
-        self.findings.append(Finding(label, text, advice))
+Sections = dict[str, list[Finding]]
+"""Findings that belong together, by their titles."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,50 +60,50 @@ def run(args: argparse.Namespace) -> int:
         from gtp_engine.commands.doctor_proof import run_proofs
 
         return run_proofs(args.net, as_json=args.json)
-    sections = [_machine(), _gpus(), _software(), _folders(), *_net(args.net)]
+    sections = {
+        "machine": list(_machine()),
+        "GPUs": list(_gpus()),
+        "software": list(_software()),
+        "folders": list(_folders()),
+        **_nets(args.net),
+    }
     if args.json:
-        document = {
-            section.title: [asdict(one) for one in section.findings] for section in sections
-        }
+        document = {title: [asdict(one) for one in found] for title, found in sections.items()}
         print(json.dumps(document, indent=1))
     else:
-        print("\n\n".join(_text(section) for section in sections))
-    return 1 if any(one.label == "error" for s in sections for one in s.findings) else 0
+        print("\n\n".join(_text(title, found) for title, found in sections.items()))
+    return 1 if any(one.label == "error" for found in sections.values() for one in found) else 0
 
 
-def _machine() -> Section:
+def _machine() -> Iterator[Finding]:
     from gtp_engine.evaluators.devices import cpu_name
     from gtp_engine.play.settings import default_memory
 
-    section = Section("machine")
     cores = os.cpu_count() or 1
-    section.add("processor", f"{cpu_name()}; {cores} cores, as many search threads")
+    yield Finding("processor", f"{cpu_name()}; {cores} cores, as many search threads")
     name = cpu_name()
     if "avx2" in name and "vnni" not in name:
-        section.add(
+        yield Finding(
             "8-bit products",
             "no VNNI: int8 nets with 8-bit weights may overflow; the self-check decides",
             "`gtp-export quantise --seven-bit` makes int8 nets that do not",
         )
-    section.add("memory", f"{default_memory()} MB for tree and cache, unless --memory says more")
-    section.add("system", f"{platform.platform()}, Python {platform.python_version()}")
-    return section
+    yield Finding("memory", f"{default_memory()} MB for tree and cache, unless --memory says more")
+    yield Finding("system", f"{platform.platform()}, Python {platform.python_version()}")
 
 
-def _gpus() -> Section:
+def _gpus() -> Iterator[Finding]:
     from gtp_engine.evaluators.devices import cuda_obstacle, gpu_names
 
-    section = Section("GPUs")
     obstacle = cuda_obstacle()
     if obstacle is not None:
-        section.add("none", obstacle, _CUDA_ADVICE.get(obstacle, _DRIVER_ADVICE))
-        return section
+        yield Finding("none", obstacle, _CUDA_ADVICE.get(obstacle, _DRIVER_ADVICE))
+        return
     for number, name in enumerate(gpu_names()):
-        section.add(f"GPU {number}", name)
-    return section
+        yield Finding(f"GPU {number}", name)
 
 
-def _software() -> Section:
+def _software() -> Iterator[Finding]:
     from importlib.metadata import version
 
     from gtp_engine.evaluators import openvino_runtime
@@ -123,33 +116,30 @@ def _software() -> Section:
         runtime_version,
     )
 
-    section = Section("software")
     names = {CPU: "CPU", CUDA: "CUDA", TENSORRT: "TensorRT"}
     known = ", ".join(name for key, name in names.items() if is_built_with(key))
     lacks_cuda = cuda_obstacle() is None and not is_built_with(CUDA)
-    section.add(
+    yield Finding(
         "ONNX Runtime",
         f"{runtime_version()}, built with {known}",
         "`pip install gtp-engine[cuda]`, after `pip uninstall onnxruntime`" if lacks_cuda else "",
     )
     if openvino_runtime.INSTALLED:
         devices = ", ".join(openvino_runtime.list_devices())
-        section.add("OpenVINO", f"{openvino_runtime.runtime_version()}, computes on {devices}")
+        yield Finding("OpenVINO", f"{openvino_runtime.runtime_version()}, computes on {devices}")
     else:
         advice = "`pip install gtp-engine[openvino]`: faster on many processors"
-        section.add("OpenVINO", "not installed", advice)
-    section.add("numba, numpy", f"{version('numba')}, {version('numpy')}")
-    return section
+        yield Finding("OpenVINO", "not installed", advice)
+    yield Finding("numba, numpy", f"{version('numba')}, {version('numpy')}")
 
 
-def _folders() -> Section:
+def _folders() -> Iterator[Finding]:
     from gtp_engine.evaluators.measurements import measurements_folder
     from gtp_engine.evaluators.nets import shipped_folder, user_folder
     from gtp_engine.kernels import CACHE
 
-    section = Section("folders")
     if CACHE.folder is None:
-        section.add(
+        yield Finding(
             "kernels",
             f"compiled at each start, for they cannot be kept: {CACHE.obstacle}",
             "make it a folder of your own that others cannot write, or name one in NUMBA_CACHE_DIR",
@@ -160,47 +150,57 @@ def _folders() -> Section:
         if damaged:
             state = f"{len(damaged)} of {CACHE.files} files damaged, such as {damaged[0]}"
         is_complete = CACHE.is_warm and not damaged
-        section.add(
+        yield Finding(
             "kernels",
             f"{CACHE.folder}: {state}",
             "" if is_complete else "`gtp-engine --precompile` compiles them now",
         )
     try:
-        section.add("measurements", str(measurements_folder()))
+        yield Finding("measurements", str(measurements_folder()))
     except RuntimeError:
-        section.add("measurements", "nowhere: the user has no home folder")
-    section.add("nets", f"{shipped_folder()}; your own in {user_folder()}")
-    return section
+        yield Finding("measurements", "nowhere: the user has no home folder")
+    yield Finding("nets", f"{shipped_folder()}; your own in {user_folder()}")
 
 
-def _net(wanted: str | None) -> list[Section]:
+def _nets(wanted: str | None) -> Sections:
     """Return what is to be said of a net, part by part."""
-    from gtp_engine.evaluators.devices import cuda_obstacle
     from gtp_engine.evaluators.net_info import NetFileError
     from gtp_engine.evaluators.nets import find_parts
-    from gtp_engine.evaluators.precision import choose, choose_runtime
 
-    sections = []
+    sections: Sections = {}
     try:
         for part in find_parts(wanted):
-            section = Section(f"net {part.files.fp32.stem}")
-            sections.append(section)
-            _add_choice(section, "on the CPU", choose(part.files, on_gpu=False), part.files)
-            runtime, why = choose_runtime(choose(part.files, on_gpu=False).path)
-            section.add("runtime", f"{runtime} with --runtime auto: {why}")
-            if cuda_obstacle() is None:
-                _add_choice(section, "on the GPU", choose(part.files, on_gpu=True), part.files)
-            _add_device(section, part.files)
-            _add_errors(section, part.files)
+            found = sections[f"net {part.files.fp32.stem}"] = []
+            for one in _net(part.files):
+                found.append(one)
     except NetFileError as error:
-        section = sections[-1] if sections else Section("net")
-        sections = sections or [section]
-        section.add("error", str(error), "`gtp-engine net list` names the nets that are known")
+        advice = "`gtp-engine net list` names the nets that are known"
+        last = next(reversed(sections.values()), None)
+        found = sections.setdefault("net", []) if last is None else last
+        found.append(Finding("error", str(error), advice))
     return sections
 
 
-def _add_choice(section: Section, label: str, choice: "Choice", files: "NetFiles") -> None:
-    """Say which file runs where, why, and how a better one could be had."""
+def _net(files: "NetFiles") -> Iterator[Finding]:
+    from gtp_engine.evaluators.devices import cuda_obstacle
+    from gtp_engine.evaluators.precision import choose, choose_runtime, open_best
+    from gtp_engine.evaluators.self_check import differences_of, verdict
+
+    yield _choice("on the CPU", choose(files, on_gpu=False), files)
+    runtime, why = choose_runtime(choose(files, on_gpu=False).path)
+    yield Finding("runtime", f"{runtime} with --runtime auto: {why}")
+    if cuda_obstacle() is None:
+        yield _choice("on the GPU", choose(files, on_gpu=True), files)
+    with collected() as said:
+        net = open_best(files, "auto")
+    used = "CUDA" if net.device == "cuda" else "the CPU"
+    yield Finding("device", f"{used} with --device auto", said[0] if said else "")
+    yield Finding("self-check", verdict(differences_of(net)))
+    yield from _errors(files)
+
+
+def _choice(label: str, choice: "Choice", files: "NetFiles") -> Finding:
+    """Return which file runs where, why, and how a better one could be had."""
     lacks = {"on the CPU": files.int8 is None, "on the GPU": files.fp16 is None}[label]
     advice = ""
     if lacks and not files.is_exact:
@@ -208,30 +208,18 @@ def _add_choice(section: Section, label: str, choice: "Choice", files: "NetFiles
         target = files.fp32.with_name(f"{files.fp32.stem}-{kind}.onnx").name
         advice = f"`gtp-export quantise {files.fp32.name} {target} --{kind}` makes a faster one"
     precision = f" ({choice.precision})" if choice.precision else ""
-    section.add(label, f"{choice.path.name}{precision}: {choice.why}", advice)
+    return Finding(label, f"{choice.path.name}{precision}: {choice.why}", advice)
 
 
-def _add_device(section: Section, files: "NetFiles") -> None:
-    """Open the net as the engine would and say where it ended up, and whether it is right there."""
-    from gtp_engine.evaluators.precision import open_best
-    from gtp_engine.evaluators.self_check import differences_of, verdict
-
-    with collected() as said:
-        net = open_best(files, "auto")
-    used = "CUDA" if net.device == "cuda" else "the CPU"
-    section.add("device", f"{used} with --device auto", said[0] if said else "")
-    section.add("self-check", verdict(differences_of(net)))
-
-
-def _add_errors(section: Section, files: "NetFiles") -> None:
-    """Say how far int8 and fp16 are from fp32."""
+def _errors(files: "NetFiles") -> Iterator[Finding]:
+    """Yield how far int8 and fp16 are from fp32."""
     from gtp_engine.evaluators.accuracy import compare_files
 
     for kind, path in (("int8", files.int8), ("fp16", files.fp16)):
         if path is None:
             continue
         found = compare_files(path, files.fp32, COMPARED_POSITIONS)
-        section.add(
+        yield Finding(
             f"{kind} error",
             f"policy KL {found.policy_kl:.4f} nats, same best move {found.top1:.0%}, "
             f"win rate {found.win_error:.2%}, lead {found.lead_error:.2f} points, in the mean of "
@@ -239,9 +227,9 @@ def _add_errors(section: Section, files: "NetFiles") -> None:
         )
 
 
-def _text(section: Section) -> str:
-    lines = [section.title]
-    for one in section.findings:
+def _text(title: str, findings: list[Finding]) -> str:
+    lines = [title]
+    for one in findings:
         label = f"  {one.label:{LABEL_WIDTH}}"
         lines += _wrapped(label, one.text)
         if one.advice:

@@ -39,11 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Speak the protocol until the manager leaves, or answer for each board of a file.
-
-    Raises:
-        UsageError: An option makes no sense, or the file cannot be read.
-    """
+    """Speak the protocol until the manager leaves, or answer for each board of a file."""
     if args.forbidden is not None:
         return _print_forbidden(args)
     settings = read_settings(args)

@@ -43,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Speak GTP until the client leaves; return the exit status.
-
-    Raises:
-        UsageError: An option's value makes no sense.
-    """
+    """Speak GTP until the client leaves; return the exit status."""
     settings = read_settings(args)
     if args.precompile:
         return _precompile(settings)

@@ -95,9 +95,6 @@ def run(args: argparse.Namespace) -> int:
     """Play a match; return 0, or 1 if it could not be played to its end or not be written down.
 
     After Ctrl-C, or another signal that asks to end, that of an interrupted command.
-
-    Raises:
-        UsageError: An option or a command line makes no sense.
     """
     from gtp_engine.arena.gomocup_client import GomocupClient
     from gtp_engine.arena.gtp_client import EngineFailure, Engines, GtpClient, split_command

@@ -39,11 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line `depth count` for each depth as soon as it is known; return the exit status.
-
-    Raises:
-        UsageError: There are no such rules, or no such position.
-    """
+    """Print a line `depth count` for each depth as soon as it is known; return the exit status."""
     from gtp_engine.games import new_game
     from gtp_engine.go.perft import perft
 

@@ -33,11 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play until the person leaves; return the exit status.
-
-    Raises:
-        UsageError: An option's value makes no sense.
-    """
+    """Play until the person leaves; return the exit status."""
     settings = read_settings(args)
     if sys.stdin is None or sys.stdout is None:
         name = "stdin" if sys.stdin is None else "stdout"

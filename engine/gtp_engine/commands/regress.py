@@ -34,9 +34,6 @@ def run(args: argparse.Namespace) -> int:
     """Ask all questions; return 0, or 1 if the engine could not be asked to the end.
 
     Where that ends early, by Ctrl-C too, the summary is that of the questions so far.
-
-    Raises:
-        UsageError: A file cannot be used, or the engine's command line makes no sense.
     """
     from gtp_engine.arena.gtp_client import EngineFailure, Engines, split_command
     from gtp_engine.arena.regress import Asker, Score, Tally, read_script

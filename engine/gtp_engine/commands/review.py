@@ -79,11 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Review the games; return 0, 1 if one could not be, 130 if interrupted.
-
-    Raises:
-        UsageError: The folder cannot be written, or there is no usable net.
-    """
+    """Review the games; return 0, 1 if one could not be, 130 if interrupted."""
     settings = read_settings(args)
     try:
         args.out.mkdir(parents=True, exist_ok=True)

@@ -33,11 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until Ctrl-C; return the exit status.
-
-    Raises:
-        UsageError: An option's value makes no sense, or the port cannot be had.
-    """
+    """Serve until Ctrl-C; return the exit status."""
     settings = read_settings(args)
     try:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
