@@ -1,4 +1,7 @@
-"""Command lines that are wrong get one sentence on stderr and exit status 2."""
+"""Command lines that are wrong get one sentence on stderr and exit status 2.
+
+`parse_...` turn a word into a value, or raise BadValueError, which says what is wrong with it.
+"""
 
 import argparse
 import math
@@ -58,11 +61,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Return the width and height of "9" or "9x13".
-
-    Raises:
-        BadValueError: It is neither, or no size from 2 to 25.
-    """
+    """Return the width and height of "9" or "9x13", 2 to 25 each."""
     from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 
     words = text.lower().split("x")
@@ -75,11 +74,7 @@ def parse_size(text: str) -> tuple[int, int]:
 
 
 def parse_setting(text: str) -> tuple[str, str]:
-    """Return the name and the value of "name=value".
-
-    Raises:
-        BadValueError: A part of it is missing.
-    """
+    """Return the name and the value of "name=value", none of them empty."""
     name, _, value = (word.strip() for word in text.partition("="))
     if not name or not value:
         raise BadValueError(f"{text[:40]!r} is no setting like cpuct=1.2")
@@ -87,33 +82,21 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 
 def parse_count(text: str) -> int:
-    """Return a whole number of 1 or more.
-
-    Raises:
-        BadValueError: It is something else.
-    """
+    """Return a whole number of 1 or more."""
     if not (text.isascii() and text.isdigit() and len(text) < 12 and int(text) > 0):
         raise BadValueError(f"{text[:20]!r} is not a whole number of 1 or more")
     return int(text)
 
 
 def parse_threads(text: str) -> int:
-    """Return a number of threads.
-
-    Raises:
-        BadValueError: It is something else, or more than any machine has.
-    """
+    """Return a number of threads, up to MOST_THREADS."""
     if parse_count(text) > MOST_THREADS:
         raise BadValueError(f"{text[:20]!r} is more than {MOST_THREADS} threads")
     return int(text)
 
 
 def parse_seed(text: str) -> int:
-    """Return what random choices are drawn from, 0 or more.
-
-    Raises:
-        BadValueError: It is something else, or does not fit into 64 bits.
-    """
+    """Return what random choices are drawn from, 0 or more in less than 64 bits."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise BadValueError(f"{text[:20]!r} is not a whole number of 0 or more")
     return int(text)
@@ -128,11 +111,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_seconds(text: str) -> float:
-    """Return a time above 0.
-
-    Raises:
-        BadValueError: It is something else, or longer than eleven days.
-    """
+    """Return a time above 0, up to eleven days."""
     seconds = parse_number(text)
     if not 0 < seconds <= 1e6:
         raise BadValueError(f"{text[:20]!r} is not a number of seconds above 0")
@@ -140,11 +119,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_komi(text: str) -> float:
-    """Return a komi.
-
-    Raises:
-        BadValueError: It is no number, or beyond all measure.
-    """
+    """Return a komi from -MAX_KOMI to MAX_KOMI."""
     from gtp_engine.go.rules import MAX_KOMI
 
     komi = parse_number(text)

@@ -98,22 +98,11 @@ class UniformEvaluator(NetlessEvaluator):
         self._state = np.array([seed], np.uint64)
         self._begin = find_listing(encoder)
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        """Write a slot's moves and results."""
+    def _judge(self, *leaf: Any) -> None:
         if self._begin is not None:
-            maps = distinct_points(*batch.spatial.shape[:1:-1])
-            self._begin(batch, slot, history, ply, rules, symmetry, optimism, maps, 0)
-        is_listed = self._begin is not None
-        _know_nothing(batch, slot, history, ply, rules, self._state, is_listed)
+            maps = distinct_points(*leaf[0].spatial.shape[:1:-1])
+            self._begin(*leaf, 0, 0.0, maps, 0)
+        _know_nothing(*leaf, self._state, self._begin is not None)
 
 
 class FakeEvaluator(NetlessEvaluator):

@@ -251,18 +251,17 @@ def _known_check(subject: str) -> Check | None:
 
 
 def _int8_subject(fp32: Path, int8: Path) -> str:
-    """Return what a check holds for: these files on this machine."""
-    return "\n".join(
-        ["int8 against fp32", cpu_name(), runtime_version(), describe_files([fp32, int8])]
-    )
+    return _subject("int8 against fp32", runtime_version(), describe_files([fp32, int8]))
 
 
 def _runtime_subject(path: Path, runtime: str) -> str:
-    """Return what a check holds for: this file on this machine, in these versions."""
     versions = runtime_version(), openvino_runtime.runtime_version()
-    return "\n".join(
-        [f"{runtime} against ONNX Runtime", cpu_name(), *versions, describe_files([path])]
-    )
+    return _subject(f"{runtime} against ONNX Runtime", *versions, describe_files([path]))
+
+
+def _subject(what: str, *facts: str) -> str:
+    """Return what a check holds for: versions and files on this machine."""
+    return "\n".join([what, cpu_name(), *facts])
 
 
 def _open_other(path: Path, runtime: str, what: str) -> tuple[OnnxNet | None, str]:

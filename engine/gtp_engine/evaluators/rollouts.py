@@ -261,20 +261,10 @@ class MixedEvaluator(NetEvaluator):
         batch = super().new_batch(slots, width, height)
         return batch._replace(ownership=np.zeros((slots, width * height), np.float32))
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-        options: Any = None,
-    ) -> None:
+    def encode(self, *leaf: Any, **options: Any) -> None:
         """Fill a slot's inputs and play the position out; see `NetEvaluator`."""
-        super().encode(batch, slot, history, ply, rules, symmetry, optimism, options)
-        self._player.play_out(batch, slot, history, ply, rules, is_alone=False)
+        super().encode(*leaf, **options)
+        self._player.play_out(*leaf[:5], is_alone=False)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots.

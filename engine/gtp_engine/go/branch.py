@@ -48,24 +48,11 @@ class Branch:
         return self
 
     def follow(
-        self,
-        paths: Paths,
-        slot: int,
-        root_at: int,
-        symmetries: int,
-        seed: int,
+        self, paths: Paths, slot: int, root_at: int, symmetries: int, seed: int
     ) -> tuple[int, int]:
         """Play one of [slots] paths from the root on; return the ply, and a symmetry or OVER."""
-        return follow(
-            self.history,
-            self.root_ply,
-            paths,
-            slot,
-            root_at,
-            self.rules,
-            symmetries,
-            seed,
-        )
+        game = self.history, self.root_ply
+        return follow(*game, paths, slot, root_at, self.rules, symmetries, seed)
 
     def white_lead(self, ply: int) -> float:
         """Return White's points minus Black's where a game has ended; 0 if it has no result."""

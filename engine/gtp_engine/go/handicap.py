@@ -1,15 +1,10 @@
 """Where handicap stones go. Only the standard library is imported here."""
 
-from gtp_engine.coords import point_at
+from gtp_engine.coords import point_at, star_lines
 
 
 class HandicapError(ValueError):
     """No such handicap on this board."""
-
-
-def _lines(size: int) -> tuple[int, int]:
-    """Return the handicap line's distance from the edge, and the middle line."""
-    return (3 if size > 12 else 2), size // 2
 
 
 def largest_fixed(width: int, height: int) -> int:
@@ -30,8 +25,9 @@ def fixed_handicap_points(width: int, height: int, count: int) -> list[int]:
     most = largest_fixed(width, height)
     if not 2 <= count <= most:
         raise HandicapError(f"{count} fixed handicap stones do not go on a {width}x{height} board")
-    (near_col, mid_col), (near_row, mid_row) = _lines(width), _lines(height)
-    far_col, far_row = width - 1 - near_col, height - 1 - near_row
+    near_col, *_, far_col = star_lines(width)
+    near_row, *_, far_row = star_lines(height)
+    mid_col, mid_row = width // 2, height // 2
     corners = [(far_row, near_col), (near_row, far_col), (near_row, near_col), (far_row, far_col)]
     sides = [(mid_row, near_col), (mid_row, far_col), (far_row, mid_col), (near_row, mid_col)]
     center = [(mid_row, mid_col)]

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import OVER, WHITE, action_to_point
+from gtp_engine.coords import OVER, action_to_point
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.kernels import hot_kernel, int64, kernel
@@ -60,6 +60,7 @@ from gtp_engine.search.tree import (
     new_tree,
     priors_of,
     renew_priors,
+    white_lead_at,
 )
 
 FIRST_NODES = 4096
@@ -115,7 +116,7 @@ class Forest:
         Raises:
             NetFileError: The net does not take this size.
         """
-        self.width, self.height = width, height
+        self.width, self.height, self._area = width, height, width * height
         self.params = params
         self.evaluations = 0
         """Leaves that the evaluator was asked about."""
@@ -255,7 +256,7 @@ class Forest:
             self._candidates,
             self._schedule,
             params.numbers,
-            self._score_utility(0.0),
+            params.score_around(0.0, self._area),
         )
         if is_full:
             self._grow()
@@ -288,8 +289,7 @@ class Forest:
         tree, record, plan = self._tree, self._seats[seat], self._plans[seat]
         root = int(record["root"])
         node = tree.nodes[root]
-        lead = float(node["lead_sum"]) / max(1, int(node["visits"]))
-        record["center_white"] = lead if node["to_play"] == WHITE else -lead
+        record["center_white"] = white_lead_at(tree, root)
         by_action = priors_of(tree, root)
         legal = np.flatnonzero(by_action)
         self._priors[seat] = priors = by_action / by_action.sum()
@@ -311,7 +311,7 @@ class Forest:
         record, priors = self._seats[seat], self._priors[seat]
         assert priors is not None
         node = self._tree.nodes[record["root"]]
-        score = self._score_utility(float(record["center_white"]))
+        score = self.params.score_around(float(record["center_white"]), self._area)
         to_play = int(node["to_play"])
         counts = np.zeros(len(priors), np.int64)
         utilities = np.zeros(len(priors))
@@ -329,12 +329,6 @@ class Forest:
             utilities=utilities,
             candidates=self._candidates[seat].copy(),
         )
-
-    def _score_utility(self, center_white: float) -> ScoreUtility:
-        params = self.params
-        scale = params.score_scale * 2.0 * (self.width * self.height) ** 0.5
-        static, dynamic = float(params.score_utility), float(params.dynamic_score_utility)
-        return ScoreUtility(static, dynamic, float(scale), center_white)
 
 
 @lru_cache

@@ -1,62 +1,67 @@
 """The numbers that steer a search. Only the standard library is imported here.
 
 Utilities are for the side to move at a node: the win-loss value in [-1, 1] plus a small reward
-for points. Ranges in brackets are what `kata-set-param` accepts.
+for points.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
+
+
+def _within(default: Any, low: float, high: float) -> Any:
+    """Return a field with the lowest and the highest value that `kata-set-param` accepts."""
+    return field(default=default, metadata={"range": (low, high)})
 
 
 @dataclass(frozen=True, slots=True)
 class SearchParams:
     """Parameters of one search."""
 
-    cpuct: float = 1.0
-    """Exploration constant at few visits [0, 10]."""
-    cpuct_growth: float = 1.0
-    """How much the constant grows with the parent's visits [0, 10]; see `puct.exploration`."""
-    fpu_reduction: float = 0.2
-    """How far below its parent an unvisited child is rated, at full visited policy [0, 2]."""
-    root_fpu_reduction: float = 0.1
-    """The same at the root [0, 2]."""
-    virtual_loss: float = 1.0
-    """Losses that a descent in flight counts as on every edge of its path [0, 10]."""
-    expansion_visits: int = 1
-    """Visits after which a node gets its children; until then each asks the evaluator [1, 1000]."""
-    policy_temperature: float = 1.0
-    """The priors of all nodes are raised to 1 / this and renormalised [0.01, 10]."""
-    score_utility: float = 0.1
-    """Weight of the expected score around zero [0, 1]."""
-    dynamic_score_utility: float = 0.3
-    """Weight of the expected score around the root's present score [0, 1]."""
-    score_scale: float = 1.0
+    cpuct: float = _within(1.0, 0, 10)
+    """Exploration constant at few visits."""
+    cpuct_growth: float = _within(1.0, 0, 10)
+    """How much the constant grows with the parent's visits; see `puct.exploration`."""
+    fpu_reduction: float = _within(0.2, 0, 2)
+    """How far below its parent an unvisited child is rated, at full visited policy."""
+    root_fpu_reduction: float = _within(0.1, 0, 2)
+    """The same at the root."""
+    virtual_loss: float = _within(1.0, 0, 10)
+    """Losses that a descent in flight counts as on every edge of its path."""
+    expansion_visits: int = _within(1, 1, 1000)
+    """Visits after which a node gets its children; until then each asks the evaluator."""
+    policy_temperature: float = _within(1.0, 0.01, 10)
+    """The priors of all nodes are raised to 1 / this and renormalised."""
+    score_utility: float = _within(0.1, 0, 1)
+    """Weight of the expected score around zero."""
+    dynamic_score_utility: float = _within(0.3, 0, 1)
+    """Weight of the expected score around the root's present score."""
+    score_scale: float = _within(1.0, 0.01, 100)
     """Points, in units of twice the square root of the board's area, that earn half the weight."""
-    root_policy_temperature: float = 1.0
-    """The root's priors are raised to 1 / this and renormalised [0.01, 10]."""
-    root_noise_weight: float = 0.0
-    """Share of the root's priors that is Dirichlet noise [0, 1]; for self-play."""
-    root_noise_total: float = 10.83
+    root_policy_temperature: float = _within(1.0, 0.01, 10)
+    """The root's priors are raised to 1 / this and renormalised."""
+    root_noise_weight: float = _within(0.0, 0, 1)
+    """Share of the root's priors that is Dirichlet noise; for self-play."""
+    root_noise_total: float = _within(10.83, 0.01, 1000)
     """Sum of the Dirichlet parameters over the legal moves (0.03 x 361)."""
-    policy_optimism: float = 1.0
-    """Share of the optimistic policy inside the tree, where the net has one [0, 1]."""
-    root_policy_optimism: float = 0.2
-    """The same at the root [0, 1]."""
-    wide_root_noise: float = 0.0
-    """How much more of the root's moves are looked at [0, 10]; for analysis, see `puct.widened`."""
-    root_symmetries: int = 1
-    """Symmetries under which the net is shown the root; what it says is averaged [1, 8]."""
-    lcb_stdevs: float = 4.0
-    """Standard errors below the mean at which the choice of the move compares [0, 10]."""
-    lcb_min_visit_share: float = 0.15
-    """Only moves with this share of the most visited move's visits may win by LCB [0, 1]."""
-    random_symmetry: bool = True
+    policy_optimism: float = _within(1.0, 0, 1)
+    """Share of the optimistic policy inside the tree, where the net has one."""
+    root_policy_optimism: float = _within(0.2, 0, 1)
+    """The same at the root."""
+    wide_root_noise: float = _within(0.0, 0, 10)
+    """How much more of the root's moves are looked at; for analysis, see `puct.widened`."""
+    root_symmetries: int = _within(1, 1, 8)
+    """Symmetries under which the net is shown the root; what it says is averaged."""
+    lcb_stdevs: float = _within(4.0, 0, 10)
+    """Standard errors below the mean at which the choice of the move compares."""
+    lcb_min_visit_share: float = _within(0.15, 0, 1)
+    """Only moves with this share of the most visited move's visits may win by LCB."""
+    random_symmetry: bool = _within(True, 0, 1)
     """Show the net each leaf under a random symmetry; the identity otherwise."""
-    use_cache: bool = True
+    use_cache: bool = _within(True, 0, 1)
     """Look evaluations up in the cache."""
-    threat_nodes: int = 20_000
+    threat_nodes: int = _within(20_000, 0, 10**9)
     """Positions that a game may look at before the search to find a win it can prove; a leaf gets
-    a share of what was set when the engine loaded; 0 proves nothing [0, 10^9]."""
+    a share of what was set when the engine loaded; 0 proves nothing."""
 
     def with_option(self, name: str, text: str) -> "SearchParams":
         """Return a copy with one field set from text.
@@ -91,6 +96,12 @@ class SearchParams:
         names = (field.name for field in fields(self))
         changed = {n: getattr(told, n) for n in names if getattr(told, n) != getattr(usual, n)}
         return replace(self, **changed)
+
+    def score_around(self, center_white: float, area: int) -> "ScoreUtility":
+        """Return how points count around White's lead, on a board of so many points."""
+        scale = self.score_scale * 2.0 * area**0.5
+        weights = float(self.score_utility), float(self.dynamic_score_utility)
+        return ScoreUtility(*weights, float(scale), center_white)
 
     @property
     def numbers(self) -> "PuctNumbers":
@@ -128,28 +139,7 @@ class ScoreUtility(NamedTuple):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "cpuct": (0, 10),
-    "cpuct_growth": (0, 10),
-    "fpu_reduction": (0, 2),
-    "root_fpu_reduction": (0, 2),
-    "virtual_loss": (0, 10),
-    "expansion_visits": (1, 1000),
-    "policy_temperature": (0.01, 10),
-    "score_utility": (0, 1),
-    "dynamic_score_utility": (0, 1),
-    "score_scale": (0.01, 100),
-    "root_policy_temperature": (0.01, 10),
-    "root_noise_weight": (0, 1),
-    "root_noise_total": (0.01, 1000),
-    "policy_optimism": (0, 1),
-    "root_policy_optimism": (0, 1),
-    "wide_root_noise": (0, 10),
-    "root_symmetries": (1, 8),
-    "lcb_stdevs": (0, 10),
-    "lcb_min_visit_share": (0, 1),
-    "random_symmetry": (0, 1),
-    "use_cache": (0, 1),
-    "threat_nodes": (0, 10**9),
+    each.name: each.metadata["range"] for each in fields(SearchParams)
 }
 """Lowest and highest value of every parameter that may be set."""
 

@@ -3,16 +3,14 @@
 import threading
 import time
 
-from gtp_engine.coords import WHITE
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child, ranked, visited_children
-from gtp_engine.search.params import ScoreUtility
 from gtp_engine.search.playout import Terms, Worker
 from gtp_engine.search.reporting import analyze_tree
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.root import has_own_priors
 from gtp_engine.search.shared_tree import SharedTree
-from gtp_engine.search.tree import moves_by_prior
+from gtp_engine.search.tree import moves_by_prior, white_lead_at
 
 
 class Run:
@@ -48,7 +46,8 @@ class Run:
             terms.stopping.count(1)
         elif has_own_priors(terms.params, self.leader.evaluator) and not self.is_over:
             self.leader.renew_root()
-        terms.score = self._centered_score_utility()
+        center = white_lead_at(shared.tree, shared.root)
+        terms.score = terms.params.score_around(center, terms.game.width * terms.game.height)
         try:
             for worker in workers[1:]:
                 helper = threading.Thread(target=self._run_helper, args=(worker,), daemon=True)
@@ -57,17 +56,6 @@ class Run:
         except BaseException:  # such as when the system has no thread left
             self._join_helpers()
             raise
-
-    def _centered_score_utility(self) -> ScoreUtility:
-        record = self.shared.tree.nodes[self.shared.root]
-        lead = float(record["lead_sum"]) / max(1, int(record["visits"]))
-        params, game = self.terms.params, self.terms.game
-        return ScoreUtility(
-            float(params.score_utility),
-            float(params.dynamic_score_utility),
-            float(params.score_scale * 2.0 * (game.width * game.height) ** 0.5),
-            lead if record["to_play"] == WHITE else -lead,
-        )
 
     def _run_helper(self, worker: Worker) -> None:
         try:

@@ -132,22 +132,14 @@ class StopCondition:
 
 
 def is_settled(children: "list[Child]", playouts_left: float) -> bool:
-    """Whether the move to be played has the most visits and no other can get as many any more.
-
-    Args:
-        children: The root's visited children, in the order in which they would be played.
-    """
+    """Whether the move to be played has the most visits and no other can get as many any more."""
     best, *others = children
     most_of_others = max((other.visits for other in others), default=0)
     return most_of_others + playouts_left < best.visits
 
 
 def is_clear(children: "list[Child]") -> bool:
-    """Whether no serious rival of the most visited move looks better.
-
-    Args:
-        children: The root's visited children, in the order in which they would be played.
-    """
+    """Whether no serious rival of the most visited move looks better."""
     best, *others = children
     return all(
         other.visits <= best.visits

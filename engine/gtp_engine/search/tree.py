@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import PASS, action_to_point, point_to_action
+from gtp_engine.coords import PASS, WHITE, action_to_point, point_to_action
 from gtp_engine.evaluators.eval_batch import coded_prior, prior_code
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
@@ -349,6 +349,13 @@ def priors_of(tree: Tree, node: int) -> npt.NDArray[np.float64]:
         edge = tree.children[int64(record["first_child"]) + k]
         priors[action_of(tree, int64(edge["move"]))] = edge["prior"]
     return priors
+
+
+def white_lead_at(tree: Tree, node: int) -> float:
+    """Return White's mean lead at a node, points; 0 without a visit."""
+    record = tree.nodes[node]
+    lead = float(record["lead_sum"]) / max(1, int(record["visits"]))
+    return lead if record["to_play"] == WHITE else -lead
 
 
 def children_of(tree: Tree, node: int) -> npt.NDArray[Any]:
