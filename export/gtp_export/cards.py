@@ -1,13 +1,11 @@
 """Cards: what a net is, how it was made and what it can do, in Markdown."""
 
-import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.net_info import NetInfo
-from gtp_engine.files import write_whole
 
 COLUMNS = {
     "positions": "positions",
@@ -23,68 +21,50 @@ KIND_NAMES = {
     "student": "games of the student with itself",
     "other": "self-play, other sizes 2 to 25, square and rectangular",
 }
-SHARES = {
-    "top1 all": "the recorded move is the net's first",
-    "top5 all": "among its first five",
-    "winner all": "the winner is the side it favours",
-    "ownership all": "points given to their final owner, over all moves",
-    "ownership quarter 4": "the same in the last quarter of the game",
-    "ownership end": "the same on the final board",
+FIGURES = {
+    "top1 all": ("the recorded move is the net's first", 100.0, " %"),
+    "top5 all": ("among its first five", 100.0, " %"),
+    "winner all": ("the winner is the side it favours", 100.0, " %"),
+    "ownership all": ("points given to their final owner, over all moves", 100.0, " %"),
+    "ownership quarter 4": ("the same in the last quarter of the game", 100.0, " %"),
+    "ownership end": ("the same on the final board", 100.0, " %"),
+    "cross_entropy all": ("cross-entropy of the recorded move, nats", 1.0, ""),
+    "win_log_loss all": ("log loss of the winner, nats", 1.0, ""),
+    "score_error all": ("mean error of the score, points", 1.0, ""),
 }
-NUMBERS = {
-    "cross_entropy all": "cross-entropy of the recorded move, nats",
-    "win_log_loss all": "log loss of the winner, nats",
-    "score_error all": "mean error of the score, points",
-}
+"""Figures of `evaluation` by name: what is told of each, its factor and unit."""
+
+Figures = Mapping[str, Mapping[str, float]]
+"""`mean`, `low` and `high` by name."""
 
 
-# Distilled nets ----------------------------------------------------------------------------------
-
-
-def format_card(info: NetInfo, facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    """Return a card in Markdown.
-
-    Args:
-        info: The net's description.
-        facts: What `distillation.write_facts` wrote.
-        metrics: The last entry of the run's `metrics.jsonl`.
-    """
-    parts = [
-        f"# {info.name}",
-        _net_table(info),
+def format_distilled_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
+    """Return a card in Markdown; the facts are those that `distillation.distil` gathers."""
+    run = facts["run"]
+    losses = ", ".join(f"{name} {x}" for name, x in run["losses"].items() if name != "gradient")
+    rows = [
+        (group, *(f"{figures[name]:g}" for name in COLUMNS))
+        for group, figures in run["valid"].items()
+    ]
+    return _net_card(
+        info,
         "## Data",
         f"{info.trained_on[:1].upper()}{info.trained_on[1:]}.",
         _data_table(facts["positions"]),
         "## Training",
-        _training(facts, metrics),
+        f"{run['steps']:,} steps and {run['samples']:,} samples in "
+        f"{run['seconds'] / 60:.0f} minutes ({run['core_hours']:.1f} core-hours) with "
+        f"{facts['processes']} processes on {facts['device']}: SGD with Nesterov momentum, "
+        f"learning rate {facts['learning_rate']} falling along a cosine, batch renormalisation, "
+        f"{facts['precision']}, the eight symmetries, averaged weights. "
+        f"Last losses: {losses} (the ownership's includes the targets' own entropy).",
         f"    {facts['command']}",
         "## How close it is to its teacher",
         "On positions of games it was not trained on (random moves, odd komi and all rules "
         "included); policy KL in nats, winrate error in winning chances, lead error in points, "
         "owner by point:",
-        _metrics_table(metrics["valid"]),
-        "## Strength",
-        f"{info.strength or 'Not measured yet'}.",
-        "## Licence",
-        f"{info.licence}.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def write_card(target: Path, run: Path, info: NetInfo) -> None:
-    """Write the card of a finished run's net.
-
-    Args:
-        target: The Markdown file.
-        run: The run's folder, with `facts.json` and `metrics.jsonl`.
-        info: The net's description.
-
-    Raises:
-        OSError: A file cannot be read or written.
-    """
-    facts = json.loads((run / "facts.json").read_text(encoding="utf-8"))
-    last = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1]
-    write_whole(target, format_card(info, facts, json.loads(last)))
+        _table(("boards", *COLUMNS.values()), rows),
+    )
 
 
 def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
@@ -97,45 +77,16 @@ def _data_table(positions: Mapping[str, Mapping[str, int]]) -> str:
     return _table(("positions", "to train on", "to measure on"), [*rows, ("all", *total)])
 
 
-def _training(facts: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
-    losses = ", ".join(
-        f"{name} {loss}" for name, loss in metrics["losses"].items() if name != "gradient"
-    )
-    return (
-        f"{metrics['steps']:,} steps and {metrics['samples']:,} samples in "
-        f"{metrics['seconds'] / 60:.0f} minutes ({metrics['core_hours']:.1f} core-hours) with "
-        f"{facts['processes']} processes on {facts['device']}: SGD with Nesterov momentum, "
-        f"learning rate {facts['learning_rate']} falling along a cosine, batch renormalisation, "
-        f"{facts['precision']}, the eight symmetries, averaged weights. "
-        f"Last losses: {losses} (the ownership's includes the targets' own entropy)."
-    )
-
-
-def _metrics_table(valid: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [
-        (group, *(f"{figures[name]:g}" for name in COLUMNS)) for group, figures in valid.items()
-    ]
-    return _table(("boards", *COLUMNS.values()), rows)
-
-
-# Nets trained on game records --------------------------------------------------------------------
-
-
 def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
-    """Return a card in Markdown.
-
-    Args:
-        info: The net's description.
-        facts: What a run's `metrics.json` holds.
-    """
+    """Return a card in Markdown; the facts are what a run's `metrics.json` holds."""
     run = facts["run"]
-    files = " ".join(facts["games"])
-    parts = [
-        f"# {info.name}",
-        _net_table(info),
+    tuned = [f"    {line}" for line in facts.get("tuned", ())]
+    smaller = [f"- {kind}: {text}" for kind, text in facts["smaller"].items()]
+    return _net_card(
+        info,
         "## Data",
         f"{facts['learned_games']:,} games to learn from and {facts['measured_games']:,} others "
-        f"to measure on, divided by game: {files}.",
+        f"to measure on, divided by game: {' '.join(facts['games'])}.",
         "## Training",
         f"{run['steps']:,} steps and {run['samples']:,} samples in {run['seconds'] / 60:.0f} "
         f"minutes ({run['core_hours']:.1f} core-hours) on {facts['device']}: {facts['optimizer']}, "
@@ -145,43 +96,11 @@ def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         f"    {facts['command']}",
         "## Predicting games",
         "On games it did not learn from; 95 % intervals over games:",
-        _figures_table(facts["figures"]),
-        *_tuned(facts.get("tuned", ())),
+        _table(("what", "figure"), _figure_rows(facts["figures"])),
+        *(["## Before and after", "\n".join(tuned)] if tuned else []),
         "## Other precisions",
-        _smaller(facts["smaller"]),
-        "## Strength",
-        f"{info.strength or 'Not measured yet'}.",
-        "## Licence",
-        f"{info.licence}.",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _figures_table(figures: Mapping[str, Mapping[str, float]]) -> str:
-    rows = []
-    for name, text in SHARES.items():
-        if name in figures:
-            mean, low, high = (100 * figures[name][key] for key in ("mean", "low", "high"))
-            rows.append((text, f"{mean:.1f} % ({low:.1f} to {high:.1f})"))
-    for name, text in NUMBERS.items():
-        if name in figures:
-            mean, low, high = (figures[name][key] for key in ("mean", "low", "high"))
-            rows.append((text, f"{mean:.3f} ({low:.3f} to {high:.3f})"))
-    return _table(("what", "figure"), rows)
-
-
-def _tuned(lines: Sequence[str]) -> list[str]:
-    """Return what a tuned net does otherwise than the one that it was begun with."""
-    return ["## Before and after", "\n".join(f"    {line}" for line in lines)] if lines else []
-
-
-def _smaller(found: Mapping[str, str]) -> str:
-    if not found:
-        return "None was made."
-    return "\n".join(f"- {kind}: {text}" for kind, text in found.items())
-
-
-# Reinforced nets ---------------------------------------------------------------------------------
+        "\n".join(smaller) or "None was made.",
+    )
 
 
 def format_reinforced_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
@@ -190,73 +109,69 @@ def format_reinforced_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         (one["net"], one["other"], f"{one['points']:g} of {one['games']}", f"{one['core_hours']:g}")
         for one in facts["ladder"]
     ]
-    parts = [
-        f"# {info.name}",
-        _net_table(info),
+    return _net_card(
+        info,
         "## Training",
         f"{facts['rounds']:,} rounds, {facts['games']:,} games against a pool of past selves "
         f"without search, {facts['core_hours']:.2f} core-hours, learning rate "
         f"{facts['learning_rate']:g} falling along a cosine: REINFORCE, the value as baseline.",
         f"    {facts['command']}",
-        "## Strength",
-        f"{info.strength}.",
+        "## Games",
         _table(("net, by round", "against", "won", "core-hours"), rows),
-        "## Licence",
-        f"{info.licence}.",
-    ]
-    return "\n\n".join(parts) + "\n"
+    )
 
 
-# Patterns ----------------------------------------------------------------------------------------
-
-
-def format_pattern_card(header: Mapping[str, Any], size: int, figures: Mapping[str, Any]) -> str:
+def format_pattern_card(header: Mapping[str, Any], size: int, *policies: Figures) -> str:
     """Return a card of a file of patterns.
 
     Args:
-        header: What the file says of itself.
-        size: Its bytes.
-        figures: `evaluation.Figure` by name, as in "rollout top1 all".
+        policies: Figures of the rollout policy and of the tree policy.
     """
     counts = header["features"]
-    rows = []
-    for kind, text in (*SHARES.items(), *NUMBERS.items()):
-        found = [one for policy in ("rollout", "tree") if (one := figures.get(f"{policy} {kind}"))]
-        scale, unit = (100.0, " %") if kind in SHARES else (1.0, "")
-        cells = [
-            f"{scale * f.mean:.4g}{unit} ({scale * f.low:.4g} to {scale * f.high:.4g})"
-            for f in found
-        ]
-        if found:
-            rows.append((text, *cells))
-    parts = [
+    rows = {
+        "What": "weights of two pattern policies: for rollouts, and for a tree's priors",
+        "Patterns": f"{counts['near']:,} of 3x3, {counts['responses']:,} diamonds around "
+        f"the last move, {counts['diamonds']:,} around any move",
+        "Size": f"{size:,} bytes",
+        "Boards": "2 to 25, rectangles too",
+        "Learnt from": header["trained_on"],
+        "Made by": f"`{header['created_by']}`",
+    }
+    return _card(
         f"# {header['name']}",
-        _table(
-            ("", ""),
-            [
-                ("What", "weights of two pattern policies: for rollouts, and for a tree's priors"),
-                (
-                    "Patterns",
-                    f"{counts['near']:,} of 3x3, {counts['responses']:,} diamonds around "
-                    f"the last move, {counts['diamonds']:,} around any move",
-                ),
-                ("Size", f"{size:,} bytes"),
-                ("Boards", "2 to 25, rectangles too"),
-                ("Learnt from", header["trained_on"]),
-                ("Made by", f"`{header['created_by']}`"),
-            ],
-        ),
+        _table(("", ""), rows.items()),
         "## Predicting games",
         "On games it did not learn from; 95 % intervals over games. Passes and moves that a "
         "rollout never plays are left out.",
-        _table(("what", "rollout policy", "tree policy"), rows),
+        _table(("what", "rollout policy", "tree policy"), _figure_rows(*policies)),
         "## Licence",
         f"{header['licence']}.",
-    ]
+    )
+
+
+def _card(*parts: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# Both --------------------------------------------------------------------------------------------
+def _net_card(info: NetInfo, *parts: str) -> str:
+    """Return a net's card with these parts in the middle."""
+    strength = ["## Strength", f"{info.strength or 'Not measured yet'}."]
+    licence = ["## Licence", f"{info.licence}."]
+    return _card(f"# {info.name}", _net_table(info), *parts, *strength, *licence)
+
+
+def _figure_rows(*columns: Figures) -> list[tuple[str, ...]]:
+    """Return a row for each of FIGURES that all columns have."""
+    rows = []
+    for name, (text, scale, unit) in FIGURES.items():
+        found = [column[name] for column in columns if name in column]
+        cells = [
+            f"{scale * f['mean']:.4g}{unit} ({scale * f['low']:.4g} to {scale * f['high']:.4g})"
+            for f in found
+        ]
+        if len(cells) == len(columns):
+            rows.append((text, *cells))
+    return rows
 
 
 def _net_table(info: NetInfo) -> str:

@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from gtp_engine.evaluators.net_info import NetFileError
@@ -38,10 +38,6 @@ Progress = Callable[[int, int | None], None]
 
 class _BrokenOff(Exception):
     """The connection ended before the file did."""
-
-
-class _TooLarge(Exception):
-    """There are more bytes than any net has."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -116,10 +112,7 @@ def download(
     """Fetch a file; `target` appears when all of it is there and its hash is right.
 
     Args:
-        url: Address, http or https.
         target: Where to put it, in a folder that exists.
-        sha256: Hash in hexadecimal digits that the file must have.
-        progress: Told how far it is.
         pauses: Seconds to wait before each further try.
 
     Raises:
@@ -215,45 +208,30 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
     length = re.fullmatch("[0-9]+", response.headers.get("Content-Length", ""))
     # More than so many digits are too large as well, and might be too many to be read.
     total = None if length is None else start + int(length[0][:20])
-    try:
-        if total is not None and total > LARGEST_FILE:
-            raise _TooLarge
-        with part.path.open("ab") as file:
-            done = _copy(response, file, start, total, progress, deadline)
-    except _TooLarge:
+    done, is_too_large = start, total is not None and total > LARGEST_FILE
+    with part.path.open("ab") as file:
+        progress(done, total)
+        while not is_too_large:
+            try:
+                chunk = response.read1(CHUNK)
+            except http.client.IncompleteRead as error:
+                chunk = error.partial
+            except (OSError, http.client.HTTPException) as error:
+                raise _BrokenOff(f"the connection broke off: {error}") from None
+            if not chunk:
+                break
+            file.write(chunk)
+            done += len(chunk)
+            is_too_large = done > LARGEST_FILE
+            if time.monotonic() > deadline:
+                hours = f"{MOST_SECONDS / 3600:g} hours"
+                raise NetFileError(f"{response.url}: is not there after {hours}; go on later")
+            progress(done, total)
+    if is_too_large:
         part.remove()
-        raise NetFileError(f"{response.url}: is too large for a net") from None
+        raise NetFileError(f"{response.url}: is too large for a net")
     if total is not None and done < total:
         raise _BrokenOff(f"the connection broke off after {done} of {total} bytes")
-
-
-def _copy(
-    response: Any,
-    file: BinaryIO,
-    done: int,
-    total: int | None,
-    progress: Progress,
-    deadline: float,
-) -> int:
-    """Append what comes to a file; return its size."""
-    progress(done, total)
-    while True:
-        try:
-            chunk = response.read1(CHUNK)
-        except http.client.IncompleteRead as error:
-            chunk = error.partial
-        except (OSError, http.client.HTTPException) as error:
-            raise _BrokenOff(f"the connection broke off: {error}") from None
-        if not chunk:
-            return done
-        file.write(chunk)
-        done += len(chunk)
-        if done > LARGEST_FILE:
-            raise _TooLarge
-        if time.monotonic() > deadline:
-            hours = MOST_SECONDS / 3600
-            raise NetFileError(f"{response.url}: is not there after {hours:g} hours; go on later")
-        progress(done, total)
 
 
 def _printable(text: str) -> str:

@@ -18,6 +18,7 @@ from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO
 from gtp_engine.games import game_shown, position_type
+from gtp_export.labelling.teacher import masked_softmax
 from gtp_export.plans import EvaluationPlan
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -63,7 +64,6 @@ class Tally:
     """Collects answers by figure and group of positions."""
 
     def __init__(self) -> None:
-        """Start with nothing."""
         self._values: dict[str, list[tuple[int, float]]] = {}
 
     def add(self, name: str, groups: Iterable[str], game: int, value: float) -> None:
@@ -143,9 +143,7 @@ def compare_on_games(
     """Return the figures of one net, and by how much another's are above them.
 
     Args:
-        before: The one.
         after: The other, which takes the same boards and has the same heads.
-        games: Neither should have learned from them.
         plan: The same positions for both, so that intervals of differences are narrow.
 
     Raises:
@@ -163,19 +161,17 @@ def _tally(
 ) -> Tally:
     """Return what `evaluate_games` makes its figures of."""
     table = games.table
-    sizes = {*zip(table.width.tolist(), table.height.tolist(), strict=True)}
-    taken = [size for size in sorted(sizes) if net.info.accepts(*size)]
+    taken = {size: games.of_size(*size) for size in games.sizes if net.info.accepts(*size)}
     if not taken:
-        names = ", ".join(f"{width}x{height}" for width, height in sorted(sizes))
+        names = ", ".join(f"{width}x{height}" for width, height in games.sizes)
         raise NetFileError(f"{net.path}: takes no board of the games' sizes ({names})")
-    usable = np.diff(table.starts) > 0
-    usable &= np.array([size in taken for size in zip(table.width, table.height, strict=True)])
-    chosen = generator.permutation(np.flatnonzero(usable))[: -(-plan.positions // plan.per_game)]
+    usable = np.sort(np.concatenate(list(taken.values())))
+    usable = usable[np.diff(table.starts)[usable] > 0]
+    chosen = generator.permutation(usable)[: -(-plan.positions // plan.per_game)]
     tally = Tally()
     reader = PositionReader(games, net.info.encoder)
-    for width, height in taken:
-        fits = (table.width[chosen] == width) & (table.height[chosen] == height)
-        of_size = np.sort(chosen[fits])
+    for (width, height), all_of_size in taken.items():
+        of_size = np.intersect1d(chosen, all_of_size)
         plies = draw_plies(games, of_size, plan.per_game, generator)
         for samples in _read(reader, plies, width * height):
             answers = _ask(net, samples)
@@ -232,24 +228,18 @@ def _ask(net: OnnxNet, samples: RecordSamples) -> _Answers:
         rows = np.tile(np.array(profile.inputs(1, area), np.float32), (len(features), 1))
         features = np.concatenate([features, rows], axis=1)
     raw = net.run(samples.spatial, features)
+    policy = raw.policy
+    if policy is not None:
+        policy = masked_softmax(policy, samples.legal[:, : policy.shape[1]] > 0)
     lead = next((name for name in ("lead", "score_mean") if name in info.score_columns), None)
     return _Answers(
-        policy=_policy(raw, samples),
+        policy=policy,
         win=_win(raw, info),
         lead=None
         if raw.score is None or lead is None
         else raw.score[:, info.score_columns.index(lead)],
         ownership=raw.ownership,
     )
-
-
-def _policy(raw: RawOutputs, samples: RecordSamples) -> NDArray[np.float32] | None:
-    if raw.policy is None:
-        return None
-    masked = np.where(samples.legal[:, : raw.policy.shape[1]] > 0, raw.policy, -np.inf)
-    weights = np.exp(masked - masked.max(axis=1, keepdims=True))
-    policy: NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
-    return policy
 
 
 def _win(raw: RawOutputs, info: NetInfo) -> NDArray[np.float64] | None:

@@ -32,11 +32,6 @@ _ONNX_START = b"\x08"
 def add_net(plan: AddPlan, folder: Path, progress: Progress) -> Path:
     """Add a net to a folder, all of it or nothing, and return its file.
 
-    Args:
-        plan: What to add.
-        folder: Where the user's nets are; made if it is not there.
-        progress: Told how far a download is.
-
     Raises:
         NetFileError: It cannot be had, is no net, or computes something else than it should.
         OSError: Something cannot be written.

@@ -8,6 +8,7 @@ al. 2011). The rollout policy and the tree policy are fitted one after the other
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -319,11 +320,8 @@ def judge(
     """Ask a policy about positions of games.
 
     Args:
-        table: The games.
         games: [n] which, those of one game together.
         plies: [n] after how many moves, rising within a game.
-        policy: The weights.
-        is_tree: Which of its two policies.
         found: [n, 2] receives the place of the move played among those a rollout might play, from
             0, and its cross-entropy; NaN where it is a pass or none of them.
     """
@@ -402,10 +400,8 @@ def fit_policies(
     """Return the arrays of a pattern file learnt from games, and from how many positions.
 
     Args:
-        games: What to learn from.
         seed: Fixes the order of the games.
         most: Positions for each policy, at most.
-        say: Hears what is going on.
     """
     codes = np.arange(1 << NEAR_BITS, dtype=np.uint32)
     swapped = near_swapped(codes)
@@ -562,9 +558,13 @@ def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
         "created_by": "gtp-export train --preset rollout",
     }
     content = pack(header, arrays)
+    columns = [
+        {name.removeprefix(f"{policy} "): asdict(figure) for name, figure in figures.items()}
+        for policy in POLICIES
+    ]
     run.out.mkdir(parents=True, exist_ok=True)
     target = run.out / f"{header['name']}{PATTERN_SUFFIX}"
     write_whole(target, content)
-    write_whole(target.with_suffix(".md"), format_pattern_card(header, len(content), figures))
+    write_whole(target.with_suffix(".md"), format_pattern_card(header, len(content), *columns))
     say(f"wrote {target}")
     return target

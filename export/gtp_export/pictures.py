@@ -3,7 +3,8 @@
 A picture's file name says what it is: `.png`, `.svg` or `.pdf`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,31 @@ def can_draw(say: Callable[[str], None]) -> bool:
     return True
 
 
-def _new_figure(width: float, height: float) -> tuple[Any, Any]:
-    """Return a figure and its axes, drawn without a display."""
+@contextmanager
+def _drawing(path: Path, width: float = 7.0, height: float = 4.2) -> Iterator[Any]:
+    """Give axes to draw on, without a display, and write the picture.
+
+    Raises:
+        OSError: The picture cannot be written.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawing)
-    return drawing, drawing.subplots()
+    yield drawing.subplots()
+    drawing.savefig(path, dpi=110)
+
+
+@contextmanager
+def _plot(path: Path, **texts: str) -> Iterator[Any]:
+    """Give axes for lines with names, and write the plot with these texts; see `_drawing`."""
+    with _drawing(path) as axes:
+        yield axes
+        axes.set(**texts)
+        axes.grid(alpha=0.3)
+        if axes.has_data():
+            axes.legend()
 
 
 def draw_board(
@@ -51,55 +69,39 @@ def draw_board(
     """Draw a board with what a net makes of it.
 
     Args:
-        path: The picture.
         grid: [H, W] colors, top row first.
         ownership_black: [H, W] in -1..1, 1 is Black's: squares in the owner's color, whose side
             is the confidence.
         policy: [H, W] chances: discs whose area is the chance.
-        title: Written above it.
-
-    Raises:
-        OSError: The picture cannot be written.
     """
+    from matplotlib.patches import Circle, Rectangle
+
+    def add(kind: Any, at: tuple[float, float], *size: float, **look: Any) -> None:
+        axes.add_patch(kind(at, *size, **look))
+
     height, width = grid.shape
-    drawing, axes = _new_figure(0.36 * width + 0.8, 0.36 * height + 0.8)
-    axes.set_facecolor(BOARD_COLOR)
-    axes.hlines(range(height), 0, width - 1, color=LINE_COLOR, linewidth=0.7)
-    axes.vlines(range(width), 0, height - 1, color=LINE_COLOR, linewidth=0.7)
-    axes.set(xlim=(-0.7, width - 0.3), ylim=(height - 0.3, -0.7), aspect="equal", title=title)
-    axes.set_xticks(range(width), COLUMN_LETTERS[:width])
-    axes.set_yticks(range(height), range(height, 0, -1))
-    axes.tick_params(length=0)
-    for row, col in np.argwhere(grid > 0):
-        color = STONE_COLORS[int(grid[row, col])]
-        axes.add_patch(_circle(col, row, 0.46, color, LINE_COLOR))
-    if ownership_black is not None:
-        for row, col in np.ndindex(height, width):
-            _add_square(axes, row, col, float(ownership_black[row, col]))
-    if policy is not None:
-        for row, col in np.argwhere(policy >= SMALLEST_MARK):
-            side = 0.48 * float(policy[row, col]) ** 0.5
-            mark = _circle(col, row, max(side, 0.03), MARK_COLOR, MARK_COLOR)
-            mark.set_zorder(4)  # above the owner's square
-            axes.add_patch(mark)
-    drawing.savefig(path, dpi=110)
-
-
-def _circle(col: float, row: float, radius: float, face: str, edge: str) -> Any:
-    from matplotlib.patches import Circle
-
-    return Circle((col, row), radius, facecolor=face, edgecolor=edge, linewidth=0.6, zorder=2)
-
-
-def _add_square(axes: Any, row: int, col: int, owner: float) -> None:
-    from matplotlib.patches import Rectangle
-
-    side = 0.62 * abs(owner)
-    face, edge = ("#111111", "#fdfdfd") if owner > 0 else ("#fdfdfd", "#111111")
-    corner = (col - side / 2, row - side / 2)
-    axes.add_patch(
-        Rectangle(corner, side, side, facecolor=face, edgecolor=edge, linewidth=0.5, zorder=3)
-    )
+    with _drawing(path, 0.36 * width + 0.8, 0.36 * height + 0.8) as axes:
+        axes.set_facecolor(BOARD_COLOR)
+        axes.hlines(range(height), 0, width - 1, color=LINE_COLOR, linewidth=0.7)
+        axes.vlines(range(width), 0, height - 1, color=LINE_COLOR, linewidth=0.7)
+        axes.set(xlim=(-0.7, width - 0.3), ylim=(height - 0.3, -0.7), aspect="equal", title=title)
+        axes.set_xticks(range(width), COLUMN_LETTERS[:width])
+        axes.set_yticks(range(height), range(height, 0, -1))
+        axes.tick_params(length=0)
+        for row, col in np.argwhere(grid > 0):
+            color = STONE_COLORS[int(grid[row, col])]
+            add(Circle, (col, row), 0.46, fc=color, ec=LINE_COLOR, lw=0.6, zorder=2)
+        if ownership_black is not None:
+            for (row, col), owner in np.ndenumerate(ownership_black):
+                side = 0.62 * abs(float(owner))
+                colors = (BLACK, WHITE) if owner > 0 else (WHITE, BLACK)
+                face, edge = (STONE_COLORS[color] for color in colors)
+                corner = (col - side / 2, row - side / 2)
+                add(Rectangle, corner, side, side, fc=face, ec=edge, lw=0.5, zorder=3)
+        if policy is not None:
+            for row, col in np.argwhere(policy >= SMALLEST_MARK):
+                radius = max(0.48 * float(policy[row, col]) ** 0.5, 0.03)
+                add(Circle, (col, row), radius, fc=MARK_COLOR, ec=MARK_COLOR, lw=0.6, zorder=4)
 
 
 def draw_by_move_number(
@@ -108,38 +110,26 @@ def draw_by_move_number(
     """Plot a share of right answers by move number, with intervals, one line a net.
 
     Args:
-        path: The picture.
         figures: Figures of `evaluation.evaluate_games` by the net's name.
         what: Which figure, such as "ownership" or "top1".
-        title: Written above it.
-
-    Raises:
-        OSError: The picture cannot be written.
     """
-    drawing, axes = _new_figure(7.0, 4.2)
-    for name, found in figures.items():
-        stages = sorted(key for key in found if key.startswith(f"{what} moves "))
-        middle = [np.mean([int(n) for n in key.split()[-1].split("-")]) for key in stages]
-        mean = [100 * found[key].mean for key in stages]
-        axes.plot(middle, mean, marker="o", markersize=3, label=name)
-        low, high = ([100 * getattr(found[key], end) for key in stages] for end in ("low", "high"))
-        axes.fill_between(middle, low, high, alpha=0.2)
-    axes.set(xlabel="move number", ylabel="right, %", title=title)
-    axes.grid(alpha=0.3)
-    axes.legend()
-    drawing.savefig(path, dpi=110)
+    with _plot(path, xlabel="move number", ylabel="right, %", title=title) as axes:
+        for name, found in figures.items():
+            stages = sorted(key for key in found if key.startswith(f"{what} moves "))
+            middle = [np.mean([int(n) for n in key.split()[-1].split("-")]) for key in stages]
+            low, mean, high = (
+                [100 * getattr(found[key], which) for key in stages]
+                for which in ("low", "mean", "high")
+            )
+            axes.plot(middle, mean, marker="o", markersize=3, label=name)
+            axes.fill_between(middle, low, high, alpha=0.2)
 
 
 def draw_run(path: Path, entries: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
     """Plot what a run measured, by step: what it learned from and other games.
 
     Args:
-        path: The picture.
-        entries: The lines of a run's metrics.
         names: Which numbers, such as "policy" or "top1"; those that are missing are left out.
-
-    Raises:
-        OSError: The picture cannot be written.
     """
     steps = [entry["steps"] for entry in entries]
     curves = {}
@@ -160,43 +150,25 @@ def draw_intervals(
     """Plot points with the intervals of their heights, and of their places where these have some.
 
     Args:
-        path: The picture.
         points: By name, (x, low, y, high), or (low x, x, high x, low, y, high).
-        axes_names: What x and y are.
         names: Written beside the points of the first kind.
-
-    Raises:
-        OSError: The picture cannot be written.
     """
-    drawing, axes = _new_figure(7.0, 4.2)
-    for label, found in points.items():
-        *places, low, y, high = map(np.array, zip(*found, strict=True))
-        x = places[len(places) // 2]
-        wide = None if len(places) == 1 else [x - places[0], places[2] - x]
-        line = "o-" if wide is None else "o"
-        axes.errorbar(x, y, [y - low, high - y], wide, line, markersize=3, capsize=2, label=label)
-        for name, *at in zip(names, x, y, strict=False):
-            axes.annotate(name, at, textcoords="offset points", xytext=(4, 4), fontsize=7)
-    axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
-    axes.grid(alpha=0.3)
-    axes.legend()
-    drawing.savefig(path, dpi=110)
+    with _plot(path, xlabel=axes_names[0], ylabel=axes_names[1]) as axes:
+        for label, found in points.items():
+            *places, low, y, high = map(np.array, zip(*found, strict=True))
+            x = places[len(places) // 2]
+            wide = None if len(places) == 1 else [x - places[0], places[2] - x]
+            look = {"fmt": "o-" if wide is None else "o", "markersize": 3, "capsize": 2}
+            axes.errorbar(x, y, [y - low, high - y], wide, label=label, **look)
+            for name, *at in zip(names, x, y, strict=False):
+                axes.annotate(name, at, textcoords="offset points", xytext=(4, 4), fontsize=7)
 
 
 def draw_curves(
     path: Path, curves: Mapping[str, Sequence[tuple[float, float]]], along: str, title: str
 ) -> None:
-    """Plot curves of points (x, y) by name; `along` is what the x axis is called.
-
-    Raises:
-        OSError: The picture cannot be written.
-    """
-    drawing, axes = _new_figure(7.0, 4.2)
-    for name, curve in curves.items():
-        style = "--" if name.endswith(LEARNED) else "-"
-        axes.plot(*zip(*curve, strict=True), style, marker="o", markersize=3, label=name)
-    axes.set(xlabel=along, title=title)
-    axes.grid(alpha=0.3)
-    if curves:
-        axes.legend()
-    drawing.savefig(path, dpi=110)
+    """Plot curves of points (x, y) by name; `along` is what the x axis is called."""
+    with _plot(path, xlabel=along, title=title) as axes:
+        for name, curve in curves.items():
+            style = "--" if name.endswith(LEARNED) else "-"
+            axes.plot(*zip(*curve, strict=True), style, marker="o", markersize=3, label=name)

@@ -73,11 +73,6 @@ class Meter:
     """Measures what this process spends, and halts it while the run's folder says so."""
 
     def __init__(self, folder: Path) -> None:
-        """Begin to measure.
-
-        Args:
-            folder: The run's, where PAUSE may be put.
-        """
         self._pause = folder / PAUSE
         self._core_seconds = time.process_time()
         self._seconds = time.monotonic()

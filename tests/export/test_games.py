@@ -16,11 +16,11 @@ import pytest
 
 from gtp_engine import files
 from gtp_engine.coords import BLACK, WHITE, point_to_action
+from gtp_engine.evaluators.encoders.inputs import encode_position
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.sgf import parse_sgf
 from gtp_export.commands import run as run_command
-from gtp_export.labelling.teacher import FEATURES, PLANES, PositionEncoder
 from gtp_export.records import pack_file
 from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
 from gtp_export.records.pack_file import read_pack, write_pack
@@ -298,12 +298,9 @@ def test_positions_are_what_the_engine_would_show_its_net(games: Games) -> None:
     samples = reader.read(np.zeros(6, np.int64), plies, np.zeros(6, np.int64))
     record = games.record(0)
     owners = agreed_owners(record.position(), record.dead or ())
-    encoder = PositionEncoder()
     for i in range(6):
         position = record.position(i + 1)
-        spatial = np.zeros((PLANES, 5, 5), np.uint8)
-        features = np.zeros(FEATURES, np.float32)
-        encoder.encode(position, spatial, features)
+        spatial, features = encode_position("katago_v7", position)
         np.testing.assert_array_equal(samples.spatial[i], spatial)
         np.testing.assert_allclose(samples.features[i], features)
         legal = {point_to_action(move, 5, 5) for move in position.legal_moves()}

@@ -12,11 +12,10 @@ from gtp_engine.coords import BLACK, EMPTY, WHITE  # noqa: E402
 from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.nets import find_net  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
-from gtp_export.architectures.net_file import describe_net, write_tiny_net  # noqa: E402
-from gtp_export.architectures.presets import PRESETS, find_preset, preset_of  # noqa: E402
+from gtp_export.architectures.net_file import write_tiny_net  # noqa: E402
+from gtp_export.architectures.presets import PRESETS, preset_of  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import compare_on_games, evaluate_games  # noqa: E402
-from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.own_games import Players  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
@@ -37,14 +36,6 @@ def write_games(folder: Path, games: int, size: int = 5, names: str = "PB[Ann]PW
         moves = "".join(f";{'BW'[i % 2]}[{point}]" for i, point in enumerate(points))
         (folder / f"{number}.sgf").write_text(f"(;SZ[{size}]{names}RE[B+R]{moves})")
     return folder
-
-
-@pytest.fixture
-def net(tmp_path: Path) -> Path:
-    torch.manual_seed(1)
-    shape = find_preset("tiny").shape
-    NetExport(tmp_path, describe_net(shape, "begun"))(Net(shape).eval(), "begun")
-    return tmp_path / "begun.onnx"
 
 
 def learn(folder: Path, net: Path | str, out: Path, *more: str) -> int:

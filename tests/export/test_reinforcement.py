@@ -13,11 +13,10 @@ from gtp_engine.coords import BLACK, PASS, WHITE  # noqa: E402
 from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_engine.go.rollouts import is_own_eye  # noqa: E402
-from gtp_export.architectures.net_file import describe_net, write_tiny_net  # noqa: E402
+from gtp_export.architectures.net_file import write_tiny_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
-from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets  # noqa: E402
 from gtp_export.learning.reinforcement import (  # noqa: E402
     PairSource,
@@ -25,15 +24,6 @@ from gtp_export.learning.reinforcement import (  # noqa: E402
     collect,
     learned_pairs,
 )
-from gtp_export.learning.torch_layers import Net  # noqa: E402
-
-
-@pytest.fixture
-def net(tmp_path: Path) -> Path:
-    torch.manual_seed(1)
-    shape = find_preset("tiny").shape
-    NetExport(tmp_path, describe_net(shape, "begun"))(Net(shape).eval(), "begun")
-    return tmp_path / "begun.onnx"
 
 
 def reinforce(net: Path | str, out: Path, *more: str) -> int:

@@ -15,7 +15,7 @@ from tests.export.test_zero_targets import write_games
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.rules import ATARI_GO, GO
-from gtp_export.architectures.net_file import build_model
+from gtp_export.architectures.onnx_layers import write_graph
 from gtp_export.architectures.tower import random_weights
 from gtp_export.commands import run as run_command
 from gtp_export.commands import zero
@@ -53,7 +53,7 @@ def put_net(run: RunFolder, steps: int, broken: bool = False) -> str:
         weights["value.out.weight"][:] = 3e38
         weights["value.hidden.weight"][:] = 3e38
     file = run.path / "made.onnx"
-    write_model(build_model(shape, weights, describe_own(settings, steps).to_metadata()), file)
+    write_model(write_graph(shape, weights, describe_own(settings, steps).to_metadata()), file)
     return add_net(run, file, NetRecord("", steps, 10 * steps, 5 * steps, {"policy": 1.5}))
 
 

@@ -39,8 +39,6 @@ class Layers(Protocol):
         """Convolve a map, zeros around the board.
 
         Args:
-            name: The layer.
-            tensor: The map.
             channels: Outputs.
             side: Of the square kernel.
             norm: Norm that the sum passes; a layer without one is an output.
@@ -53,15 +51,9 @@ class Layers(Protocol):
     ) -> Value:
         """Multiply a vector by a matrix."""
 
-    def relu(self, tensor: Value) -> Value:
-        """Return the larger of each number and 0."""
-
-    def tanh(self, tensor: Value) -> Value:
-        """Return the hyperbolic tangents."""
-
-    def sqrt(self, tensor: Value) -> Value:
-        """Return the square roots."""
-
+    def relu(self, tensor: Value) -> Value: ...
+    def tanh(self, tensor: Value) -> Value: ...
+    def sqrt(self, tensor: Value) -> Value: ...
     def softplus(self, tensor: Value) -> Value:
         """Return log(1 + exp(x))."""
 
@@ -124,7 +116,6 @@ class ArrayList:
     size_offset = 1.0
 
     def __init__(self) -> None:
-        """Start with none."""
         self.shapes: dict[str, tuple[int, ...]] = {}
         """Shape of every weight and running statistic by name."""
         self.layer_before: dict[str, str] = {}
@@ -151,7 +142,6 @@ class ArrayList:
     def dense(
         self, name: str, tensor: Width, channels: int, *, norm: str = "", bias: bool = False
     ) -> Width:
-        """List a matrix, [out, in], and what comes with it."""
         self.shapes[f"{name}.weight"] = (channels, tensor.channels)
         self._end(name, channels, norm, bias)
         return Width(channels)
@@ -165,15 +155,12 @@ class ArrayList:
                 self.shapes[f"{norm}.{part}"] = (channels,)
 
     def join(self, *tensors: Width) -> Width:
-        """Add up channels."""
         return Width(sum(tensor.channels for tensor in tensors), tensors[0].points)
 
     def split(self, tensor: Width, *channels: int) -> list[Width]:
-        """Return the parts' channels."""
         return [Width(part, tensor.points) for part in channels]
 
     def mean(self, tensor: Width) -> Width:
-        """Return the channels of one point."""
         return Width(tensor.channels)
 
     def flat(self, tensor: Width) -> Width:
@@ -181,11 +168,9 @@ class ArrayList:
         return Width(tensor.channels * tensor.points)
 
     def plane(self, tensor: Width, *_: Any) -> Width:
-        """Return one channel."""
         return Width(1, tensor.points)
 
     def relu(self, tensor: Width, *_: Any) -> Width:
-        """Return as many channels."""
         return tensor
 
     maximum = mean

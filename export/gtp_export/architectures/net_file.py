@@ -3,8 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import onnx
-
 from gtp_engine.evaluators.net_info import (
     ENCODERS,
     NO_RESULT_BY_RULES,
@@ -13,7 +11,7 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
 )
 from gtp_export.architectures.onnx_layers import write_graph
-from gtp_export.architectures.shape import Shape, Weights, arrays_of, count_parameters
+from gtp_export.architectures.shape import Shape, Weights, count_parameters
 from gtp_export.architectures.tower import SCORE_COLUMNS, TowerShape, random_weights
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
@@ -47,23 +45,6 @@ def describe_net(shape: Shape, name: str) -> NetInfo:
     )
 
 
-def build_model(shape: Shape, weights: Weights, metadata: dict[str, str]) -> onnx.ModelProto:
-    """Return a net as an ONNX model.
-
-    Args:
-        shape: The architecture.
-        weights: All of `arrays_of(shape)`.
-        metadata: The metadata entries to store.
-
-    Raises:
-        ValueError: An array is missing or has another shape.
-    """
-    for name, size in arrays_of(shape).items():
-        if name not in weights or weights[name].shape != size:
-            raise ValueError(f"the weights lack {name} of shape {size}")
-    return write_graph(shape, weights, metadata)
-
-
 def write_net(path: Path, shape: Shape, weights: Weights, info: NetInfo) -> None:
     """Write a net with its description and golden outputs, all of it or nothing.
 
@@ -71,7 +52,7 @@ def write_net(path: Path, shape: Shape, weights: Weights, info: NetInfo) -> None
         ValueError: The weights do not fit the shape, or are no longer finite.
         OSError: The file cannot be written.
     """
-    model = build_model(shape, weights, info.to_metadata())
+    model = write_graph(shape, weights, info.to_metadata())
     add_golden(model, info)
     write_model(model, path)
 

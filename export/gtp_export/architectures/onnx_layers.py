@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partialmethod
 
 import numpy as np
 import onnx
@@ -10,7 +11,7 @@ from onnx import TensorProto
 
 from gtp_engine.evaluators.net_info import ENCODERS
 from gtp_export.architectures.layers import SIZE_CENTER, SIZE_SCALE
-from gtp_export.architectures.shape import NORM_EPSILON, Shape, Weights
+from gtp_export.architectures.shape import NORM_EPSILON, Shape, Weights, arrays_of
 from gtp_export.convert.graph import OPSET, Attribute, Graph
 
 Floats = NDArray[np.float32]
@@ -23,7 +24,14 @@ OPSET_WITH_MAXIMA = 18
 
 
 def write_graph(shape: Shape, weights: Weights, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """Return a net as an ONNX model with these entries of metadata."""
+    """Return a net as an ONNX model with these entries of metadata.
+
+    Raises:
+        ValueError: An array is missing or has another shape.
+    """
+    for name, size in arrays_of(shape).items():
+        if name not in weights or weights[name].shape != size:
+            raise ValueError(f"the weights lack {name} of shape {size}")
     graph = Graph("net", OPSET_WITH_MAXIMA if getattr(shape, "pools_chains", False) else OPSET)
     _, planes, features = ENCODERS[shape.encoder]
     side: list[int | str] = [shape.board_size or "H", shape.board_size or "W"]
@@ -75,25 +83,15 @@ class OnnxLayers:
     """Appends layers with given weights to a graph; the interface is `Layers`."""
 
     def __init__(self, graph: Graph, spatial: str, weights: Weights) -> None:
-        """Start with a graph that has its inputs.
-
-        Args:
-            graph: The graph.
-            spatial: Its input of planes.
-            weights: All arrays of the net.
-        """
+        """Start with a graph that has its inputs."""
         self._graph = graph
         self._spatial = Node(spatial, self)
         self._weights = weights
-        self._known: dict[tuple[object, ...], Node] = {}
 
     def node(self, op: str, *inputs: Node | float | str, **attributes: Attribute) -> Node:
-        """Append an operation, one that stands there already once, and return its output."""
+        """Append an operation and return its output."""
         names = [self._name(tensor) for tensor in inputs]
-        key = (op, *names, str(attributes))
-        if key not in self._known:
-            self._known[key] = Node(self._graph.node(op, *names, name="", **attributes), self)
-        return self._known[key]
+        return Node(self._graph.node(op, *names, name="", **attributes), self)
 
     def _name(self, tensor: Node | float | str) -> str:
         if isinstance(tensor, Node):
@@ -172,17 +170,12 @@ class OnnxLayers:
         floats = self._graph.node("Cast", levels, to=TensorProto.FLOAT)
         return self._graph.node("Mul", floats, self._graph.floats(step, f"{name}.step"))
 
-    def relu(self, tensor: Node) -> Node:
-        return self.node("Relu", tensor)
-
-    def tanh(self, tensor: Node) -> Node:
-        return self.node("Tanh", tensor)
-
-    def sqrt(self, tensor: Node) -> Node:
-        return self.node("Sqrt", tensor)
-
-    def softplus(self, tensor: Node) -> Node:
-        return self.node("Softplus", tensor)
+    relu = partialmethod(node, "Relu")
+    tanh = partialmethod(node, "Tanh")
+    sqrt = partialmethod(node, "Sqrt")
+    softplus = partialmethod(node, "Softplus")
+    mean = partialmethod(node, "GlobalAveragePool")
+    maximum = partialmethod(node, "GlobalMaxPool")
 
     def join(self, *tensors: Node) -> Node:
         return self.node("Concat", *tensors, axis=1)
@@ -192,12 +185,6 @@ class OnnxLayers:
             "Split", tensor.name, self._graph.ints(channels), outputs=len(channels), axis=1
         )
         return [Node(name, self) for name in names]
-
-    def mean(self, tensor: Node) -> Node:
-        return self.node("GlobalAveragePool", tensor)
-
-    def maximum(self, tensor: Node) -> Node:
-        return self.node("GlobalMaxPool", tensor)
 
     def total(self, tensor: Node) -> Node:
         return self.node("ReduceSum", self.flat(tensor), self._graph.ints([1]), keepdims=1)

@@ -10,8 +10,6 @@ from gtp_export.architectures.plain import OWNERSHIP, POLICY, VALUE, PlainShape
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import TOWERS, TowerShape
 
-_GOCNN = ((5, 64), (5, 64), (5, 64), (5, 48), (5, 48))
-
 _TOWER_WEIGHTS = {"policy": 1.0, "value": 1.0, "score": 0.1, "ownership": 2.0}
 """Final boards are known of few games, so their share of the gradient is raised."""
 
@@ -38,6 +36,18 @@ class Preset:
         return self
 
 
+def _alphago(filters: int, summary: str) -> Preset:
+    shape = PlainShape("alphago48", ((5, filters), *((3, filters),) * 11), POLICY)
+    return Preset(shape, summary, learning_rate=0.03)
+
+
+def _gocnn(encoder: str, pools_chains: bool, summary: str) -> Preset:
+    layers = ((5, 64), (5, 64), (5, 64), (5, 48), (5, 48))
+    shape = PlainShape(encoder, layers, OWNERSHIP, head_side=5, pools_chains=pools_chains)
+    weights = {"ownership": 8.0}
+    return Preset(shape, summary, 0.02, loss_weights=weights, squared_ownership=True)
+
+
 PRESETS = {
     **{
         name: Preset(shape, "residual tower with global pooling, every head, all board sizes")
@@ -57,16 +67,8 @@ PRESETS = {
         learning_rate=0.001,
         adam=True,
     ),
-    "alphago-sl": Preset(
-        PlainShape("alphago48", ((5, 48), *((3, 48),) * 11), POLICY),
-        "AlphaGo's supervised policy net, 48 filters instead of 192",
-        learning_rate=0.03,
-    ),
-    "alphago-sl-192": Preset(
-        PlainShape("alphago48", ((5, 192), *((3, 192),) * 11), POLICY),
-        "the same in full size",
-        learning_rate=0.03,
-    ),
+    "alphago-sl": _alphago(48, "AlphaGo's supervised policy net, 48 filters instead of 192"),
+    "alphago-sl-192": _alphago(192, "the same in full size"),
     "alphago-value": Preset(
         PlainShape(
             "alphago49", ((5, 48), *((3, 48),) * 11, (1, 1)), VALUE, dense=(256,), board_size=19
@@ -75,27 +77,9 @@ PRESETS = {
         learning_rate=0.03,
         loss_weights={"value": 1.0},
     ),
-    "gocnn": Preset(
-        PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5),
-        "GoCNN's estimate of the final owner of each point",
-        learning_rate=0.02,
-        loss_weights={"ownership": 8.0},
-        squared_ownership=True,
-    ),
-    "gocnn-chain": Preset(
-        PlainShape("gocnn8", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
-        "the same with maxima over chains",
-        learning_rate=0.02,
-        loss_weights={"ownership": 8.0},
-        squared_ownership=True,
-    ),
-    "gocnn-chain21": Preset(
-        PlainShape("gocnn21", _GOCNN, OWNERSHIP, head_side=5, pools_chains=True),
-        "the same with recent moves and the age of stones",
-        learning_rate=0.02,
-        loss_weights={"ownership": 8.0},
-        squared_ownership=True,
-    ),
+    "gocnn": _gocnn("gocnn8", False, "GoCNN's estimate of the final owner of each point"),
+    "gocnn-chain": _gocnn("gocnn8", True, "the same with maxima over chains"),
+    "gocnn-chain21": _gocnn("gocnn21", True, "the same with recent moves and the age of stones"),
     "agz-dual": Preset(
         DualShape(blocks=4, channels=48),
         "AlphaGo Zero's policy and value net in the size of tutorials",

@@ -15,18 +15,18 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.cards import command_line
 
 SUBCOMMANDS = {
-    "add": "put a net, or download one, where `gtp-engine --net NAME` finds it",
-    "convert": "make an ONNX file of a KataGo, Leela Zero or Keras net",
-    "describe": "write a description into an ONNX file of your own",
-    "distil": "make a net of our own that judges as a teacher net does",
+    "add": "add a net, or download one, so that `gtp-engine --net NAME` finds it",
+    "convert": "convert a KataGo, Leela Zero or Keras net to ONNX",
+    "describe": "describe an ONNX file of your own, so that the engine plays with it",
+    "distil": "train a net to judge as a teacher net does",
     "evaluate": "measure how well a net predicts recorded games",
-    "learn-from-games": "tune a net on games of one's own, and say what that brought and cost",
-    "pack": "put games of many files into one compact pack",
+    "learn-from-games": "tune a net on your own games, and say what that brought and cost",
+    "pack": "put the games of many files into one compact pack",
     "picture": "draw what a net makes of a position, or how nets do by move number",
     "quantise": "make a net faster: int8 for processors, fp16 for GPUs",
-    "reinforce": "let a net win more often without search, against its past selves",
-    "strength": "let the nets of a run play, and plot strength over accuracy",
-    "train": "make a net on game records: train, evaluate, export",
+    "reinforce": "train a net without search, in games against its past selves",
+    "strength": "play the nets of a run, and plot strength over accuracy",
+    "train": "train a net on game records",
     "zero": "learn a game from nothing: play, train and judge in a loop",
 }
 """Name of the subcommand, which is also its module's, to the line `--help` shows."""

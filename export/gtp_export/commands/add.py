@@ -1,7 +1,7 @@
 """Add a net to those that `gtp-engine --net NAME` finds: another program's, or one of ours.
 
-It is converted if need be and checked. Give the address of a file to download it; a download that
-was broken off goes on where it was when the same command is given again.
+Give a file or the address of one. The net is converted if need be, and checked. Give the same
+command again to resume a download that broke off.
 """
 
 import argparse

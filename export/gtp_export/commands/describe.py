@@ -1,8 +1,8 @@
-"""Write a description into an ONNX file of your own, so that `gtp-engine --net` plays with it.
+"""Describe an ONNX file of your own, so that `gtp-engine --net` plays with it.
 
-Inputs and outputs get the names that net files have: say `--rename YOURS=spatial_in`,
-`--rename YOURS=policy` and so on where yours have other names. Planes may be float in your file;
-the engine hands over bytes and a cast is put in. What the outputs mean is for you to say.
+Inputs and outputs must have the names that net files have: rename yours with
+`--rename YOURS=spatial_in`, `--rename YOURS=policy` and so on. Your planes may be floats: the
+engine gives bytes, and a cast is added. You say what the outputs mean.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-"""Make a net of our own that judges positions as a teacher net does: label, train, measure.
+"""Make a net that judges positions as a teacher net does: label, train, measure.
 
-A run ends after so many samples, core-hours or minutes; core-hours and minutes are for labels and
-training together. One that was killed goes on where it was when the same command is given again;
-while a file PAUSE lies in its folder it stands still.
+A run ends after a number of samples, core-hours or minutes; core-hours and minutes include the
+labelling. Give the same command again to resume a run that was killed. A file PAUSE in the run's
+folder halts it.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Tune a net on games of one's own, and say whether it predicts such games better.
+"""Tune a net on your own games, and say whether it predicts such games better.
 
-Games are those that `gtp-engine --keep-games` kept, or any others. Some are set aside; on these the
-net before and after are compared. The same command goes on with a run that was killed.
+Games are those that `gtp-engine --keep-games` kept, or any others. Some are set aside: the net
+before and the net after are compared on them. Give the same command again to resume a run that was
+killed.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Put the games of files into one compact pack, which reads many times as fast.
+"""Put the games of many files into one compact pack, which is read many times as fast.
 
-SGF files, folders and archives of them, and packs of one game a line are read; a pack holds moves,
-results, rules, komi and dead stones, at some seven bits a move, but no names.
+It reads SGF files, folders and archives of them, and packs of one game a line. A pack holds moves,
+results, rules, komi and dead stones at about seven bits a move, but no names.
 """
 
 import argparse

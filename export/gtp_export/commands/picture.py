@@ -1,8 +1,8 @@
 """Draw what a net makes of a position, or how nets do by move number.
 
-With --sgf a board: the final owners it expects as squares sized by its confidence, the moves it
-likes as discs sized by their chance. With --games a plot of the share of points given to their
-final owner, or of moves foreseen, by move number, a line a net.
+--sgf draws a board: squares are the final owners that the net expects, larger where it is surer;
+discs are the moves it likes, larger where they are likelier. --games plots a line for each net by
+move number: the share of points given to their final owner, or of moves foreseen.
 """
 
 import argparse

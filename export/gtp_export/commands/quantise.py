@@ -1,6 +1,6 @@
 """Make a net smaller and faster: int8 for processors, fp16 for GPUs.
 
-The net plays positions against itself to calibrate, and the result is judged on others; one that
+The net plays games against itself: some positions calibrate, others judge the result. A result that
 is too far from the original is not written.
 """
 
@@ -8,12 +8,24 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gtp_engine.text_table import align
 from gtp_export.commands import say
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import FP16, INT8, Bounds, QuantisePlan
 
 if TYPE_CHECKING:
     from gtp_export.quantise.quantisation import Outcome
+
+_FORMATS = {
+    "positions": "d",
+    "policy_kl": ".4f",
+    "top1": ".1%",
+    "win_error": ".2%",
+    "win_error_p99": ".1%",
+    "lead_error": ".2f",
+    "ownership_error": ".4f",
+}
+"""How each field of `Accuracy` is told."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,9 +68,10 @@ def plan_of(arguments: argparse.Namespace) -> QuantisePlan:
 
 def report(target: Path, outcome: "Outcome") -> None:
     """Print what came of it on stderr."""
-    from gtp_export.quantise.accuracy import accuracy_table
-
-    say(accuracy_table(outcome.accuracy))
+    rows = [["board", *_FORMATS]]
+    for board, found in outcome.accuracy.items():
+        rows.append([board, *(format(getattr(found, n), kind) for n, kind in _FORMATS.items())])
+    say(align(rows))
     for complaint in outcome.broken:
         say(f"gtp-export: {complaint}; written all the same")
     size = target.stat().st_size / 1e6

@@ -1,7 +1,7 @@
 """Let a net with a policy win more often without search: REINFORCE against its past selves.
 
-The same command goes on with a run that was killed; while a file PAUSE lies in its folder it stands
-still.
+Give the same command again to resume a run that was killed. A file PAUSE in the run's folder halts
+it.
 """
 
 import argparse

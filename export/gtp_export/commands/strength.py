@@ -1,6 +1,6 @@
 """Play nets of a run against each other and a fixed opponent; plot strength over accuracy.
 
-Moves are drawn from the policies, without search. The same command goes on where it was.
+Moves are drawn from the policies, without search. Give the same command again to go on.
 """
 
 import argparse

@@ -1,9 +1,8 @@
 """Train a net on game records: read, train, evaluate, export and describe it.
 
-A run ends after so many samples, core-hours or minutes. One that was killed goes on from its last
-checkpoint when the same command is given again; while a file PAUSE lies in its folder it stands
-still. With --from it begins with a net made here, to fine-tune it on other games, one's own for
-example.
+A run ends after a number of samples, core-hours or minutes. Give the same command again to resume a
+run that was killed. A file PAUSE in the run's folder halts it. --from begins with a net of this
+program, to tune it on other games.
 """
 
 import argparse

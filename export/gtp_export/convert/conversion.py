@@ -36,8 +36,6 @@ def convert_file(
     """Convert a foreign net and write it to `target`, all of it or nothing.
 
     Args:
-        source: The foreign net.
-        target: The ONNX file to write.
         texts: Fields of the description that the foreign file does not know, such as `licence`.
         encoder: The book's name of the encoder, for a Keras file that does not say it.
 

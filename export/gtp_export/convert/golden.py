@@ -48,18 +48,14 @@ def _hash(count: int, seed: int) -> NDArray[np.uint64]:
     return ((mixed ^ (mixed >> np.uint64(15))) * np.uint64(2246822519)) & mask
 
 
-def golden_sizes(info: NetInfo) -> list[int]:
-    """Return the board sizes of the cases: 9 and 19, or whatever the net takes."""
-    return [size for size in (9, 19) if info.accepts(size, size)] or [info.board_max]
-
-
 def add_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
     """Run the finished model on its golden inputs and add the outcome to its metadata.
 
     Raises:
         GraphError: the model cannot be run, or computes something that is not finite.
     """
-    inputs = [golden_inputs(info, size) for size in golden_sizes(info)]
+    sizes = [size for size in (9, 19) if info.accepts(size, size)] or [info.board_max]
+    inputs = [golden_inputs(info, size) for size in sizes]
     names = [output.name for output in model.graph.output]
     cases = [
         GoldenCase(case, dict(zip(names, outputs, strict=True)))

@@ -34,13 +34,13 @@ class Graph:
     """Collect nodes, constants, inputs and outputs; tensors are named by strings."""
 
     def __init__(self, name: str, opset: int = OPSET) -> None:
-        """Start an empty graph."""
         self._name = name
         self._opset = opset
         self._nodes: list[onnx.NodeProto] = []
         self._initializers: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
+        self._known: dict[tuple[object, ...], list[str]] = {}
         self._constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         # A foreign net may call its layers what `net_info` calls its inputs and outputs.
         self._names = dict.fromkeys((*OUTPUT_NAMES, SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT), 1)
@@ -62,11 +62,14 @@ class Graph:
     def nodes(
         self, op: str, *inputs: str, outputs: int, name: str = "", **attributes: Attribute
     ) -> list[str]:
-        """Append a node and return the names of its outputs."""
-        base = self.fresh(name or op.lower())
-        names = [base] if outputs == 1 else [f"{base}_{index}" for index in range(outputs)]
-        self._nodes.append(helper.make_node(op, list(inputs), names, name=base, **attributes))
-        return names
+        """Append a node, equal ones without a name once; return the names of its outputs."""
+        key = (op, inputs, outputs, str(attributes))
+        if name or key not in self._known:
+            base = self.fresh(name or op.lower())
+            names = [base] if outputs == 1 else [f"{base}_{index}" for index in range(outputs)]
+            self._nodes.append(helper.make_node(op, list(inputs), names, name=base, **attributes))
+            self._known[key] = names
+        return self._known[key]
 
     def floats(self, values: Any, name: str = "const") -> str:
         """Return a float32 constant; equal ones are stored once.

@@ -38,7 +38,6 @@ class ResidualStream:
     """
 
     def __init__(self, graph: Graph, board: BoardSize, tensor: str, channels: int) -> None:
-        """Start from a map."""
         self.graph = graph
         self.board = board
         self.channels = channels
@@ -228,12 +227,6 @@ def _rotation(graph: Graph, board: BoardSize, steps: NDArray[np.float64]) -> tup
     Tables along each axis are constants; the sum of two angles turns into products, which is
     far cheaper than computing cosines anew for every evaluation.
     """
-    return board.once(
-        ("rotation", steps.tobytes(), steps.shape), lambda: _make_rotation(graph, board, steps)
-    )
-
-
-def _make_rotation(graph: Graph, board: BoardSize, steps: NDArray[np.float64]) -> tuple[str, str]:
     heads, pairs, _ = steps.shape
     cos_x, sin_x = _axis_tables(graph, steps[..., 0], board.width, [heads, 1, -1, pairs])
     cos_y, sin_y = _axis_tables(graph, steps[..., 1], board.height, [heads, -1, 1, pairs])

@@ -310,16 +310,7 @@ class _Reader:
         norm2, act2 = self.affine(conv1.channels_out), self.activation()
         conv2 = self.conv(conv1.channels_out, channels)
         return PoolingBlock(
-            norm1=norm1,
-            act1=act1,
-            conv1=conv1,
-            pool_conv=pool_conv,
-            pool_norm=pool_norm,
-            pool_act=pool_act,
-            pool_to_bias=pool_to_bias,
-            norm2=norm2,
-            act2=act2,
-            conv2=conv2,
+            norm1, act1, conv1, pool_conv, pool_norm, pool_act, pool_to_bias, norm2, act2, conv2
         )
 
     def bottleneck_block(self, channels: int, depth: int) -> BottleneckBlock:
@@ -353,18 +344,7 @@ class _Reader:
         rope: LearnedRope | FixedRope | None = None
         if use_rope:
             rope = self.learned_rope(kv_heads, qk_dim // 2) if learned else self.fixed_rope()
-        return AttentionBlock(
-            heads=heads,
-            kv_heads=kv_heads,
-            qk_dim=qk_dim,
-            v_dim=v_dim,
-            norm=norm,
-            query=query,
-            key=key,
-            value=value,
-            out=out,
-            rope=rope,
-        )
+        return AttentionBlock(heads, kv_heads, qk_dim, v_dim, norm, query, key, value, out, rope)
 
     def learned_rope(self, kv_heads: int, pairs: int) -> LearnedRope:
         name = self.stream.word("a RoPE's name")
@@ -415,19 +395,19 @@ class _Reader:
         else:
             pass_mul1 = self.matmul(pooled, channels)
         return PolicyHead(
-            channels=channels,
-            conv1=conv1,
-            pool_conv=pool_conv,
-            pool_norm=pool_norm,
-            pool_act=pool_act,
-            pool_to_bias=pool_to_bias,
-            norm1=norm1,
-            act1=act1,
-            conv2=conv2,
-            pass_mul1=pass_mul1,
-            pass_bias=pass_bias,
-            pass_act=pass_act,
-            pass_mul2=pass_mul2,
+            channels,
+            conv1,
+            pool_conv,
+            pool_norm,
+            pool_act,
+            pool_to_bias,
+            norm1,
+            act1,
+            conv2,
+            pass_mul1,
+            pass_bias,
+            pass_act,
+            pass_mul2,
         )
 
     def policy_channels(self) -> int:
@@ -458,17 +438,17 @@ class _Reader:
         score_bias = self.bias(scores)
         ownership_conv = self.conv(conv.channels_out, 1)
         return ValueHead(
-            conv=conv,
-            norm=norm,
-            act=act,
-            mul2=mul2,
-            bias2=bias2,
-            act2=act2,
-            value_mul=value_mul,
-            value_bias=value_bias,
-            score_mul=score_mul,
-            score_bias=score_bias,
-            ownership_conv=ownership_conv,
+            conv,
+            norm,
+            act,
+            mul2,
+            bias2,
+            act2,
+            value_mul,
+            value_bias,
+            score_mul,
+            score_bias,
+            ownership_conv,
         )
 
 

@@ -4,6 +4,7 @@ Nothing here knows about files or graphs.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ class Conv:
     """A convolution with zero padding that keeps the board's size."""
 
     name: str
-    weights: FloatArray
+    weights: NDArray[np.floating[Any]]
     """[out, in, ky, kx]"""
     dilation: tuple[int, int]
     """(y, x)"""

@@ -11,6 +11,7 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
 )
 from gtp_export.convert.graph import Graph, GraphError
+from gtp_export.convert.katago_net import MatMul
 from gtp_export.convert.keras_file import (
     BOOK_ENCODERS,
     ActivationLayer,
@@ -23,6 +24,7 @@ from gtp_export.convert.keras_file import (
     PadLayer,
     PoolLayer,
 )
+from gtp_export.convert.layers import dense_bias
 
 ONE_PLANE = "dlgo1"
 """The encoder whose two planes the book has as one."""
@@ -154,9 +156,7 @@ def _layer(graph: Graph, tensor: str, layer: Layer) -> str:
         case FlattenLayer():
             return graph.node("Flatten", tensor)
         case DenseLayer():
-            weights = graph.floats(layer.weights, f"{layer.name}/weights")
-            bias = graph.floats(layer.bias, f"{layer.name}/bias")
-            return graph.node("Gemm", tensor, weights, bias, name=layer.name)
+            return dense_bias(graph, tensor, MatMul(layer.name, layer.weights), layer.bias)
         case ActivationLayer():
             if layer.kind == "softmax":
                 return graph.node("Softmax", tensor, axis=1)

@@ -1,69 +1,50 @@
 """Layers of KataGo nets as graph nodes: convolutions, norms, activations, pooling."""
 
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
-
 import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from gtp_export.convert.graph import Attribute, Graph
+from gtp_export.convert.graph import Graph
 from gtp_export.convert.katago_net import Affine, Conv, MatMul, RmsNorm
-
-T = TypeVar("T")
 
 _NORM_EPSILON = 1e-5
 
 
 class BoardSize:
-    """Tensors that depend on the board's size alone, each made once for the whole graph."""
+    """Tensors that depend on the board's size alone; the graph has each of them once."""
 
     def __init__(self, graph: Graph, spatial_in: str) -> None:
         """Take the size from the input planes [B, C, H, W]."""
         self._graph = graph
         self._spatial_in = spatial_in
-        self._made: dict[Hashable, Any] = {}
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returned when it was first called for this key."""
-        if key not in self._made:
-            self._made[key] = make()
-        result: T = self._made[key]
-        return result
-
-    def _node(self, op: str, *inputs: str, name: str, **attributes: Attribute) -> str:
-        return self.once(
-            name, lambda: self._graph.node(op, *inputs, name=f"board/{name}", **attributes)
-        )
 
     @property
     def height(self) -> str:
         """int64 [1]"""
-        return self._node("Shape", self._spatial_in, name="height", start=2, end=3)
+        return self._graph.node("Shape", self._spatial_in, start=2, end=3)
 
     @property
     def width(self) -> str:
         """int64 [1]"""
-        return self._node("Shape", self._spatial_in, name="width", start=3, end=4)
+        return self._graph.node("Shape", self._spatial_in, start=3, end=4)
 
     @property
     def side(self) -> str:
         """float32 [1]: the square root of the number of points."""
-        area = self._node("Mul", self.height, self.width, name="area")
-        area = self._node("Cast", area, name="area_float", to=TensorProto.FLOAT)
-        return self._node("Sqrt", area, name="side")
+        area = self._graph.node("Mul", self.height, self.width)
+        return self._graph.node("Sqrt", self._graph.node("Cast", area, to=TensorProto.FLOAT))
 
     @property
     def side_excess(self) -> str:
         """float32 [1]: (side - 14) / 10."""
-        difference = self._node("Sub", self.side, self._graph.floats(14.0), name="side_minus_14")
-        return self._node("Mul", difference, self._graph.floats(0.1), name="side_excess")
+        difference = self._graph.node("Sub", self.side, self._graph.floats(14.0))
+        return self._graph.node("Mul", difference, self._graph.floats(0.1))
 
     @property
     def squared_excess(self) -> str:
         """float32 [1]: side_excess^2 - 0.1."""
-        square = self._node("Mul", self.side_excess, self.side_excess, name="excess_squared")
-        return self._node("Sub", square, self._graph.floats(0.1), name="squared_excess")
+        square = self._graph.node("Mul", self.side_excess, self.side_excess)
+        return self._graph.node("Sub", square, self._graph.floats(0.1))
 
 
 def convolution(graph: Graph, tensor: str, conv: Conv, after: Affine | None = None) -> str:

@@ -12,6 +12,8 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
 )
 from gtp_export.convert.graph import Graph
+from gtp_export.convert.katago_net import Affine, Conv, MatMul
+from gtp_export.convert.layers import convolution, dense_bias
 from gtp_export.convert.leela_zero_file import (
     PLANES,
     POINTS,
@@ -72,16 +74,8 @@ def leela_zero_info(net: LeelaZeroNet, name: str, source: str) -> NetInfo:
 
 
 def _conv(graph: Graph, tensor: str, unit: ConvUnit, name: str) -> str:
-    kernel = unit.weights.shape[2]
-    return graph.node(
-        "Conv",
-        tensor,
-        graph.floats(unit.weights[:, :, ::-1], f"{name}/weights"),
-        graph.floats(unit.bias, f"{name}/bias"),
-        name=name,
-        kernel_shape=[kernel, kernel],
-        pads=[kernel // 2] * 4,
-    )
+    conv = Conv(name, unit.weights[:, :, ::-1], (1, 1))
+    return convolution(graph, tensor, conv, Affine(name, np.ones(len(unit.bias)), unit.bias))
 
 
 def _from_the_top() -> NDArray[np.int64]:
@@ -97,14 +91,7 @@ def _reordered_inputs(layer: Dense) -> Dense:
 
 
 def _dense(graph: Graph, tensor: str, layer: Dense, name: str) -> str:
-    return graph.node(
-        "Gemm",
-        tensor,
-        graph.floats(layer.weights, f"{name}/weights"),
-        graph.floats(layer.bias, f"{name}/bias"),
-        name=name,
-        transB=1,
-    )
+    return dense_bias(graph, tensor, MatMul(name, layer.weights.T), layer.bias)
 
 
 def _policy(graph: Graph, tensor: str, net: LeelaZeroNet) -> str:

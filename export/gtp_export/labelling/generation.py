@@ -25,7 +25,7 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
 from gtp_export.labelling.samples import Samples, ShardError, count_samples, write_shard
-from gtp_export.labelling.searching_teacher import open_teacher
+from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.plans import DistilRun
@@ -131,7 +131,6 @@ class Generator:
 
         Args:
             span: For all shards of the folder, earlier ones too.
-            say: Told in a line about every shard.
 
         Raises:
             OSError: A shard cannot be written.
@@ -139,7 +138,8 @@ class Generator:
         self._spent = before = spent_on_labels(self._folder)
         for job, took in self._made(span):
             self._spent = self._spent.plus(took)
-            _note(self._folder, self._spent)
+            spent = {"seconds": self._spent.seconds, "core_seconds": self._spent.core_seconds}
+            write_whole(self._folder / NOTE, json.dumps(spent))
             shard = f"{job.path.parent.name}/{job.path.name}"
             made = self._spent.samples - before.samples
             say(f"{made} positions, {span.left(self._spent)}; last {shard}")
@@ -190,22 +190,19 @@ class Generator:
                 continue
             self._planned[kind.name] = number + 1
             side, records = _side(number), tuple[GameRecord, ...]()
-            if kind.name == RECORDS:
-                side, records = self._records(number)
+            if kind.name == RECORDS and self._games is not None:
+                side, chunk = self._chunks[number]
+                records = tuple(self._games.record(int(game)) for game in chunk)
+            place = [item.name for item in KINDS].index(kind.name)
+            seeds = np.random.SeedSequence([self._run.seed, place, number])
             return Job(
                 kind,
-                _job_seed(self._run.seed, kind, number),
+                int(seeds.generate_state(1)[0]),
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
                 records,
                 self._run.played_weight,
             )
         return None
-
-    def _records(self, number: int) -> tuple[str, tuple[GameRecord, ...]]:
-        """Return the games of a shard and the side they are on."""
-        assert self._games is not None
-        side, chunk = self._chunks[number]
-        return side, tuple(self._games.record(int(game)) for game in chunk)
 
 
 def count_by_kind(folder: Path) -> dict[str, int]:
@@ -227,11 +224,6 @@ def spent_on_labels(folder: Path) -> Spent:
         times = 0.0, 0.0
     samples = sum(sum(count_by_kind(folder / side).values()) for side in (TRAIN, VALID))
     return Spent(samples, *times)
-
-
-def _note(folder: Path, spent: Spent) -> None:
-    times = {"seconds": spent.seconds, "core_seconds": spent.core_seconds}
-    write_whole(folder / NOTE, json.dumps(times))
 
 
 def _side(number: int) -> str:
@@ -264,11 +256,9 @@ def _groups(
 ) -> list[NDArray[np.int64]]:
     """Return games in groups of one board size, the groups in random order."""
     size = next(kind.games for kind in KINDS if kind.name == RECORDS)
-    side = MAX_SIZE + 1
-    codes = games.table.width.astype(np.int64)[order] * side + games.table.height[order]
     groups = []
-    for code in np.unique(codes):
-        alike = order[codes == code]
+    for width, height in games.sizes:
+        alike = order[np.isin(order, games.of_size(width, height))]
         groups += [alike[at : at + size] for at in range(0, len(alike), size)]
     return [groups[i] for i in generator.permutation(len(groups))]
 
@@ -278,7 +268,10 @@ class _Worker:
 
     def __init__(self, run: DistilRun, folder: Path, student: Path | None) -> None:
         self._meter = Meter(folder)
-        self._teacher = open_teacher(run.teacher, run.playouts, run.runtime)
+        if run.playouts:
+            self._teacher: Teacher = SearchingTeacher(run.teacher, run.playouts, run.runtime)
+        else:
+            self._teacher = Teacher(run.teacher, runtime=run.runtime)
         self._teacher.before_labels = self._meter.wait_while_halted
         self._student = None if student is None else Teacher(student, runtime=run.runtime)
 
@@ -313,11 +306,6 @@ def _count_shards(folder: Path) -> dict[str, int]:
             name, _, number = path.stem.rpartition("-")
             numbers[name] = max(numbers.get(name, 0), int(number) + 1)
     return numbers
-
-
-def _job_seed(seed: int, kind: Kind, number: int) -> int:
-    place = [item.name for item in KINDS].index(kind.name)
-    return int(np.random.SeedSequence([seed, place, number]).generate_state(1)[0])
 
 
 def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None:

@@ -41,9 +41,6 @@ def label_records(
     not fit the rules they are to be shown under are left out.
 
     Args:
-        teacher: Gives the labels.
-        records: The games.
-        seed: Picks positions and rules.
         played_weight: Share of the recorded move in the policy, the rest being the teacher's,
             where it was played in just this position.
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -32,9 +33,7 @@ class SearchingTeacher(Teacher):
         """Open the net.
 
         Args:
-            path: The net.
             playouts: Of each search, at least 2: the first is the position itself.
-            runtime: As for `Teacher`.
 
         Raises:
             NetFileError: As for `Teacher`.
@@ -80,22 +79,7 @@ class SearchingTeacher(Teacher):
                 )
             )
         self._scheduler.wait()
-        answers = []
-        for i in range(len(positions)):
-            answer = found[i]
+        for answer in found.values():
             if isinstance(answer, Exception):
                 raise answer
-            assert answer is not None, "nobody stops these searches"
-            answers.append(answer)
-        return answers
-
-
-def open_teacher(path: Path, playouts: int, runtime: str) -> Teacher:
-    """Open a teacher that searches; with less than 2 playouts, one that answers at once.
-
-    Raises:
-        NetFileError: As for `Teacher`.
-    """
-    if playouts >= 2:
-        return SearchingTeacher(path, playouts, runtime)
-    return Teacher(path, runtime=runtime)
+        return [cast(Analysis, found[i]) for i in range(len(positions))]  # nobody stops searches

@@ -15,7 +15,7 @@ from gtp_engine.coords import PASS, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax, default_komi
 from gtp_export.labelling.samples import Samples, join_samples
-from gtp_export.labelling.teacher import Labels, Teacher
+from gtp_export.labelling.teacher import Teacher
 
 MAX_MOVES_PER_POINT = 2.0
 """Games are broken off after this many moves a point of the board."""
@@ -169,10 +169,6 @@ def play_games(
     """Play games side by side to their ends and return every position the teacher was asked about.
 
     Args:
-        teacher: Gives the labels.
-        plans: One a game.
-        width: Columns.
-        height: Rows.
         seed: Makes the games; the same seed and nets give the same samples.
         player: The net whose policy the moves are drawn from; the teacher if None.
     """
@@ -186,9 +182,5 @@ def play_games(
         parts.append(labels.samples())
         if player is not None:
             labels = player.label([game.position for game in running])
-        _advance_all(running, labels)
-
-
-def _advance_all(games: Sequence[Game], labels: Labels) -> None:
-    for i, game in enumerate(games):
-        game.advance(labels.policy[i], float(labels.score[i, -1]))
+        for game, policy, score in zip(running, labels.policy, labels.score, strict=True):
+            game.advance(policy, float(score[-1]))

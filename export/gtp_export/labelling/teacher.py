@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import point_to_action
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS
-from gtp_engine.evaluators.encoders.katago import katago_v7
+from gtp_engine.evaluators.encoders.inputs import encode_position
 from gtp_engine.evaluators.net_info import (
-    ENCODERS,
     NO_RESULT_ALWAYS,
     NO_RESULT_NEVER,
     VALUE_WIN_LOSS_NORESULT,
@@ -20,37 +18,10 @@ from gtp_engine.evaluators.net_info import (
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO
-from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
-from gtp_engine.go.symmetry import point_table
 from gtp_export.architectures.tower import SCORE_COLUMNS
 from gtp_export.labelling.samples import Samples, pack_samples
-
-_, PLANES, FEATURES = ENCODERS["katago_v7"]
-
-
-class PositionEncoder:
-    """Fills net inputs from positions; for one thread."""
-
-    def __init__(self) -> None:
-        """Set aside the memory for reading ladders."""
-        self._reader = new_reader()
-
-    def encode(
-        self, position: Position, spatial: NDArray[np.uint8], features: NDArray[np.float32]
-    ) -> None:
-        """Write the planes [C, H, W] and globals [G] of the position for the side to move."""
-        katago_v7(
-            position.history,
-            position.ply,
-            position.rules.flags,
-            DEFAULT_OPTIONS,
-            self._reader,
-            point_table(position.width, position.height)[0],
-            spatial,
-            features,
-        )
 
 
 class Labels(NamedTuple):
@@ -83,11 +54,6 @@ class Teacher:
     def __init__(self, path: Path, device: str = "auto", runtime: str = AUTO) -> None:
         """Open the net.
 
-        Args:
-            path: The net.
-            device: Where it runs, as for `OnnxNet`.
-            runtime: What runs it on a processor, see `precision.choose_runtime`.
-
         Raises:
             NetFileError: It cannot be opened, or lacks a head or an input this project's own
                 nets learn from.
@@ -102,33 +68,25 @@ class Teacher:
             raise NetFileError(f"{path}: as a teacher it lacks {missing[0]!r}")
         self._columns = [info.score_columns.index(name) for name in SCORE_COLUMNS]
         self._no_result = info.no_result
-        self._encoder = PositionEncoder()
 
     def label(self, positions: Sequence[Position]) -> Labels:
         """Evaluate positions of one board size, of any rules and komi."""
         if self.before_labels is not None:
             self.before_labels()
-        first = positions[0]
-        n, width, height = len(positions), first.width, first.height
-        spatial = np.zeros((n, PLANES, height, width), np.uint8)
-        features = np.zeros((n, FEATURES), np.float32)
-        for i, position in enumerate(positions):
-            self._encoder.encode(position, spatial[i], features[i])
+        encoded = [encode_position("katago_v7", position) for position in positions]
+        spatial, features = (np.stack(part) for part in zip(*encoded, strict=True))
         outputs = self.net.run(spatial, features)
-        if (
-            outputs.policy is None
-            or outputs.value is None
-            or outputs.score is None
-            or outputs.ownership is None
-        ):
+        policy, value, score = outputs.policy, outputs.value, outputs.score
+        if policy is None or value is None or score is None or outputs.ownership is None:
             raise NetFileError(f"{self.net.path}: an output is missing")
-        counted = np.array([self._counts_no_result(position.rules) for position in positions])
+        # [N, 3], false where a game without result is impossible.
+        outcomes = [(True, True, self._counts_no_result(one.rules)) for one in positions]
         return Labels(
             spatial=spatial,
             features=features,
-            policy=_softmax(outputs.policy, _legal_mask(positions)),
-            value=_softmax(outputs.value, _outcome_mask(counted)),
-            score=outputs.score[:, self._columns],
+            policy=masked_softmax(policy, _legal_mask(positions)),
+            value=masked_softmax(value, np.array(outcomes)),
+            score=score[:, self._columns],
             ownership=outputs.ownership,
         )
 
@@ -150,13 +108,7 @@ def _legal_mask(positions: Sequence[Position]) -> NDArray[np.bool_]:
     return mask
 
 
-def _outcome_mask(counted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return [N, 3], false where a game without result is impossible."""
-    always = np.ones_like(counted)
-    return np.stack([always, always, counted], axis=1)
-
-
-def _softmax(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
+def masked_softmax(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return the softmax over the last axis of what the mask admits."""
     masked = np.where(mask, logits, -np.inf)
     weights = np.exp(masked - masked.max(axis=-1, keepdims=True))

@@ -15,7 +15,7 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import find_tower
 from gtp_export.architectures.shape import count_parameters
 from gtp_export.architectures.tower import TowerShape
-from gtp_export.cards import write_card
+from gtp_export.cards import format_distilled_card
 from gtp_export.labelling.generation import (
     TRAIN,
     VALID,
@@ -29,7 +29,7 @@ from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import TrainPlan, has_bfloat16, spent_in, train
+from gtp_export.learning.training import TrainPlan, has_bfloat16, read_metrics, spent_in, train
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -100,8 +100,19 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
                 games = read_table(run.games)
             Generator(run, task.data, games, _newest_student(plan)).run(labels, say)
         train(plan, NetExport(run.out, info), say, until=part)
-    write_facts(plan, task)
-    write_card(run.out / "student-final.md", run.out, info)
+    facts = {
+        "command": run.command_line,
+        "shape": asdict(task.shape),
+        "parameters": count_parameters(task.shape),
+        "learning_rate": plan.learning_rate,
+        "processes": plan.processes,
+        "device": plan.device,
+        "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
+        "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
+    }
+    write_whole(run.out / "facts.json", json.dumps(facts, indent=1) + "\n")
+    card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
+    write_whole(run.out / "student-final.md", card)
     return run.out / "student-final.onnx"
 
 
@@ -149,18 +160,3 @@ def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
         licence=run.licence,
         created_by="gtp-export distil",
     )
-
-
-def write_facts(plan: TrainPlan, task: DistilTask) -> None:
-    """Write what a card needs to know about a run to `facts.json`."""
-    facts = {
-        "command": plan.command_line,
-        "shape": asdict(task.shape),
-        "parameters": count_parameters(task.shape),
-        "learning_rate": plan.learning_rate,
-        "processes": plan.processes,
-        "device": plan.device,
-        "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
-        "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
-    }
-    write_whole(plan.out / "facts.json", json.dumps(facts, indent=1) + "\n")

@@ -7,7 +7,6 @@ other games, or, without any, in how far the answers have moved on games that th
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
 from gtp_export.learning.record_run import describe_trained, divide, run_task
 from gtp_export.learning.record_task import RecordTask
+from gtp_export.learning.training import Say
 from gtp_export.plans import EvaluationPlan, OwnGamesRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -46,8 +46,6 @@ COMPARED_POSITIONS = 600
 OWN_NAME = "gtp-engine"
 """With which the names begin that the engine gives itself in games it keeps."""
 NAMES_SHOWN = 5
-
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -153,15 +151,14 @@ def fitting(games: Games, info: NetInfo, path: Path) -> Games:
     Raises:
         NetFileError: There are none.
     """
-    sizes = [*zip(games.table.width.tolist(), games.table.height.tolist(), strict=True)]
-    fits = np.flatnonzero([info.accepts(*size) for size in sizes])
-    if not len(fits):
-        found = ", ".join(f"{width}x{height}" for width, height in sorted(set(sizes)))
+    fits = [games.of_size(*size) for size in games.sizes if info.accepts(*size)]
+    if not fits:
+        found = ", ".join(f"{width}x{height}" for width, height in games.sizes)
         raise NetFileError(
             f"{path.name} takes boards of {info.board_min} to {info.board_max} points a side, and "
             f"the games are on {found}"
         )
-    return games.take(fits)
+    return games.take(np.sort(np.concatenate(fits)))
 
 
 def compare(

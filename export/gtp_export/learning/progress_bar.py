@@ -7,7 +7,6 @@ class ProgressBar:
     """Shows how far a run is; nothing is drawn before it is first told."""
 
     def __init__(self) -> None:
-        """Leave the terminal alone for now."""
         self._bar: Any = None
         self._task: Any = None
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import METRICS, Trainer, TrainPlan, train
+from gtp_export.learning.training import Say, Trainer, TrainPlan, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games
@@ -37,8 +37,6 @@ TRAIN_SHARE = 0.85
 """Share of the minutes that trains; the rest evaluates and exports."""
 PARITY_SEED = 10
 """Draws the positions on which a written net is compared with the one in training."""
-
-Say = Callable[[str], None]
 
 
 def run_records(run: RecordRun, say: Say) -> Path:
@@ -61,14 +59,7 @@ def run_records(run: RecordRun, say: Say) -> Path:
 
 
 def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
-    """Train, evaluate and export what was prepared; see `run_records`.
-
-    Args:
-        run: What to make; its games are read already.
-        task: These games.
-        info: The net's description.
-        say: Told in lines how it goes.
-    """
+    """Train, evaluate and export what was prepared; see `run_records`."""
     plan = TrainPlan.of(
         run,
         task=task,
@@ -111,7 +102,7 @@ def divide(
         learned, measured = games, valid
         size = preset.shape.board_size
         if size is not None:
-            measured = measured.take(_of_size(measured, size))
+            measured = measured.take(measured.of_size(size, size))
     else:
         learned, measured = games.split(valid_share(len(games)))
     if not len(learned) or not len(measured):
@@ -135,11 +126,7 @@ def fit_board(preset: Preset, games: Games) -> tuple[Preset, Games]:
     if not len(square):
         raise NetFileError("this preset takes square boards only, and no game is on one")
     size = int(np.bincount(square).argmax())
-    return preset.for_size(size), games.take(_of_size(games, size))
-
-
-def _of_size(games: Games, size: int) -> Any:
-    return np.flatnonzero((games.table.width == size) & (games.table.height == size))
+    return preset.for_size(size), games.take(games.of_size(size, size))
 
 
 def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
@@ -211,12 +198,6 @@ def quantise(source: Path, kind: str, say: Say) -> str:
         return f"not written: {error}"
     found = outcome.accuracy["all"]
     return f"{target.name}: policy KL {found.policy_kl:.4f}, same best move {found.top1:.1%}"
-
-
-def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """Return what a run measured, oldest first."""
-    lines = (folder / METRICS).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
 
 
 def draw_pictures(

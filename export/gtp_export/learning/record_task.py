@@ -25,21 +25,18 @@ MEASURED_POINTS = 1024 * 361
 MEASURE_SEED = 11
 
 
+@dataclass(frozen=True)
 class RecordSource:
-    """Batches for one process."""
+    """Batches of a stream, which has a seed of its own; see `training.Source`."""
 
-    def __init__(self, stream: PositionStream) -> None:
-        """Draw from a stream."""
-        self._stream = stream
+    stream: PositionStream
 
     @property
     def waited(self) -> float:
-        """Seconds spent waiting for positions."""
-        return self._stream.waited
+        return self.stream.waited
 
     def draw(self, generator: np.random.Generator) -> Batch:
-        """Return the next batch; the stream has a seed of its own."""
-        return batch_of(self._stream.draw())
+        return batch_of(self.stream.draw())
 
 
 def batch_of(samples: RecordSamples) -> Batch:

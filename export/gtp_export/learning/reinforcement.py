@@ -14,7 +14,6 @@ which costs a round or half a minute.
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainPlan
+from gtp_export.learning.training import CHECKPOINT_SECONDS, Say, Trainer, TrainPlan
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games
@@ -66,8 +65,6 @@ GATE_SHARE = 0.55
 FINAL_GAMES = 400
 BEGUN = "000000"
 """Name of the net that the run began with."""
-
-Say = Callable[[str], None]
 
 
 class PairSource:
@@ -292,13 +289,11 @@ class Reinforcement:
         if not (self._nets / f"{name}.onnx").exists():
             self._export(self._trainer.average, f"nets/{name}")
         for other in dict.fromkeys((best, BEGUN)):
-            if name != other and not self._has_met(name, other):
+            met = any((match["net"], match["other"]) == (name, other) for match in self._ladder)
+            if name != other and not met:
                 self._match(name, other, GATE_GAMES, gate=other == best)
         write_whole(self._run.out / "best.onnx", (self._nets / f"{self._best()}.onnx").read_bytes())
         self._draw_ladder()
-
-    def _has_met(self, name: str, other: str) -> bool:
-        return any((match["net"], match["other"]) == (name, other) for match in self._ladder)
 
     def _best(self) -> str:
         promoted = [match["net"] for match in self._ladder if match["promoted"]]

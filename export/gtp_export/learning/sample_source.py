@@ -93,11 +93,8 @@ class SampleSource:
         """Read the folder.
 
         Args:
-            folder: Where the shards are.
-            batch_points: Points of the boards of a batch, about.
             rank: Which of the processes this is. Each holds every so-many-th shard, so that all
                 together hold all of them once; where there are too few for that, each holds all.
-            processes: How many draw from the folder.
 
         Raises:
             FileNotFoundError: It holds no shard.

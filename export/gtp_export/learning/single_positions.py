@@ -10,7 +10,6 @@ Games are made in shards, so that a kill costs one of them; then two runs of tra
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,9 @@ from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
-from gtp_export.learning.record_run import read_metrics
 from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import TrainPlan, spent_in, train
+from gtp_export.learning.training import Say, TrainPlan, read_metrics, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games
@@ -57,7 +55,6 @@ MEASURED = 2000
 """Positions that a measurement looks at, of those learned from and of the others."""
 SINGLE, MANY = "single positions", "many positions of few games"
 
-Say = Callable[[str], None]
 Pairs = NDArray[np.int64]
 """[n, 2] games and plies."""
 

@@ -25,7 +25,6 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
     training would soon forget its statistics, and what the net computes with them.
 
     Args:
-        net: A net of the same architecture.
         path: `checkpoint.pt` of a run, or an ONNX file.
         batches: Boards such as it will see.
 

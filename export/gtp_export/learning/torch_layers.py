@@ -27,7 +27,6 @@ class Net(nn.Module):
     """The net of a shape, for batches of one board size each."""
 
     def __init__(self, shape: Shape) -> None:
-        """Initialise for training."""
         super().__init__()
         self.shape = shape
         arrays = list_arrays(shape)
@@ -79,7 +78,6 @@ class TorchLayers:
     """Computes layers with a net's arrays; the interface is `Layers`."""
 
     def __init__(self, net: nn.Module, spatial: Tensor) -> None:
-        """Start with a net and the planes that it is given."""
         self._net = net
         self.size_offset = size_offset(spatial)
 

@@ -30,6 +30,7 @@ from gtp_engine.files import whole_file
 from gtp_engine.go.game_record import SgfError
 from gtp_export.architectures.shape import Shape, arrays_of, numbers_of
 from gtp_export.learning.batch import Batch, NetOutputs
+from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
 from gtp_export.learning.torch_layers import Net
@@ -129,16 +130,6 @@ Export = Callable[[Net, str], None]
 Say = Callable[[str], None]
 
 
-class Progress(Protocol):
-    """Shows how a run goes; can be sent to another process."""
-
-    def __call__(self, share: float, text: str) -> None:
-        """Show the share of the span that has passed, 0 to 1, and a line how it goes."""
-
-    def close(self) -> None:
-        """Leave the terminal as it was, however the run ended."""
-
-
 def choose_device(wanted: str) -> str:
     """Return `cpu` or `cuda`.
 
@@ -160,6 +151,12 @@ def spent_in(folder: Path) -> Spent:
     return _spent_of(read_checkpoint(path), path) if path.exists() else Spent()
 
 
+def read_metrics(folder: Path) -> list[dict[str, Any]]:
+    """Return what a run measured, oldest first."""
+    lines = (folder / METRICS).read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
     if "spent" not in state:
         raise TrainError(f"{path}: is of an older version; --from it goes on, in another --out")
@@ -170,7 +167,7 @@ def train(
     plan: TrainPlan,
     export: Export,
     say: Say,
-    progress: Progress | None = None,
+    progress: ProgressBar | None = None,
     until: float = 1.0,
 ) -> None:
     """Run the training, in as many processes as planned, to its end or to a share of it.
@@ -179,8 +176,6 @@ def train(
         plan: What to do. All the rest must be picklable if it asks for more than a process.
         export: Called with the averaged net and `STEM-latest` now and then, and with
             `STEM-final` at the end.
-        say: Told in lines what is measured, and how it goes unless there is `progress`.
-        progress: Told how it goes.
         until: Which share of the span ends it for now.
 
     Raises:
@@ -196,7 +191,7 @@ def train(
     rendezvous.unlink(missing_ok=True)
     isolate_pools()
     failures = multiprocessing.get_context("spawn").SimpleQueue()
-    arguments = (plan, export, say, progress, until, rendezvous, failures)
+    arguments = (rendezvous, failures, plan, export, say, progress, until)
     try:
         multiprocessing.spawn(_run_rank, arguments, plan.processes)
     except ProcessException as error:
@@ -209,16 +204,7 @@ def train(
         rendezvous.unlink(missing_ok=True)
 
 
-def _run_rank(
-    rank: int,
-    plan: TrainPlan,
-    export: Export,
-    say: Say,
-    progress: Progress | None,
-    until: float,
-    rendezvous: Path,
-    failures: Any,
-) -> None:
+def _run_rank(rank: int, rendezvous: Path, failures: Any, plan: TrainPlan, *how: Any) -> None:
     """Run one process's share; what a user can do something about is put into a queue."""
     end_with_parent()
     distributed.init_process_group(
@@ -229,7 +215,7 @@ def _run_rank(
         timeout=ALL_REDUCE_TIMEOUT,
     )
     try:
-        _run(rank, plan, export, say, progress, until)
+        _run(rank, plan, *how)
     except (NetFileError, SgfError, OSError) as error:
         failures.put(error)
         sys.exit(1)
@@ -242,25 +228,25 @@ def _run(
     plan: TrainPlan,
     export: Export,
     say: Say,
-    progress: Progress | None,
+    progress: ProgressBar | None,
     until: float,
 ) -> None:
     torch.set_num_threads(1)
     trainer = Trainer(rank, plan)
     trainer.restore()
-    reporter = _Reporter(trainer, plan, export, say, progress, until) if rank == 0 else None
+    if rank > 0:
+        while trainer.progress < until:
+            _step(trainer, plan)
+        return
+    reporter = _Reporter(trainer, plan, export, say, progress, until)
     try:
         while trainer.progress < until:
-            if reporter is not None:
-                reporter.before_step()
-            found = _step(trainer, plan)
-            if reporter is not None:
-                reporter.after_step(found)
-        if reporter is not None:
-            reporter.finish()
+            reporter.before_step()
+            reporter.after_step(_step(trainer, plan))
+        reporter.finish()
     finally:
-        if reporter is not None:
-            reporter.close()
+        if progress is not None:
+            progress.close()
 
 
 def _step(trainer: "Trainer", plan: TrainPlan) -> dict[str, float]:
@@ -305,7 +291,12 @@ class Trainer:
         self._frozen_norms = freeze(self.net, plan.freeze)
         self.average.load_state_dict(self.net.state_dict())
         self.average.eval()
-        groups = _parameter_groups(self.net, plan.weight_decay)
+        weights = [p for p in self.net.parameters() if p.dim() > 1]
+        others = [p for p in self.net.parameters() if p.dim() <= 1]
+        groups = [
+            {"params": weights, "weight_decay": plan.weight_decay},
+            {"params": others, "weight_decay": 0.0},
+        ]
         self._optimizer: Any
         if plan.adam:
             self._optimizer = torch.optim.AdamW(groups, lr=plan.learning_rate)
@@ -410,7 +401,7 @@ class Trainer:
             "net": self.net.state_dict(),
             "average": self.average.state_dict(),
             "optimizer": self._optimizer.state_dict(),
-            "norm_steps": _norm_steps(self.net),
+            "norm_steps": max(float(norm.steps) for norm in _norms(self.net)),  # frozen ones: 0
             "steps": self.steps,
             "spent": tuple(self.spent),
         }
@@ -466,110 +457,87 @@ def _norms(net: Net) -> list[RunningNorm]:
     return [module for module in net.modules() if isinstance(module, RunningNorm)]
 
 
-def _norm_steps(net: Net) -> float:
-    return max(float(norm.steps) for norm in _norms(net))  # frozen ones count none
-
-
-def _parameter_groups(net: Net, decay: float) -> list[dict[str, Any]]:
-    weights = [p for p in net.parameters() if p.dim() > 1]
-    others = [p for p in net.parameters() if p.dim() <= 1]
-    return [
-        {"params": weights, "weight_decay": decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-
-
+@dataclass
 class _Reporter:
     """Logs, measures, checkpoints and exports, in the first process."""
 
-    def __init__(
-        self,
-        trainer: Trainer,
-        plan: TrainPlan,
-        export: Export,
-        say: Say,
-        progress: Progress | None,
-        until: float,
-    ) -> None:
-        self._trainer = trainer
-        self._plan = plan
-        self._export = export
-        self._say = say
-        self._progress = progress
-        self._until = until
-        self._means: dict[str, float] = {}
-        self._began, self._saved = trainer.spent, time.monotonic()
-        self._measured = trainer.spent
-        _drop_half_a_line(plan.out / METRICS)
+    trainer: Trainer
+    plan: TrainPlan
+    export: Export
+    say: Say
+    progress: ProgressBar | None
+    until: float
+
+    def __post_init__(self) -> None:
+        self.means: dict[str, float] = {}
+        self.began = self.measured = self.trainer.spent
+        self.saved = time.monotonic()
+        _drop_half_a_line(self.plan.out / METRICS)
 
     def before_step(self) -> None:
-        meter = self._trainer.meter
+        meter = self.trainer.meter
         if meter.is_halted():
             self._save()
-            self._say(f"halted until {self._plan.out / PAUSE} is gone")
+            self.say(f"halted until {self.plan.out / PAUSE} is gone")
             meter.wait_while_halted()
-            self._say("going on")
+            self.say("going on")
 
     def after_step(self, found: Mapping[str, float]) -> None:
-        trainer = self._trainer
+        trainer = self.trainer
         for name, loss in found.items():
-            self._means[name] = 0.98 * self._means.get(name, loss) + 0.02 * loss
+            self.means[name] = 0.98 * self.means.get(name, loss) + 0.02 * loss
         if trainer.steps % LOG_STEPS == 0:
             self._log()
         is_due = self._is_measurement_due()
-        if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
+        if is_due or time.monotonic() - self.saved > CHECKPOINT_SECONDS:
             self._save()
-        if is_due and trainer.progress < self._until:
-            self._measured = trainer.spent
+        if is_due and trainer.progress < self.until:
+            self.measured = trainer.spent
             self._write("latest")
 
     def _is_measurement_due(self) -> bool:
-        plan, spent, before = self._plan, self._trainer.spent, self._measured
+        plan, spent, before = self.plan, self.trainer.spent, self.measured
         if spent.seconds - before.seconds < LEAST_SECONDS_BETWEEN_MEASUREMENTS:
             return False
         return plan.span.share(spent) - plan.span.share(before) > 1.0 / plan.measurements
 
     def finish(self) -> None:
-        if self._progress is not None:
-            self._progress(1.0, "measuring")
+        if self.progress is not None:
+            self.progress(1.0, "measuring")
         self._save()
-        self._write("final" if self._trainer.progress >= 1.0 else "latest")
+        self._write("final" if self.trainer.progress >= 1.0 else "latest")
 
     def _save(self) -> None:
-        self._trainer.save()
-        self._saved = time.monotonic()
+        self.trainer.save()
+        self.saved = time.monotonic()
 
     def _write(self, which: str) -> None:
-        stem = f"{self._plan.stem}-{which}"
+        stem = f"{self.plan.stem}-{which}"
         self._measure(stem)
-        self._export(self._trainer.average, stem)
-        if self._plan.keep_nets:
-            (self._plan.out / "nets").mkdir(exist_ok=True)
-            self._export(self._trainer.average, f"nets/{self._trainer.steps:08}")
-
-    def close(self) -> None:
-        if self._progress is not None:
-            self._progress.close()
+        self.export(self.trainer.average, stem)
+        if self.plan.keep_nets:
+            (self.plan.out / "nets").mkdir(exist_ok=True)
+            self.export(self.trainer.average, f"nets/{self.trainer.steps:08}")
 
     def _log(self) -> None:
-        trainer = self._trainer
+        trainer = self.trainer
         passed = self._passed()
-        rate = (trainer.spent.samples - self._began.samples) / passed
-        means = ", ".join(f"{name} {mean:.3f}" for name, mean in self._means.items())
+        rate = (trainer.spent.samples - self.began.samples) / passed
+        means = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
         waited = f", {trainer.waited / passed:.1%} waiting" if trainer.waited else ""
         text = f"step {trainer.steps}, {rate:.0f} samples/s{waited}: {means}"
-        if self._progress is not None:
-            self._progress(trainer.progress, text)
+        if self.progress is not None:
+            self.progress(trainer.progress, text)
         else:
-            self._say(f"{self._plan.span.left(trainer.spent)}, {text}")
+            self.say(f"{self.plan.span.left(trainer.spent)}, {text}")
 
     def _passed(self) -> float:
         """Return the seconds since this process began."""
-        return max(1e-9, self._trainer.spent.seconds - self._began.seconds)
+        return max(1e-9, self.trainer.spent.seconds - self.began.seconds)
 
     def _measure(self, stem: str) -> None:
         """Append an entry to the metrics."""
-        trainer = self._trainer
+        trainer = self.trainer
         entry = {
             "net": stem,
             "steps": trainer.steps,
@@ -577,12 +545,12 @@ class _Reporter:
             "seconds": round(trainer.spent.seconds, 1),
             "core_hours": round(trainer.spent.core_seconds / 3600.0, 4),
             "waited": round(trainer.waited / self._passed(), 4),
-            "losses": {name: round(mean, 4) for name, mean in self._means.items()},
-            "valid": self._plan.task.measure(trainer.average, self._plan.device),
+            "losses": {name: round(mean, 4) for name, mean in self.means.items()},
+            "valid": self.plan.task.measure(trainer.average, self.plan.device),
         }
-        with (self._plan.out / METRICS).open("a", encoding="utf-8") as file:
+        with (self.plan.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        self._say(json.dumps(entry["valid"]))
+        self.say(json.dumps(entry["valid"]))
 
 
 def _drop_half_a_line(path: Path) -> None:

@@ -19,7 +19,6 @@ class GraphEdit:
     """
 
     def __init__(self, model: onnx.ModelProto) -> None:
-        """Take over a model."""
         self.model = model
         self.graph = model.graph
         self.nodes = [copy.deepcopy(node) for node in model.graph.node]

@@ -97,14 +97,7 @@ def quantise_int8(
     weights: Mapping[str, Integers],
     settings: Int8Settings,
 ) -> onnx.ModelProto:
-    """Return a copy of a model whose norms are folded, with these layers in int8.
-
-    Args:
-        model: Stays as it is.
-        ranges: By tensor, those of `tensors_to_watch`.
-        weights: By layer.
-        settings: Which layers, and how.
-    """
+    """Return a copy of a model whose norms are folded, with these layers in int8."""
     edit = GraphEdit(copy.deepcopy(model))
     layers = [node for node in edit.nodes if node.name in settings.layers]
     writer = _Writer(edit, ranges, settings.calibration)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import onnx
 
-from gtp_engine.evaluators.accuracy import Accuracy, Opinion, opinions
+from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.convert.graph import write_model
 from gtp_export.convert.onnx_file import load_model, read_info
-from gtp_export.quantise.accuracy import by_size
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.int8 import Int8Settings, quantise_int8, tensors_to_watch
@@ -83,15 +82,26 @@ class Laboratory:
         return self._integers[bits]
 
     def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
-        """Return how far a model is from the original, on games that calibrated nothing."""
-        return by_size(self.judged, self.original, self._ask(model, self.judged))
+        """Return how far a model is from the original, by board size and over "all".
+
+        On games that calibrated nothing.
+        """
+        groups: dict[str, tuple[list[Opinion], list[Opinion]]] = {}
+        found = self._ask(model, self.judged)
+        for batch, one, other in zip(self.judged, self.original, found, strict=True):
+            height, width = batch.spatial.shape[2:]
+            for name in (f"{width}x{height}", "all"):
+                mine, theirs = groups.setdefault(name, ([], []))
+                mine.append(one)
+                theirs.append(other)
+        names = sorted(groups, key=lambda name: (name == "all", len(name), name))
+        return {name: compare(*groups[name]) for name in names}
 
     def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
         """The same on the positions that calibrated, for choosing among settings."""
         if self._calibration_opinions is None:
             self._calibration_opinions = opinions(self._net, self.calibration)
-        found = self._ask(model, self.calibration)
-        return by_size(self.calibration, self._calibration_opinions, found)["all"]
+        return compare(self._calibration_opinions, self._ask(model, self.calibration))
 
     def _ask(self, model: onnx.ModelProto, positions: Positions) -> list[Opinion]:
         with tempfile.TemporaryDirectory() as folder:

@@ -72,7 +72,6 @@ def choose_layers(layers: list[Layer], keep_fp32: tuple[str, ...]) -> set[str]:
     """Return the names of the layers to quantise.
 
     Args:
-        layers: All layers.
         keep_fp32: `stem`, `heads`, groups, layers, or beginnings of their names; `none` alone
             quantises everything.
 

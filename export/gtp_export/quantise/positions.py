@@ -57,8 +57,6 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> Positions:
     """Let a net play games against itself and return about `count` positions of them.
 
     Args:
-        evaluator: Draws the moves from its policy.
-        count: How many positions, over all sizes.
         seed: Makes the games; the same seed and net give the same positions.
 
     Raises:

@@ -41,9 +41,6 @@ def quantise_file(
     """Write a net in lower precision to `target`, all of it or nothing.
 
     Args:
-        source: A net in fp32 that describes itself.
-        target: The file to write.
-        plan: What to make of it.
         table: Given the table of what each group of layers costs; measured only if asked for.
         called: What messages call the source; its path if None.
 

@@ -46,11 +46,7 @@ class Range:
         )
 
     def divided(self, by: NDArray[np.float32]) -> "Range":
-        """Return the range of a map whose channels are divided by these factors; it has no tails.
-
-        Args:
-            by: [C], positive.
-        """
+        """Return the range of a map whose channels are divided by [C] factors; it has no tails."""
         low, high = self.channel_low / by, self.channel_high / by
         ends = float(low.min()), float(high.max())
         return Range(*ends, *ends, low, high)

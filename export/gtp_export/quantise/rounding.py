@@ -74,8 +74,6 @@ def inputs_met(
 
     Args:
         values: [B, in, H, W], or [B, S, in] for weights [out, in].
-        weights: The layer's.
-        dilations: Of the kernel.
     """
     if weights.ndim == 2:
         return values.reshape(-1, values.shape[-1])
@@ -90,9 +88,7 @@ def round_matrix(weights: NDArray[np.float32], gram: NDArray[np.float64], limit:
     """Return weights [out, ...] as integers up to a limit.
 
     Args:
-        weights: Of one layer.
         gram: [n, n] the inputs' products, summed over samples; n weights make one output.
-        limit: The largest integer.
     """
     left = weights.reshape(len(weights), -1).astype(np.float64)
     scales = np.maximum(np.abs(left).max(axis=1) / limit, SMALLEST_STEP).astype(np.float32)

@@ -5,7 +5,7 @@ plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -64,19 +64,9 @@ class GameTable(NamedTuple):
     """Actions."""
 
 
-PER_GAME = (
-    "width",
-    "height",
-    "rules",
-    "komi",
-    "first",
-    "winner",
-    "score",
-    "settled",
-    "source",
-)
 RANGES = {"starts": "moves", "setup_starts": "setups", "dead_starts": "dead"}
 """Array of starts to the array that it divides."""
+PER_GAME = tuple(name for name in GameTable._fields if name not in {*RANGES, *RANGES.values()})
 
 
 @dataclass(frozen=True)
@@ -98,6 +88,15 @@ class Games:
     def n_moves(self) -> int:
         """Moves of all games, passes included."""
         return len(self.table.moves)
+
+    @property
+    def sizes(self) -> list[tuple[int, int]]:
+        """Width and height of the boards that games are on, rising."""
+        return sorted({*zip(self.table.width.tolist(), self.table.height.tolist(), strict=True)})
+
+    def of_size(self, width: int, height: int) -> NDArray[np.int64]:
+        """Return [n] which games are on boards of a size."""
+        return np.flatnonzero((self.table.width == width) & (self.table.height == height))
 
     def record(self, game: int) -> GameRecord:
         """Return a game as a record; names, ranks and dates are not kept."""
@@ -281,10 +280,8 @@ def first_of(record: GameRecord) -> int:
 
 def join_games(parts: Sequence[Games]) -> Games:
     """Return the games of all parts, one after another."""
-    rules = {one: 0 for part in parts for one in part.rules}
-    sources = {name: 0 for part in parts for name in part.sources}
-    rules = {one: i for i, one in enumerate(rules)}
-    sources = {name: i for i, name in enumerate(sources)}
+    rules = _places(one for part in parts for one in part.rules)
+    sources = _places(name for part in parts for name in part.sources)
     arrays = {}
     for name in PER_GAME:
         columns = [getattr(part.table, name) for part in parts]
@@ -305,6 +302,10 @@ def join_games(parts: Sequence[Games]) -> Games:
         given = [b if p.whose is None else p.whose for p, b in zip(parts, both, strict=True)]
         whose = np.concatenate(given)
     return Games(GameTable(**arrays), tuple(rules), tuple(sources), whose)
+
+
+def _places(names: Iterable[Any]) -> dict[Any, int]:
+    return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
 def _renumber(

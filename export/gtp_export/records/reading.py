@@ -238,10 +238,6 @@ def decode_line(
         text: [n] ASCII.
         start: Where the first semicolon stands.
         stop: Where the line ends.
-        width: Columns.
-        height: Rows.
-        first: Who is to move first.
-        codes: [at least so many] result.
 
     Returns:
         -1 if there is anything else, or if there is no room.

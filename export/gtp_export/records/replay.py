@@ -119,8 +119,6 @@ def _play_over(table: GameTable, game: int, board: BoardRecord, is_checked: bool
     """Play a game on a board, ko rules aside, up to the first move that it cannot hold.
 
     Args:
-        table: The games.
-        game: Which of them.
         board: Receives the stones.
         is_checked: Whether it is known that there is no such move, which saves looking.
 

@@ -142,11 +142,6 @@ class PositionStream:
         """Start the threads.
 
         Args:
-            games: What to draw from.
-            encoder: How positions are shown.
-            batch_points: Points of the boards of a batch, about.
-            seed: Picks games, positions and symmetries.
-            threads: How many make blocks.
             with_pass: Whether positions count in which a pass was played.
             only_settled: Whether only games count whose final owners are known.
 
@@ -240,13 +235,8 @@ class PositionStream:
 
 def _pools(games: Games, only_settled: bool) -> dict[tuple[int, int], NDArray[np.int64]]:
     """Return the games by board size."""
-    table = games.table
-    usable = np.diff(table.starts) > 0
+    usable = np.diff(games.table.starts) > 0
     if only_settled:
-        usable &= table.settled == 1
-    pools = {}
-    for width, height in {*zip(table.width.tolist(), table.height.tolist(), strict=True)}:
-        pool = np.flatnonzero(usable & (table.width == width) & (table.height == height))
-        if len(pool):
-            pools[width, height] = pool
-    return pools
+        usable &= games.table.settled == 1
+    of_sizes = {size: games.of_size(*size) for size in games.sizes}
+    return {size: pool[usable[pool]] for size, pool in of_sizes.items() if usable[pool].any()}
