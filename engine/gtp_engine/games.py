@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, MIN_SIZE, WHITE
+from gtp_engine.coords import MIN_SIZE
 from gtp_engine.five.rules import LEAST_SIZE, find_rules
 from gtp_engine.go.rules import ATARI_GO, GO, NO_FIVE, Rules
 
@@ -76,11 +76,9 @@ def replayed(name: str, position: "Position") -> "Position":
         return position
     from gtp_engine.go.game_record import SgfError
 
-    first = position.history.boards[0]["color"]
     try:
         game = kind(position.width, position.height, position.rules)
-        black, white = ([p for p in game.points() if first[p] == color] for color in (BLACK, WHITE))
-        game.set_up(black, white, int(position.history.turns[0]["to_play"]))
+        game.set_up(*position.start)
         game.play_all(position.moves)
     except ValueError as error:
         raise SgfError(f"not a game of {name}: {error}") from None

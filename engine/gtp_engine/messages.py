@@ -34,7 +34,8 @@ def set_up(program: str) -> None:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    handler = _StderrHandler()
+    # In such words that a message ends up in no chat.
+    handler = _Handler(lambda text: show(_CHAT_WORDS.sub(r"\1 :", text)))
     handler.setFormatter(logging.Formatter(f"{program}: %(message)s"))
     for name in PACKAGES:
         logger = logging.getLogger(name)
@@ -65,7 +66,8 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
 @contextlib.contextmanager
 def collected() -> Iterator[list[str]]:
     """Return a context with the list to which messages go meanwhile instead of to stderr."""
-    handler = _ListHandler()
+    lines: list[str] = []
+    handler = _Handler(lines.append)
     before = []
     for name in PACKAGES:
         logger = logging.getLogger(name)
@@ -73,7 +75,7 @@ def collected() -> Iterator[list[str]]:
         logger.setLevel(logging.INFO)
         logger.handlers[:] = [handler]
     try:
-        yield handler.lines
+        yield lines
     finally:
         for logger, level, handlers in before:
             logger.setLevel(level)
@@ -91,21 +93,12 @@ def show(text: str) -> None:
             sys.stderr.flush()
 
 
-class _StderrHandler(logging.Handler):
-    """Writes to what is stderr at the time."""
+class _Handler(logging.Handler):
+    """Hands messages on as text."""
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Write a message, in such words that it ends up in no chat."""
-        show(_CHAT_WORDS.sub(r"\1 :", self.format(record)))
-
-
-class _ListHandler(logging.Handler):
-    """Keeps messages."""
-
-    def __init__(self) -> None:
+    def __init__(self, take: Callable[[str], None]) -> None:
         super().__init__()
-        self.lines: list[str] = []
+        self._take = take
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message."""
-        self.lines.append(record.getMessage())
+        self._take(self.format(record))

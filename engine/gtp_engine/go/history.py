@@ -130,6 +130,7 @@ def situation_hash(
 def begin(history: History, to_play: int, rules: RuleFlags, has_button: int) -> None:
     """Make ply 0 the start of a game on the stones that its board holds."""
     board = history.boards[0]
+    history.turns[0] = np.zeros(1, TURN)[0]
     turn = history.turns[0]
     n_points = board["n_points"]
     n_black = 0
@@ -141,32 +142,16 @@ def begin(history: History, to_play: int, rules: RuleFlags, has_button: int) -> 
             n_black += 1
         elif color == WHITE:
             n_white += 1
-    turn["recapture"][:] = 0
-    turn["encore_start"][:] = EMPTY
-    turn["recapture_hash"] = uint64(0)
-    turn["white_bonus"] = 0.0
     if rules.scoring == TERRITORY:
         # A stone on the board was a move, and each move costs its player a point; so was each
         # stone that has been captured.
         captured = int64(board["captured"][WHITE]) - int64(board["captured"][BLACK])
         turn["white_bonus"] = n_black - n_white - captured
     turn["move"] = NULL_MOVE
-    turn["mover"] = EMPTY
     turn["to_play"] = to_play
-    turn["passes"] = 0
-    turn["status"] = PLAYING
-    turn["phase"] = 0
-    turn["past_end"] = 0
     turn["has_button"] = has_button
-    turn["pass_for_ko"] = 0
-    turn["ko_capture"] = 0
-    turn["white_moved"] = 0
     turn["initial_black"] = -1 if n_white > 0 else n_black
-    turn["opening_black"] = 0
     turn["handicap"] = n_black if n_white == 0 and n_black > 1 else 0
-    turn["recent"] = 0
-    turn["repetition_start"] = 0
-    turn["phase_start"] = 0
     turn["situation"] = situation_hash(board, to_play, uint64(0), int64(0), rules.ko)
     history.situations[0] = turn["situation"]
 

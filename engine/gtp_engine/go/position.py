@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gtp_engine.coords import (
     BLACK,
     COLOR_NAMES,
+    COLUMN_LETTERS,
     EMPTY,
     MAX_SIZE,
     MIN_SIZE,
@@ -18,11 +19,11 @@ from gtp_engine.coords import (
     format_vertex,
     point_at,
     row_col,
+    star_lines,
 )
 from gtp_engine.go import history as histories
 from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, is_playable, place_stone
 from gtp_engine.go.branch import Branch
-from gtp_engine.go.diagram import draw_grid
 from gtp_engine.go.history import History, TurnRecord
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
@@ -100,7 +101,7 @@ class Position:
     def __str__(self) -> str:
         """Return the board with coordinates, the last move in brackets, and what else is so."""
         last = row_col(self.moves[-1].point, self.width) if self.ply else None
-        return "\n".join([*draw_grid(self.grid(), last), *self._remarks()])
+        return "\n".join([*_draw_grid(self.grid(), last), *self._remarks()])
 
     def _remarks(self) -> list[str]:
         moves = "1 move" if self.ply == 1 else f"{self.ply} moves"
@@ -218,6 +219,13 @@ class Position:
         """Return how many stones of this color have been captured."""
         return int(self.board["captured"][color])
 
+    @property
+    def start(self) -> tuple[list[int], list[int], int]:
+        """The points of Black's and of White's stones at the set-up, and who was to move."""
+        first = self._history.boards[0]["color"]
+        black, white = ([p for p in self.points() if first[p] == color] for color in (BLACK, WHITE))
+        return black, white, int(self._history.turns[0]["to_play"])
+
     # Setting up ---------------------------------------------------------------------------------
 
     def set_up(
@@ -261,10 +269,7 @@ class Position:
             self.komi = rules.komi
             return
         changed = type(self)(self.width, self.height, rules, encores=self.encores)
-        first = self._history.boards[0]["color"]
-        black = [point for point in self.points() if first[point] == BLACK]
-        white = [point for point in self.points() if first[point] == WHITE]
-        changed.set_up(black, white, int(self._history.turns[0]["to_play"]))
+        changed.set_up(*self.start)
         for move in self.moves:
             try:
                 changed.play(move.color, move.point, strict=False)
@@ -425,3 +430,29 @@ class Position:
         other = self.copy()
         other.to_play = color
         return other._history, other._ply
+
+
+_STONES = {BLACK: "X", WHITE: "O"}
+
+
+def _draw_grid(grid: npt.NDArray[np.uint8], last: tuple[int, int] | None) -> list[str]:
+    """Return the lines of a board with coordinates.
+
+    Args:
+        grid: [H, W] the colors, top row first.
+        last: Row and column of the stone to put in brackets.
+    """
+    height, width = grid.shape
+    edge = "    " + "  ".join(COLUMN_LETTERS[:width])
+    rows = []
+    for row in range(height):
+        cells = []
+        for col in range(width):
+            stone = _STONES.get(int(grid[row, col]))
+            is_star = row in star_lines(height) and col in star_lines(width)
+            if stone is None:
+                cells.append(" + " if is_star else " . ")
+            else:
+                cells.append(f"({stone})" if (row, col) == last else f" {stone} ")
+        rows.append(f"{height - row:2} {''.join(cells)} {height - row}")
+    return [edge, *rows, edge]

@@ -569,12 +569,10 @@ def _root_node(
     ):
         if text:
             root[name] = [escape_text(" ".join(text.split()))]
-    start = position.grid(0)
-    for name, color in (("AB", BLACK), ("AW", WHITE)):
-        stones = [p for p in position.points() if start[row_col(p, width)] == color]
+    black, white, to_play = position.start
+    for name, stones in (("AB", black), ("AW", white)):
         if stones:
             root[name] = [point_name(point, width) for point in stones]
-    to_play = int(position.history.turns[0]["to_play"])
     if "AB" in root or "AW" in root or to_play != BLACK:
         root["PL"] = [b"B" if to_play == BLACK else b"W"]
     if position.handicap > 1:

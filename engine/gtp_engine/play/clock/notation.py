@@ -75,21 +75,8 @@ def named_time_system(words: Sequence[str]) -> TimeSystem:
     if len(words) - 1 < len(names):
         raise ClockError(f"{names[len(words) - 1]} is missing")
     numbers = [_number(word, name) for word, name in zip(words[1:], names, strict=False)]
-    match kind:
-        case "none":
-            return Unlimited()
-        case "absolute":
-            return Absolute(check_seconds(numbers[0], names[0]))
-        case "simple":
-            return Simple(_positive(numbers[0], names[0]))
-        case "byoyomi":
-            main, period = check_seconds(numbers[0], names[0]), _positive(numbers[1], names[1])
-            return Byoyomi(main, period, _count(numbers[2], names[2]))
-        case "canadian":
-            main, period = check_seconds(numbers[0], names[0]), _positive(numbers[1], names[1])
-            return gtp_time_system(main, period, _count(numbers[2], names[2]))
-        case _:
-            return _fischer(numbers, names)
+    values = [_CHECKS[name](number, name) for number, name in zip(numbers, names, strict=True)]
+    return _MAKERS[kind](*values)
 
 
 def settings_command(system: TimeSystem, knows: Callable[[str], bool]) -> str:
@@ -129,9 +116,7 @@ def _time_settings(main: float, period: float, stones: int, is_exact: bool) -> s
     return f"time_settings {main:g} {period:g} {stones}"
 
 
-def _fischer(numbers: Sequence[float], names: Sequence[str]) -> Fischer:
-    main, increment = (check_seconds(numbers[i], names[i]) for i in (0, 1))
-    bounds = [_bound(numbers[i], names[i]) for i in range(2, len(numbers))]
+def _fischer(main: float, increment: float, *bounds: float) -> Fischer:
     system = Fischer(main, increment, *bounds)
     if system.limit < main:
         raise ClockError(f"the limit of {system.limit:g} s is below the main time of {main:g} s")
@@ -163,3 +148,24 @@ def _count(number: float, what: str) -> int:
     if not (1 <= number <= MAX_COUNT and number == int(number)):
         raise ClockError(f"{what} must be a whole number from 1 to {MAX_COUNT}, not {number:g}")
     return int(number)
+
+
+_CHECKS: dict[str, Callable[[float, str], float]] = {
+    "the main time": check_seconds,
+    "the increment": check_seconds,
+    "the time for a move": _positive,
+    "the period": _positive,
+    "the number of periods": _count,
+    "the number of stones": _count,
+    "the limit": _bound,
+    "the longest move": _bound,
+}
+_MAKERS: dict[str, Callable[..., TimeSystem]] = {
+    "none": Unlimited,
+    "absolute": Absolute,
+    "simple": Simple,
+    "byoyomi": Byoyomi,
+    "canadian": gtp_time_system,
+    "fischer": _fischer,
+    "fischer-capped": _fischer,
+}
