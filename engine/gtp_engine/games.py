@@ -32,7 +32,7 @@ def game_of(rules: Rules) -> str:
 
 def game_shown(encoder: str) -> str:
     """Return the game that an encoder shows; nets of Go play Atari Go too."""
-    return FIVE if encoder == FIVE else GO
+    return FIVE if encoder.startswith(FIVE) else GO
 
 
 def parse_rules(game: str, text: str, komi: float | None = None) -> Rules:

@@ -27,6 +27,7 @@ SMALL = {
     "alphago": PlainShape("alphago48", ((5, 6), (3, 6)), POLICY),
     "gocnn": PlainShape("gocnn8", ((5, 6), (5, 4)), OWNERSHIP, 5),
     "chain": PlainShape("gocnn21", ((5, 6), (5, 5)), OWNERSHIP, 5, pools_chains=True),
+    "halved": PlainShape("five4", ((5, 6), (3, 4)), POLICY, 1, (16,), 9, halved_after=(0, 1)),
     "dual": DualShape(2, 6, 9, 16),
     "tower": TowerShape(2, 8, 8, 8),
 }
@@ -163,6 +164,7 @@ def test_maxima_and_sums_over_chains() -> None:
 
 def test_the_seeds_have_their_published_sizes() -> None:
     millions = {name: count_parameters(preset.shape) / 1e6 for name, preset in PRESETS.items()}
+    assert millions["pierre-rollout"] < 0.7 and millions["pierre"] < 15  # a smaller one will do
     assert millions["dlgo-small"] == pytest.approx(6.1, abs=0.15)
     assert millions["gocnn"] == pytest.approx(0.35, abs=0.01)
     assert millions["alphago-sl-192"] == pytest.approx(3.9, abs=0.1)

@@ -27,6 +27,8 @@ from gtp_engine.search.params import SearchParams
 from gtp_export.commands import run as run_command
 from gtp_export.quantise.positions import play_positions
 from gtp_export.records.pack_file import read_pack
+from gtp_export.records.reading import read_table
+from gtp_export.records.stream import PositionStream
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.games import write_games
@@ -218,6 +220,34 @@ def test_recorded_games_are_packed_and_measured_on(
         assert 0.0 <= figures["top1 all"]["mean"] <= 0.5
     assert run_command(["evaluate", "--net", str(TINY), "--games", str(pack)]) == 1
     assert "not what the net's encoder, katago_v7, shows" in capsys.readouterr().err
+
+
+def test_positions_are_moved_about_with_their_answer(tmp_path: Path) -> None:
+    stones = [(3, 3), (3, 5), (6, 4)]
+    for number, action in enumerate(("ee", "hh")):
+        setup = "".join(f"[{chr(97 + x)}{chr(97 + y)}]" for y, x in stones)
+        text = f"(;GM[4]SZ[9]RU[freestyle]AB{setup}PL[W];W[{action}])"
+        (tmp_path / f"{number}.sgf").write_text(text)
+    games = read_table([tmp_path], kind=FiveGame)
+    stream = PositionStream(games, "five4", 40 * 81, seed=1, with_pass=False, shifts=True)
+    batches = [stream.draw() for _ in range(6)]
+    stream.close()
+    seen = set()
+    for batch in batches:
+        for planes, legal, action in zip(batch.spatial, batch.legal, batch.action, strict=True):
+            assert planes.sum((1, 2)).tolist() == [3, 0, 3, 81]
+            assert legal[:81].tolist() == (planes[0].ravel() == 0).tolist() and legal[action]
+            points = [divmod(int(at), 9) for at in np.flatnonzero(planes[0])]
+            whole = [*points, divmod(int(action), 9)]
+            seen.add(tuple(whole))
+            # All distances are what they were, so that nothing has come in from the other side.
+            told = sorted((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 for a in whole for b in whole)
+            answers = [(*stones, (4, 4)), (*stones, (7, 7))]
+            assert told in [
+                sorted((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 for a in each for b in each)
+                for each in answers
+            ]
+    assert len(seen) > 100  # 8 symmetries of two positions would be 16
 
 
 def test_nets_are_quantised_on_positions_of_their_own_game(tmp_path: Path) -> None:

@@ -47,6 +47,24 @@ def test_a_surely_better_move_goes_before_a_more_visited_one() -> None:
         assert [child.move for child in ranked(children, params)] == [31, 32]
 
 
+@pytest.mark.parametrize(
+    "visits, values, first",
+    [
+        ((100, 51), (0.55, 0.7), 32),  # both are good: the better mean
+        ((100, 50), (0.55, 0.7), 31),  # the second was visited too rarely
+        ((100, 60), (0.4, 0.5), 31),  # none is good: the most visited
+        ((100, 60), (0.4, 0.51), 32),
+    ],
+)
+def test_pierres_choice(visits: tuple[int, ...], values: tuple[float, ...], first: int) -> None:
+    tree = small_tree()
+    root_with(tree, [31, 32, 33], [0.6, 0.3, 0.1])
+    for n, value in zip(visits, values, strict=True):
+        visited_child(tree, 0, n, -n * value, 0.0)
+    params = SearchParams(pierre=True)
+    assert ranked(visited_children(tree, 0, NO_SCORE, params), params)[0].move == first
+
+
 def test_a_single_visit_proves_nothing() -> None:
     tree = small_tree()
     root_with(tree, [31, 32], [0.6, 0.4])

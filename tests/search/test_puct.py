@@ -64,6 +64,30 @@ def test_mean_utility_speaks_for_the_mover() -> None:
     assert mean_utility(root, score) == pytest.approx(0.25 + 0.05 + 0.3 * 16 / 26)
 
 
+@pytest.mark.parametrize(
+    "sums, prior, best",
+    [
+        # Of 4 visits each; an untried move of prior 0.1 is worth 10 x 0.1 = 1.
+        ((0.0, 0.0), 0.1, 0),  # 6 / 5 and 3 / 5
+        ((0.0, 0.0), 0.13, 2),
+        ((0.0, 1.5), 0.1, 1),  # the second's mean is above a quarter: 1 + 4.5 / 5
+        ((2.0, 3.5), 0.1, 1),  # 1 + 8 / 5 against 2 + 6.5 / 5
+        ((2.0, 3.4), 0.1, 0),  # no more than 0.85 of 4
+    ],
+)
+def test_pierres_selection(sums: tuple[float, float], prior: float, best: int) -> None:
+    tree = small_tree()
+    root_with(tree, [31, 32, 33], [0.6, 0.3, prior])
+    tree.nodes[0]["visits"] = 9
+    for total in sums:
+        visited_child(tree, 0, 4, -total, 0.0)
+    numbers = PLAIN._replace(pierre=1.0)
+    assert select_child(tree, 0, True, numbers, NO_SCORE) == best
+    # Two descents in flight are two lost games: 4 / 7 at most for the first.
+    child_records(tree, 0)[0]["pending"] = 2
+    assert select_child(tree, 0, True, numbers, NO_SCORE) != 0
+
+
 def nine_visits(prior_of_the_third: float = 0.1) -> Tree:
     """Return a root of 9 visits: a child of 5 and -0.2, one of 3 and 0.2, one untried.
 

@@ -18,7 +18,7 @@ from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
 
-OPTIONS = ("playouts", "net", "parameters", "seed", "threads", "memory", "log")
+OPTIONS = ("playouts", "net", "recipe", "parameters", "seed", "threads", "memory", "log")
 """The engine's options that mean something here; time is the manager's."""
 
 MEMORY_MB = 96

@@ -22,9 +22,12 @@ SLOT = np.dtype(
         ("rollout_value", np.float32),  # mean result of rollouts, -1..1, where some were played
         ("rollout_lead", np.float32),  # by how many points they were won
         ("n_moves", np.int16),  # how many moves are legal
+        ("depth", np.int16),  # moves since the root of a search, for rollouts that end there
         ("symmetry", np.int8),  # under which the net sees the position
         ("canonical", np.int8),  # symmetry under which the evaluation is remembered
         ("no_result_counts", np.uint8),  # whether the rules know games without result
+        ("five", np.uint8),  # in five in a row, Gomocup's number of the rules, ...
+        ("to_play", np.uint8),  # ... and who is to move
     ],
     align=True,
 )

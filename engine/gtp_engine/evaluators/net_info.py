@@ -85,6 +85,7 @@ ENCODERS = {
     "agz17": (1, 17, 0),
     "lz18": (1, 18, 0),
     "five": (1, 12, 7),
+    "five4": (1, 4, 0),
 }
 """The encoders nets may name: their version, number of planes and number of globals."""
 

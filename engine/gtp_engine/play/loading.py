@@ -10,16 +10,18 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import (
     DEFAULT_ROLLOUT_WEIGHT,
     NO_NET,
+    NetFiles,
     known_nets,
     without_rollouts,
 )
-from gtp_engine.games import FIVE
+from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.rules import GO
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -276,11 +278,17 @@ class Loader:
         make: Callable[..., NetEvaluator] = NetEvaluator
         files = self._files.result() or self._open_files()
         for file, _ in files:
-            if (file.info.encoder == FIVE) != (settings.game == FIVE):
+            if (game_shown(file.info.encoder) == FIVE) != (settings.game == FIVE):
                 name = file.info.name
                 raise NetFileError(f"{file.path}: the net {name} does not play {settings.game}")
         if self._rollout_weight > 0.0:
             make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
+            if settings.game == FIVE:
+                from gtp_engine.evaluators.five_rollouts import FiveRollouts
+
+                player = self._open_player(files[0][0].path)
+                weight, seed = self._rollout_weight, self._seed()
+                make = partial(FiveRollouts, player=player, weight=weight, seed=seed)
         net = serve(
             join(files),
             make=make,
@@ -301,6 +309,19 @@ class Loader:
         elif profile is not None:
             logger.warning(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
         return net
+
+    def _open_player(self, path: Path) -> "OnnxNet":
+        """Open the net beside one of five in a row that plays its rollouts.
+
+        Raises:
+            NetFileError: There is none.
+        """
+        from gtp_engine.evaluators.precision import open_best
+
+        stem = path.stem.removesuffix("-int8").removesuffix("-fp16")
+        files = NetFiles(path.with_name(f"{stem}-rollout.onnx"), is_exact=True)
+        settings = self._settings
+        return open_best(files, settings.device, settings.runtime, settings.threads)
 
     @property
     def _rollout_weight(self) -> float:

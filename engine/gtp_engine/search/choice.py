@@ -76,14 +76,22 @@ def visited_children(
     return children
 
 
+PIERRE_VISITS, PIERRE_VALUE = 50, 0.5
+"""Pierre chose the best mean among the moves with more of both, if there were any."""
+
+
 def ranked(children: list[Child], params: SearchParams) -> list[Child]:
     """Return children best first."""
     if not children:
         return []
     by_visits = sorted(children, key=lambda child: (-child.visits, -child.prior))
-    enough = params.lcb_min_visit_share * by_visits[0].visits
-    eligible = [child for child in by_visits if child.visits >= enough]
-    best = max(eligible, key=lambda child: (child.lcb, child.visits))
+    if params.pierre:
+        good = [c for c in by_visits if c.visits > PIERRE_VISITS and c.value > PIERRE_VALUE]
+        best = max(good, key=lambda child: child.value, default=by_visits[0])
+    else:
+        enough = params.lcb_min_visit_share * by_visits[0].visits
+        eligible = [child for child in by_visits if child.visits >= enough]
+        best = max(eligible, key=lambda child: (child.lcb, child.visits))
     return [best, *(child for child in by_visits if child is not best)]
 
 

@@ -55,6 +55,8 @@ class SearchParams:
     """Standard errors below the mean at which the choice of the move compares."""
     lcb_min_visit_share: float = _within(0.15, 0, 1)
     """Only moves with this share of the most visited move's visits may win by LCB."""
+    pierre: bool = _within(False, 0, 1)
+    """Select and choose moves as Pierre did; see `puct.pierre_child` and `choice.ranked`."""
     random_symmetry: bool = _within(True, 0, 1)
     """Show the net each leaf under a random symmetry; the identity otherwise."""
     use_cache: bool = _within(True, 0, 1)
@@ -113,6 +115,7 @@ class SearchParams:
             float(self.root_fpu_reduction),
             float(self.virtual_loss),
             float(self.wide_root_noise),
+            float(self.pierre),
         )
 
 
@@ -125,6 +128,7 @@ class PuctNumbers(NamedTuple):
     root_fpu_reduction: float
     virtual_loss: float
     wide_root_noise: float = 0.0
+    pierre: float = 0.0
 
 
 class ScoreUtility(NamedTuple):
@@ -185,6 +189,13 @@ RECIPES = {
         rollout_weight=0.5,
         resign_threshold=-0.8,
         resign_turns=1,
+    ),
+    # Pierre, a course's program for five in a row (2017); fives are the only threats that it saw.
+    "pierre": Recipe(
+        SearchParams(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
+        rollout_weight=1.0,
+        resign_threshold=-0.8,
+        resign_turns=3,
     ),
 }
 """Published searches by name."""

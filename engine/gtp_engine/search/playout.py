@@ -193,6 +193,7 @@ class Worker:
                 history, rules = branch.history, branch.rules
                 slot = first + filled
                 self.evaluator.encode(batch, slot, history, ply, rules, symmetry, optimism)
+                batch.slots["depth"][slot] = ply - branch.root_ply
                 filled += 1
         return filled
 

@@ -100,6 +100,29 @@ def widened(prior: float, k: int, total: float, width: float) -> tuple[float, fl
 
 
 @kernel
+def pierre_child(tree: Tree, node: int, numbers: PuctNumbers) -> int:
+    """Return what `select_child` does, by Pierre's rule: the child with the largest
+
+        [R > 0.85 N] + [R > 0.25 N] + (R + 10 P) / (1 + N)
+
+    where R is the sum of its results and N its visits, descents in flight lost among them.
+    """
+    record = tree.nodes[node]
+    best, best_value = int64(-1), -np.inf
+    for k in range(int64(record["n_children"])):
+        edge = tree.children[int64(record["first_child"]) + k]
+        n = np.float64(edge["visits"]) + edge["pending"]
+        r = -edge["value_sum"] - edge["pending"] * numbers.virtual_loss
+        value = (r + 10.0 * edge["prior"]) / (1.0 + n)
+        value += (1.0 if r > 0.85 * n else 0.0) + (1.0 if r > 0.25 * n else 0.0)
+        if value > best_value:
+            best, best_value = int64(k), value
+    if record["untried"] >= 0 and 10.0 * record["untried_prior"] > best_value:
+        best = int64(record["n_children"])
+    return best
+
+
+@kernel
 def select_child(
     tree: Tree, node: int, is_root: bool, numbers: PuctNumbers, score: ScoreUtility
 ) -> int:
@@ -107,6 +130,8 @@ def select_child(
 
     A node without an untried move returns one of its children.
     """
+    if numbers.pierre != 0.0:
+        return pierre_child(tree, node, numbers)
     record = tree.nodes[node]
     n_children = int64(record["n_children"])
     first = int64(record["first_child"])

@@ -6,6 +6,7 @@ that PyTorch trains (`learning.torch_layers`). Maps are [B, C, H, W], vectors [B
 added, subtracted, multiplied and divided, by each other and by numbers.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -68,6 +69,9 @@ class Layers(Protocol):
 
     def maximum(self, tensor: Value) -> Value:
         """Return [B, C, 1, 1] the maxima over the board."""
+
+    def halve(self, tensor: Value) -> Value:
+        """Return the maxima of squares of 2x2 points; an odd row or column at the end drops out."""
 
     def total(self, tensor: Value) -> Value:
         """Return [B, 1] the sums of all numbers of a board."""
@@ -162,6 +166,10 @@ class ArrayList:
 
     def mean(self, tensor: Width) -> Width:
         return Width(tensor.channels)
+
+    def halve(self, tensor: Width) -> Width:
+        """Return a quarter of a square board's points."""
+        return Width(tensor.channels, (math.isqrt(tensor.points) // 2) ** 2)
 
     def flat(self, tensor: Width) -> Width:
         """Return the points of all channels as channels."""

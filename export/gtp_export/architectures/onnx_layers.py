@@ -176,6 +176,7 @@ class OnnxLayers:
     softplus = partialmethod(node, "Softplus")
     mean = partialmethod(node, "GlobalAveragePool")
     maximum = partialmethod(node, "GlobalMaxPool")
+    halve = partialmethod(node, "MaxPool", kernel_shape=[2, 2], strides=[2, 2])
 
     def join(self, *tensors: Node) -> Node:
         return self.node("Concat", *tensors, axis=1)

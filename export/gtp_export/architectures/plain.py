@@ -13,6 +13,10 @@
                  each hidden layer become the maximum over the stones of a chain, and the stones
                  of a chain share one output, their mean.
 
+    pierre       a course's program for five in a row (2017): four planes, four 5x5 convolutions,
+                 two maxima of 2x2 points, three dense layers; its net had some 15 M weights. A
+                 smaller one of three convolutions and one such maximum played the rollouts.
+
 Every hidden layer is followed by a norm and a ReLU. The originals knew no norm there; folded into
 the layer before, it leaves the finished net as they had it.
 """
@@ -47,6 +51,8 @@ class PlainShape:
     is_difference: bool = False
     """Whether the net sees the first plane minus the second instead of all planes."""
     pools_chains: bool = False
+    halved_after: tuple[int, ...] = ()
+    """Numbers, from 0, of the convolutions that maxima of 2x2 points follow."""
 
     value_kind = VALUE_SCALAR  # without meaning where there is no value
 
@@ -76,6 +82,8 @@ class PlainShape:
         for i, (side, channels) in enumerate(self.convolutions):
             hidden = layers.conv(f"convolutions.{i}", tensor, channels, side, norm=f"norms.{i}")
             tensor = layers.relu(hidden)
+            if i in self.halved_after:
+                tensor = layers.halve(tensor)
             if places is not None:
                 half = channels // 2
                 kept, pooled = layers.split(tensor, channels - half, half)
@@ -99,7 +107,10 @@ class PlainShape:
 
     def describe(self) -> str:
         """Return the architecture in a phrase."""
-        layers = [f"{side}x{side}x{channels}" for side, channels in self.convolutions]
+        layers = [
+            f"{side}x{side}x{channels}{' halved' if i in self.halved_after else ''}"
+            for i, (side, channels) in enumerate(self.convolutions)
+        ]
         layers += [f"dense {units}" for units in self.dense]
         last = f"dense {self.outputs}" if self.dense else f"{self.head_side}x{self.head_side}x1"
         pooled = ", maxima over chains" if self.pools_chains else ""

@@ -25,6 +25,8 @@ class Preset:
     adam: bool = False
     """Whether Adam moves the weights instead of SGD with Nesterov momentum."""
     loss_weights: Mapping[str, float] = field(default_factory=lambda: dict(_TOWER_WEIGHTS))
+    shifts: bool = False
+    """Whether positions are learned moved about the board as well, as far as stones stay on it."""
     squared_ownership: bool = False
     """Whether ownership is learned by squared errors of the chance instead of cross-entropy."""
 
@@ -46,6 +48,16 @@ def _gocnn(encoder: str, pools_chains: bool, summary: str) -> Preset:
     shape = PlainShape(encoder, layers, OWNERSHIP, head_side=5, pools_chains=pools_chains)
     weights = {"ownership": 8.0}
     return Preset(shape, summary, 0.02, loss_weights=weights, squared_ownership=True)
+
+
+def _pierre(
+    layers: tuple[tuple[int, int], ...],
+    halved: tuple[int, ...],
+    dense: tuple[int, int],
+    summary: str,
+) -> Preset:
+    shape = PlainShape("five4", layers, POLICY, 1, dense, board_size=15, halved_after=halved)
+    return Preset(shape, summary, shifts=True)
 
 
 PRESETS = {
@@ -80,6 +92,15 @@ PRESETS = {
     "gocnn": _gocnn("gocnn8", False, "GoCNN's estimate of the final owner of each point"),
     "gocnn-chain": _gocnn("gocnn8", True, "the same with maxima over chains"),
     "gocnn-chain21": _gocnn("gocnn21", True, "the same with recent moves and the age of stones"),
+    "pierre": _pierre(
+        ((5, 32), (5, 32), (5, 48), (5, 48)),
+        (1, 3),
+        (512, 256),
+        "Pierre's policy net for five in a row, 0.5 M weights instead of 15 M; see docs/five.md",
+    ),
+    "pierre-rollout": _pierre(
+        ((5, 24), (3, 24), (3, 24)), (1,), (128, 128), "the net that plays his rollouts"
+    ),
     "agz-dual": Preset(
         DualShape(blocks=4, channels=48),
         "AlphaGo Zero's policy and value net in the size of tutorials",

@@ -68,7 +68,8 @@ class RecordTask:
         self, batch_points: int, seed: int, rank: int = 0, processes: int = 1
     ) -> RecordSource:
         """Begin to draw; every process draws from all games, which take little memory."""
-        return RecordSource(self._stream(self.train, batch_points, seed, self.threads))
+        shifts = self.preset.shifts
+        return RecordSource(self._stream(self.train, batch_points, seed, self.threads, shifts))
 
     def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:
         """Return the losses by name, [] each; those without a weight are only told."""
@@ -99,7 +100,9 @@ class RecordTask:
         means = {name: round(sums[name] / count, 4) for name, count in counts.items() if count}
         return {"positions": positions, **means}
 
-    def _stream(self, games: Games, batch_points: int, seed: int, threads: int) -> PositionStream:
+    def _stream(
+        self, games: Games, batch_points: int, seed: int, threads: int, shifts: bool = False
+    ) -> PositionStream:
         heads = self.shape.heads
         return PositionStream(
             games,
@@ -107,6 +110,7 @@ class RecordTask:
             batch_points,
             seed,
             threads=threads,
+            shifts=shifts,
             with_pass=self.shape.has_pass or "policy" not in heads,
             only_settled="policy" not in heads and "value" not in heads,
         )

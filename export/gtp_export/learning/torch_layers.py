@@ -130,6 +130,9 @@ class TorchLayers:
     def maximum(self, tensor: Tensor) -> Tensor:
         return tensor.amax((2, 3), keepdim=True)
 
+    def halve(self, tensor: Tensor) -> Tensor:
+        return functional.max_pool2d(tensor, 2)
+
     def total(self, tensor: Tensor) -> Tensor:
         return tensor.flatten(1).sum(1, keepdim=True)
 

@@ -15,7 +15,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.policy_play import draw_opening
-from gtp_engine.games import FIVE
+from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import FIVE_RULES, Rules, Scoring
 from gtp_engine.go.symmetry import point_table
@@ -63,7 +63,7 @@ def play_positions(evaluator: NetEvaluator, count: int, seed: int) -> Positions:
         NetFileError: The net failed.
     """
     batches: list[EvalBatch] = []
-    play = _play_five if evaluator.net.info.encoder == FIVE else _play_size
+    play = _play_five if game_shown(evaluator.net.info.encoder) == FIVE else _play_size
     for size, share in sizes_for(evaluator.net.info):
         wanted = max(1, round(count * share))
         generator = np.random.Generator(np.random.PCG64([seed, size]))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.net_info import ENCODERS
-from gtp_engine.games import FIVE
+from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import new_history
 from gtp_engine.go.ladders import new_reader
@@ -72,7 +72,7 @@ class PositionReader:
         Raises:
             SgfError: The encoder shows another game.
         """
-        if any((one.five != NO_FIVE) != (encoder == FIVE) for one in games.rules):
+        if any((one.five != NO_FIVE) != (game_shown(encoder) == FIVE) for one in games.rules):
             raise SgfError(f"the games are not what the net's encoder, {encoder}, shows")
         _, self._planes, self._features = ENCODERS[encoder]
         self._fill = find_filler(encoder)
@@ -136,12 +136,14 @@ class PositionStream:
         seed: int,
         *,
         threads: int = 1,
+        shifts: bool = False,
         with_pass: bool = True,
         only_settled: bool = False,
     ) -> None:
         """Start the threads.
 
         Args:
+            shifts: Whether positions of five in a row are moved about; see `shift`.
             with_pass: Whether positions count in which a pass was played.
             only_settled: Whether only games count whose final owners are known.
 
@@ -151,6 +153,7 @@ class PositionStream:
         self._games = games
         self._encoder = encoder
         self._batch_points = batch_points
+        self._shifts = shifts
         self._with_pass = with_pass
         self._pools = _pools(games, only_settled)
         if not self._pools:
@@ -227,10 +230,28 @@ class PositionStream:
         order = np.lexsort((plies, chosen))
         symmetries = generator.integers(N_SYMMETRIES, size=len(chosen))
         block = reader.read(chosen[order], plies[order], symmetries)
+        if self._shifts:
+            shift(block, generator)
         wanted = self._games.counts(block.game, block.to_play)
         if not self._with_pass:
             wanted &= block.action < width * height
         return block.part(generator.permutation(np.flatnonzero(wanted)))
+
+
+def shift(block: RecordSamples, generator: np.random.Generator) -> None:
+    """Move each position of `five4` with its answer as far as all of it stays on the board."""
+    _, _, height, width = block.spatial.shape
+    for i, action in enumerate(block.action):
+        used = block.spatial[i, 0].copy()
+        used[divmod(action, width)] = 1
+        ways = []
+        for axis, size in ((1, height), (0, width)):
+            lines = np.flatnonzero(used.any(axis))
+            ways.append(int(generator.integers(-lines[0], size - lines[-1])))
+        block.spatial[i] = np.roll(block.spatial[i], ways, (1, 2))
+        legal = block.legal[i, : height * width].reshape(height, width)
+        legal[:] = np.roll(legal, ways, (0, 1))
+        block.action[i] = action + ways[0] * width + ways[1]
 
 
 def _pools(games: Games, only_settled: bool) -> dict[tuple[int, int], NDArray[np.int64]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.files import read_file, write_whole
-from gtp_engine.games import FIVE
+from gtp_engine.games import FIVE, game_shown
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
@@ -36,7 +36,7 @@ def shape_of(settings: Settings) -> Shape:
         NetFileError: There is none of that name, or it is for another game.
     """
     shape = find_preset(settings.preset).for_size(settings.size).shape
-    if (shape.encoder == FIVE) != (settings.game == FIVE):
+    if (game_shown(shape.encoder) == FIVE) != (settings.game == FIVE):
         raise NetFileError(f"nets of the preset {settings.preset} do not play {settings.game}")
     return shape
 

@@ -1,13 +1,15 @@
-"""The encoder of five in a row, for all boards and rules alike, and the moves to choose from.
+"""The encoders of five in a row, and the moves to choose from. `five` is for all boards and rules:
 
     0     ones: a net that pads with zeros sees the edge by it
     1, 2  own stones and the opponent's        3, 4  the latest move and the one before
     5-7   where an own stone makes a three, a four, a five; 8-10 the same of the opponent's
     11    where renju forbids Black a move
 
-Globals: whether Black is to move; whether only exact fives win for the player to move, and for the
-opponent; whether Black has forbidden points; whether caro's condition holds; 0 where towers look
-for a komi; which share of the board is full.
+Its globals: whether Black is to move; whether only exact fives win for the player to move, and for
+the opponent; whether Black has forbidden points; whether caro's condition holds; 0 where towers
+look for a komi; which share of the board is full.
+
+`five4` shows what Pierre's nets saw: occupied points, own stones, the opponent's, ones.
 """
 
 import numpy as np
@@ -84,6 +86,29 @@ def five(
     features[6] = 1.0 - np.float32(board["n_empty"]) / np.float32(planes.shape[1])
 
 
+@hot_kernel
+def five4(
+    history: History,
+    ply: int,
+    rules: RuleFlags,
+    options: Options,
+    reader: Reader,
+    symmetry_map: SymmetryMap,
+    spatial: Planes,
+    features: Features,
+) -> None:
+    """Fill the [4, H, W] planes of a position; see `inputs.Encode`."""
+    board = history.boards[ply]
+    to_play = int64(history.turns[ply]["to_play"])
+    planes = spatial.reshape(4, int64(board["width"]) * int64(board["height"]))
+    planes[:3, :] = 0
+    planes[3, :] = 1
+    mark_color(board, to_play, symmetry_map, planes[1])
+    mark_color(board, 3 - to_play, symmetry_map, planes[2])
+    for at in range(planes.shape[1]):
+        planes[0, at] = planes[1, at] + planes[2, at]
+
+
 @kernel
 def list_moves(
     batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags, nodes: int
@@ -103,6 +128,9 @@ def list_moves(
     numbers["n_moves"] = 0
     numbers["komi"] = 0.0
     numbers["rollout_value"] = 0.0
+    numbers["depth"] = 0
+    numbers["five"] = rules.five
+    numbers["to_play"] = to_play
     if turn["status"] != PLAYING:
         return shapes
     found = np.zeros(len(shapes.colors), np.int16)
