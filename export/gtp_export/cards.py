@@ -175,7 +175,6 @@ def _figure_rows(*columns: Figures) -> list[tuple[str, ...]]:
 
 
 def _net_table(info: NetInfo) -> str:
-    """Return what a net is, as a table."""
     rows = {
         "Architecture": info.architecture,
         "Weights": f"{info.parameters:,}, {info.precision}",
@@ -196,7 +195,6 @@ def _boards(info: NetInfo) -> str:
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """Return a table in Markdown."""
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -26,7 +26,6 @@ class Spent(NamedTuple):
     """On the wall, without what a halt took."""
 
     def plus(self, other: "Spent") -> "Spent":
-        """Return the sum."""
         return Spent(
             self.samples + other.samples,
             self.core_seconds + other.core_seconds,
@@ -88,7 +87,6 @@ class Meter:
         self._seconds = time.monotonic()
 
     def is_halted(self) -> bool:
-        """Whether the file is there."""
         return self._pause.exists()
 
     def wait_while_halted(self) -> None:

@@ -131,7 +131,6 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--set", "size", "5"], "no such setting"),
         (["--set", "preset", "b6c64"], "is a run with preset tiny, not b6c64"),
         (["--set", "learning_rate", "inf"], "the value makes no sense"),
-        (["--minutes", "0"], "must be positive"),
     ],
 )
 def test_another_run_in_the_same_folder_is_refused(
@@ -142,6 +141,12 @@ def test_another_run_in_the_same_folder_is_refused(
     assert run_command(["zero", str(run.path), *words]) == 1
     assert complaint in capsys.readouterr().err
     assert run.settings() == before
+
+
+def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run_command(["zero", str(tmp_path / "run"), "--core-hours", "0"])
+    assert "--core-hours: '0' is not a number above 0" in capsys.readouterr().err
 
 
 def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from gtp_export.zero.shards import (
     PlayedGame,
     Searched,
     ShardError,
-    pack_shard,
     read_header,
     read_shard,
     store_shard,
@@ -166,5 +165,5 @@ def test_shards_of_another_game_or_size_are_refused(tmp_path: Path) -> None:
 
 
 def test_rules_of_atari_go_come_back(tmp_path: Path) -> None:
-    path = store_shard(tmp_path, pack_shard(ATARI_GO, [played(np.random.default_rng(2))]))
+    path = write_shard(tmp_path, ATARI_GO, [played(np.random.default_rng(2))])
     assert all(rules.must_move for rules in read_shard(path).games.rules)

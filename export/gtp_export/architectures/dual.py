@@ -33,7 +33,6 @@ class DualShape:
     value_kind = VALUE_SCALAR
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
-        """Return both heads; see `Shape`."""
         c = self.channels
         trunk = layers.relu(layers.conv("stem", planes, c, 3, norm="stem_norm"))
         for block in range(self.blocks):
@@ -52,7 +51,6 @@ class DualShape:
         }
 
     def describe(self) -> str:
-        """Return the architecture in a phrase."""
         return (
             f"{self.blocks} post-activation residual blocks x {self.channels} channels, 3x3; "
             f"policy and value heads of one plane, dense {self.value_hidden}"

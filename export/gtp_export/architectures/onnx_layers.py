@@ -83,7 +83,6 @@ class OnnxLayers:
     """Appends layers with given weights to a graph; the interface is `Layers`."""
 
     def __init__(self, graph: Graph, spatial: str, weights: Weights) -> None:
-        """Start with a graph that has its inputs."""
         self._graph = graph
         self._spatial = Node(spatial, self)
         self._weights = weights
@@ -135,7 +134,6 @@ class OnnxLayers:
     def dense(
         self, name: str, tensor: Node, channels: int, *, norm: str = "", bias: bool = False
     ) -> Node:
-        """Append a matrix product."""
         return self._gemm(name, tensor, *self._ending(name, norm, bias))
 
     def _gemm(self, name: str, tensor: Node, scale: Floats | None, addend: list[str]) -> Node:

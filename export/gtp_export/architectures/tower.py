@@ -77,14 +77,12 @@ class TowerShape:
     value_kind = VALUE_WIN_LOSS_NORESULT
 
     def describe(self) -> str:
-        """Return the architecture in a phrase."""
         return (
             f"{self.blocks} post-activation residual blocks x {self.channels} channels, 3x3, "
             f"global pooling in every third; heads of {self.head_channels} channels"
         )
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
-        """Return the heads; see `Shape`."""
         trunk = layers.conv(
             "stem.conv",
             planes,

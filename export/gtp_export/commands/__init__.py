@@ -1,8 +1,8 @@
 """The subcommands of `gtp-export`, one module each.
 
-A module named in `SUBCOMMANDS`, with _ for each hyphen, has `add_arguments(parser)` and
-`run(arguments) -> int`. It imports only the standard library at its top, so that `--help` needs no
-extra and answers at once.
+A module named in `SUBCOMMANDS`, with _ for each hyphen, has `add_arguments(parser)`, which declares
+what it takes, and `run(arguments) -> int`. At its top it imports only the standard library,
+so that `--help` needs no extra and answers at once.
 """
 
 import importlib

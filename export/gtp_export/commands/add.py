@@ -18,7 +18,6 @@ logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export add` takes."""
     add_options(parser, AddPlan)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--int8", action="store_true", help="make it faster on processors")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export convert` takes."""
     parser.add_argument("source", type=Path, metavar="IN", help="a KataGo, Leela Zero or Keras net")
     parser.add_argument("target", type=Path, metavar="OUT.onnx", help="the file to write")
     parser.add_argument(

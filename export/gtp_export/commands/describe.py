@@ -13,7 +13,6 @@ from gtp_export.plans import DescribePlan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export describe` takes."""
     add_options(parser, DescribePlan)
 
 

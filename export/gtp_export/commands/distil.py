@@ -13,7 +13,6 @@ from gtp_export.plans import DistilRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export distil` takes."""
     add_options(parser, DistilRun)
 
 

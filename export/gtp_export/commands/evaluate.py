@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export evaluate` takes."""
     parser.add_argument("--net", required=True, metavar="NET", help="file or name")
     parser.add_argument(
         "--games", type=Path, nargs="+", required=True, metavar="FILE", help="games to predict"

@@ -14,7 +14,6 @@ from gtp_export.plans import OwnGamesRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export learn-from-games` takes."""
     names = ("games", "player", "net", "target", "valid", "others", "span", "freeze", "licence")
     more = ("device", "processes", "learning_rate", "positions", "int8", "fp16", "seed")
     add_options(parser, OwnGamesRun, *names, *more)

@@ -12,7 +12,6 @@ logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export pack` takes."""
     add = parser.add_argument
     add("games", type=Path, nargs="+", metavar="FILE", help="files and folders of games")
     add("--game", choices=("go", "five"), default="go", help="what they are games of (go)")

@@ -16,7 +16,6 @@ logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export picture` takes."""
     add = parser.add_argument
     add(
         "--net", action="append", required=True, metavar="NET", help="file or name; may be repeated"

@@ -29,7 +29,6 @@ _FORMATS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export quantise` takes."""
     add = parser.add_argument
     add("source", type=Path, metavar="IN.onnx", help="a net in fp32 that describes itself")
     add("target", type=Path, metavar="OUT.onnx", help="the file to write")

@@ -13,7 +13,6 @@ from gtp_export.plans import ReinforceRun
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export reinforce` takes."""
     names = ("net", "size", "komi", "out", "span", "games", "learning_rate", "licence", "seed")
     add_options(parser, ReinforceRun, *names)
 

@@ -11,7 +11,6 @@ from gtp_export.plans import StrengthPlan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export strength` takes."""
     add_options(parser, StrengthPlan)
 
 

@@ -17,7 +17,6 @@ ROLLOUT = "rollout"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export train` takes."""
     add_options(parser, TrainRun)
 
 

@@ -1,55 +1,57 @@
 """Learn a game from nothing: play, train and judge in a loop until the span is over.
 
-`gtp-export zero RUN` does it all on this machine; started again, it goes on where it was. Its parts
-are commands too, to run on several machines that share the folder: `zero coordinate RUN`,
-`zero work RUN`, `zero train RUN`, `zero judge RUN`. `zero status RUN` tells from outside how it
-goes, `zero games RUN` writes games as SGF, `zero rebuild RUN` makes the catalogue again from the
-files. While a file PAUSE lies in the folder, all parts stand still.
+`gtp-export zero RUN` does it all on this machine; give it again to resume a run. Its parts are
+commands too, for several machines that share the folder: `zero coordinate RUN`, `zero work RUN`,
+`zero train RUN`, `zero judge RUN`. `zero status RUN` tells how the run goes, `zero games RUN`
+writes games as SGF, `zero rebuild RUN` makes the catalogue again from the files. A file PAUSE in
+the folder halts all parts.
 """
 
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gtp_engine.arguments import parse_count
 from gtp_engine.evaluators.net_info import NetFileError
-
-if TYPE_CHECKING:
-    from gtp_export.zero.settings import RunFolder
+from gtp_export.options import add_options, parse_positive
+from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
 
 PARTS = ("coordinate", "work", "train", "judge", "status", "rebuild", "games")
-RECIPES = ("ours", "supergo", "gumbel")
+OPTIONS = ("game", "rules", "size", "workers", "preset", "recipe", "start", "seed")
+"""Those that are settings of a run."""
+SPANS = {
+    "hours": "length of the run in hours (1)",
+    "minutes": "length of the run in minutes",
+    "core-hours": "length of the run in hours of processor time of all parts",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `gtp-export zero` takes."""
     add = parser.add_argument
     add("named", nargs="+", metavar="[PART] RUN", help=f"{', '.join(PARTS)}; and the run's folder")
-    add("--game", metavar="NAME", help="go, atari-go or five (go)")
-    add("--rules", metavar="NAMES", help="five: freestyle, standard, renju, caro, joined by commas")
-    add("--size", type=parse_count, metavar="N", help="of the square board (9)")
-    span = parser.add_mutually_exclusive_group().add_argument
-    span("--hours", type=float, metavar="H", help="length of the whole run on the wall (1)")
-    span("--minutes", type=float, metavar="M", help="the same in minutes")
-    span("--core-hours", type=float, metavar="H", help="the same in processor time of all parts")
-    add("--workers", type=parse_count, metavar="N", help="processes that play (one a processor)")
-    add("--preset", metavar="NAME", help="the net's architecture (what suits the board)")
-    add("--recipe", choices=RECIPES, help="how to learn (ours)")
+    spans = parser.add_mutually_exclusive_group()
+    for name, text in SPANS.items():
+        parse = partial(_parse_span, name)
+        spans.add_argument(f"--{name}", dest="span", type=parse, metavar="N", help=text)
+    add_options(parser, Settings, *OPTIONS)
     add("--set", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="a setting")
-    add("--from", dest="start", metavar="NET", help="net to go on from; `default`: the shipped one")
-    add("--seed", type=parse_count, metavar="N", help="draws what is random (1)")
     add("--ray", metavar="ADDRESS", help="workers on a Ray cluster, or on `local`: one of here")
     add("--json", action="store_true", help="status: as JSON on stdout")
     add("--plot", type=Path, metavar="DIR", help="status: draw it too")
     add("--out", type=Path, metavar="DIR", help="games: where to write them")
 
 
+def _parse_span(name: str, text: str) -> dict[str, Any]:
+    amount = parse_positive(text)
+    if name == "hours":
+        return {"span": 60.0 * amount, "span_unit": "minutes"}
+    return {"span": amount, "span_unit": name}
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for."""
-    from gtp_export.zero.settings import RunFolder
-
     *parts, folder = arguments.named
     if len(parts) > 1 or (parts and parts[0] not in PARTS):
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     return supervise(run_folder, sys.stderr.isatty(), arguments.ray, **changed)
 
 
-def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int:
+def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:
     match part:
         case "coordinate":
             from gtp_export.zero.coordinator import coordinate_run
@@ -102,7 +104,7 @@ def _run_part(part: str, run: "RunFolder", arguments: argparse.Namespace) -> int
             return 0
 
 
-def _show_status(run: "RunFolder", arguments: argparse.Namespace) -> int:
+def _show_status(run: RunFolder, arguments: argparse.Namespace) -> int:
     import json
 
     from gtp_export.zero.status import describe, plot, read_status
@@ -115,76 +117,42 @@ def _show_status(run: "RunFolder", arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _prepare(run: "RunFolder", arguments: argparse.Namespace) -> dict[str, Any]:
+def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     """Write the settings of a new run; return what changes in those of an old one.
 
     Raises:
         NetFileError: An old run is another one than is asked for, or settings make no sense.
         OSError: They cannot be written.
     """
-    from gtp_export.zero.settings import RunError, settings_for
-
-    span = _read_span(arguments)
-    changed = {} if span is None else {"span": span[0], "span_unit": span[1]}
+    given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
     if arguments.start is not None:
         from gtp_engine.evaluators.nets import find_net
         from gtp_engine.evaluators.onnx_net import OnnxNet
         from gtp_export.architectures.presets import preset_of
 
         start = find_net(arguments.start).resolve()
-        changed |= {"start": str(start), "preset": preset_of(start, OnnxNet(start, "cpu").info)}
-    given = {name: getattr(arguments, name) for name in ("workers", "preset", "seed")}
-    changed |= {name: value for name, value in given.items() if value is not None}
-    changed |= _read_wanted(arguments)
-    fixed = {name: getattr(arguments, name) for name in ("game", "size", "rules", "recipe")}
+        given |= {"start": str(start), "preset": preset_of(start, OnnxNet(start, "cpu").info)}
+    words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
+    given |= {name: value for name, value in words.items() if value is not None}
+    given |= dict(parse_setting(name, value) for name, value in arguments.set)
     if run.settings_file.exists():
         settings = run.settings()
-        fixed |= {name: changed.get(name) for name in ("preset", "seed", "start")}
-        for name, wanted in fixed.items():
-            if wanted not in (None, getattr(settings, name)):
+        for name in OPTIONS:
+            before = getattr(settings, name)
+            if name != "workers" and given.get(name, before) != before:
                 raise RunError(
-                    f"{run.path}: is a run with {name} {getattr(settings, name)}, not {wanted}; "
+                    f"{run.path}: is a run with {name} {before}, not {given[name]}; "
                     "choose another folder"
                 )
-        return changed
+        return given
     if run.path.exists() and any(run.path.iterdir()):
         raise RunError(f"{run.path}: is no run's folder, and not empty")
-    game, size, recipe = fixed["game"] or "go", fixed["size"] or 9, fixed["recipe"] or "ours"
-    if fixed["rules"] is not None:
-        changed["rules"] = fixed["rules"]
-    settings = settings_for(game, size, recipe, **{"workers": os.cpu_count() or 1, **changed})
+    game, size, recipe = (
+        given.pop(name, getattr(Settings, name)) for name in ("game", "size", "recipe")
+    )
+    settings = settings_for(game, size, recipe, **{"workers": os.cpu_count() or 1, **given})
     from gtp_export.zero.nets import shape_of
 
     shape_of(settings)
     run.create(settings)
     return {}
-
-
-def _read_wanted(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what --set names, as its kind of value.
-
-    Raises:
-        NetFileError: There is no such setting, or the value makes no sense.
-    """
-    from gtp_export.zero.settings import parse_setting
-
-    return dict(parse_setting(name, value) for name, value in arguments.set)
-
-
-def _read_span(arguments: argparse.Namespace) -> tuple[float, str] | None:
-    """Return the run's length and its unit.
-
-    Raises:
-        NetFileError: It is not positive.
-    """
-    spans = (
-        (arguments.hours, 60.0, "minutes"),
-        (arguments.minutes, 1.0, "minutes"),
-        (arguments.core_hours, 1.0, "core-hours"),
-    )
-    for amount, scale, unit in spans:
-        if amount is not None:
-            if not 0 < amount < float("inf"):  # nan is not either
-                raise NetFileError("the length of a run must be positive")
-            return amount * scale, unit
-    return None

@@ -69,12 +69,10 @@ class ResidualStream:
         return self._tokens
 
     def add_map(self, tensor: str) -> None:
-        """Add a map to the stream."""
         self._map = self.graph.node("Add", self.map(), tensor)
         self._tokens = None
 
     def add_tokens(self, tensor: str) -> None:
-        """Add tokens to the stream."""
         self._tokens = self.graph.node("Add", self.tokens(), tensor)
         self._map = None
 

@@ -24,7 +24,6 @@ class Conv:
 
     @property
     def channels_out(self) -> int:
-        """Number of output channels."""
         return int(self.weights.shape[0])
 
 
@@ -38,7 +37,6 @@ class Affine:
 
     @property
     def channels(self) -> int:
-        """Number of channels."""
         return len(self.scale)
 
 
@@ -63,7 +61,6 @@ class MatMul:
 
     @property
     def channels_out(self) -> int:
-        """Number of outputs."""
         return int(self.weights.shape[1])
 
 

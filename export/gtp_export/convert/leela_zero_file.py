@@ -145,7 +145,6 @@ class _Reader:
         return lines // (2 * _UNIT_LINES)
 
     def tensor(self, expected: int) -> FloatArray:
-        """Read one line of numbers."""
         line = self.lines[self.next]
         self.next += 1
         found = _count_words(line)

@@ -67,7 +67,6 @@ class TokenStream:
         return value
 
     def number(self, what: str) -> float:
-        """Read a finite number."""
         token = self.word(what)
         try:
             value = float(token)
@@ -100,7 +99,6 @@ class TokenStream:
         return values.reshape(shape)
 
     def finish(self) -> None:
-        """Check that nothing but white space is left."""
         rest = self._data[self._position :].strip(_SPACE)
         if rest:
             self.fail(f"{len(rest)} bytes follow the end of the net")

@@ -56,7 +56,6 @@ class DistilTask:
     def source(
         self, batch_points: int, seed: int, rank: int = 0, processes: int = 1
     ) -> SampleSource:
-        """Begin to draw."""
         return SampleSource(self.data / "train", batch_points, rank, processes)
 
     def losses(self, outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:

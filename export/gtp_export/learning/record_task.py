@@ -61,7 +61,6 @@ class RecordTask:
 
     @property
     def shape(self) -> Shape:
-        """The architecture."""
         return self.preset.shape
 
     def source(

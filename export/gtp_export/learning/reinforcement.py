@@ -131,11 +131,9 @@ class ReinforceTask:
 
     @property
     def shape(self) -> Shape:
-        """The architecture."""
         return self.preset.shape
 
     def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> PairSource:
-        """Begin to draw."""
         return self.positions
 
     def losses(self, outputs: NetOutputs, targets: RecordTargets) -> dict[str, Tensor]:

@@ -69,11 +69,9 @@ class ValueTask:
 
     @property
     def shape(self) -> Shape:
-        """The architecture."""
         return self.preset.shape
 
     def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> PairSource:
-        """Begin to draw."""
         return self._source(self.learned, batch_points, seed)
 
     def _source(self, of: tuple[Games, Pairs], points: int, seed: int) -> PairSource:

@@ -59,7 +59,6 @@ def batch_of(samples: TargetSamples, value_mix: float) -> Batch:
     """Return positions as tensors.
 
     Args:
-        samples: The positions.
         value_mix: Weight of the search's value in the outcome that is learned.
     """
     known = targets_of(samples.seen)

@@ -83,7 +83,6 @@ class GraphEdit:
         return helper.make_node(op, list(inputs), [output], name=output, **attributes)
 
     def replace_input(self, node: onnx.NodeProto, old: str, new: str) -> None:
-        """Let a node read another tensor."""
         for place, name in enumerate(node.input):
             if name == old:
                 node.input[place] = new
@@ -106,7 +105,6 @@ class GraphEdit:
 
 
 def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
-    """Return an attribute of a node."""
     for item in node.attribute:
         if item.name == name:
             return helper.get_attribute_value(item)

@@ -55,7 +55,6 @@ class _Halver:
         return found
 
     def run(self) -> onnx.ModelProto:
-        """Rewrite all nodes and return the model."""
         for node in self._edit.nodes:
             self._add(node)
         for name in self._edit.outputs:

@@ -69,12 +69,10 @@ class Laboratory:
         return {name: self._ranges[name] for name in wanted}
 
     def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
-        """Return the net with these layers in int8."""
         ranges, weights = self.ranges(settings.layers), self._weights(settings.weight_bits)
         return quantise_int8(self.model, ranges, weights, settings)
 
     def _weights(self, bits: int) -> dict[str, Integers]:
-        """Return the weights of all layers in integers."""
         if bits not in self._integers:
             names = [layer.name for layer in self.layers]
             rounded = round_weights(self.model, self.info, names, bits, self.calibration)

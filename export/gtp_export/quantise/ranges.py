@@ -35,7 +35,6 @@ class Range:
     """[C] smallest and largest by channel of a map or of points [B, S, C]; [0] otherwise."""
 
     def joined(self, other: "Range") -> "Range":
-        """Return the range over both sets of positions."""
         return Range(
             min(self.low, other.low),
             max(self.high, other.high),

@@ -81,7 +81,6 @@ class Games:
     """[N] whose moves count, EMPTY for both players'; None: both players' in all games."""
 
     def __len__(self) -> int:
-        """Return the number of games."""
         return len(self.table.width)
 
     @property
@@ -257,7 +256,6 @@ class GameCollector:
         self._flat["dead_starts"].append(np.array(actions, np.int16))
 
     def games(self) -> Games:
-        """Return all games added so far."""
         rows = np.array(self._rows, np.float64).reshape(-1, len(PER_GAME))
         hints = GameTable.__annotations__
         arrays = {

@@ -191,7 +191,6 @@ class PositionStream:
         return batch
 
     def close(self) -> None:
-        """Let the threads end."""
         self._stop.set()
 
     def _cut(self, block: RecordSamples) -> Iterator[RecordSamples]:

@@ -29,6 +29,8 @@ create table if not exists matches (name text primary key, net text, other text,
     games integer, visits integer, komi real, promoted integer);
 create table if not exists problems (file text primary key, problem text);
 """
+COLUMNS = {"shards": "name", "nets": "name", "matches": "name", "problems": "file"}
+"""That names the rows of a table."""
 COLORS = {BLACK: "black", WHITE: "white", 0: "draw"}
 
 
@@ -74,7 +76,6 @@ class Catalogue:
         """Open it, or make it.
 
         Args:
-            run: The run.
             look: Asks a net, given by name, about the empty board.
 
         Raises:
@@ -90,12 +91,7 @@ class Catalogue:
             self._db.executescript(SCHEMA)
             self._known = {
                 kind: {row[0] for row in self._db.execute(f"select {column} from {kind}")}
-                for kind, column in (
-                    ("shards", "name"),
-                    ("nets", "name"),
-                    ("matches", "name"),
-                    ("problems", "file"),
-                )
+                for kind, column in COLUMNS.items()
             }
         except sqlite3.DatabaseError as error:
             problem = f"{run.catalogue}: {error}; `gtp-export zero rebuild` makes it again"
@@ -153,16 +149,12 @@ class Catalogue:
             except NetFileError as error:
                 self._add_problem(file, str(error))
                 continue
-            with self._transaction() as db:
-                db.execute(
-                    "insert into nets values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        *(net.name, net.steps, net.samples, net.positions),
-                        *(json.dumps(net.losses), net.precision),
-                        *(board.komi, board.value, board.lead),
-                    ),
-                )
-            self._known["nets"].add(net.name)
+            self._add(
+                "nets",
+                *(net.name, net.steps, net.samples, net.positions),
+                *(json.dumps(net.losses), net.precision),
+                *(board.komi, board.value, board.lead),
+            )
             yield net
 
     def add_matches(self) -> Iterator[MatchRecord]:
@@ -174,16 +166,19 @@ class Catalogue:
             if match is None:
                 self._add_problem(path.name, f"{path}: is no match")
                 continue
-            with self._transaction() as db:
-                db.execute(
-                    "insert into matches values (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (
-                        *(path.stem, match.net, match.other, match.points),
-                        *(match.games, match.visits, match.komi, match.promoted),
-                    ),
-                )
-            self._known["matches"].add(path.stem)
+            self._add(
+                "matches",
+                *(path.stem, match.net, match.other, match.points),
+                *(match.games, match.visits, match.komi, match.promoted),
+            )
             yield match
+
+    def _add(self, table: str, name: str, *values: Any) -> None:
+        """Add a row, whose name is then known."""
+        with self._transaction() as db:
+            marks = ", ".join("?" for _ in (name, *values))
+            db.execute(f"insert into {table} values ({marks})", (name, *values))
+        self._known[table].add(name)
 
     def best_net(self, needs_promotion: bool) -> str | None:
         """Return the newest net that was promoted, or the newest of all; None before there is one.
@@ -199,9 +194,7 @@ class Catalogue:
         return None if row is None else str(row[0])
 
     def _add_problem(self, file: str, problem: str) -> None:
-        with self._transaction() as db:
-            db.execute("insert into problems values (?, ?)", (file, problem))
-        self._known["problems"].add(file)
+        self._add("problems", file, problem)
         self.news.append(f"{problem}; left out")
 
     @contextmanager

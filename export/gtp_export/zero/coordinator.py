@@ -42,9 +42,7 @@ class Coordinator:
         """Take over a run.
 
         Args:
-            run: The run.
             rebuild: Whether to make the catalogue again from the files; the fair komi stays.
-            changed: Settings that are written anew.
 
         Raises:
             NetFileError: Another coordinator is at work, or the run cannot be used.
@@ -159,25 +157,16 @@ class Coordinator:
         Raises:
             NetFileError: The net cannot be used, or puts out what is not finite.
         """
-        return look_at_empty_board(self._run, name, self._run.fair_komi(self.settings))
-
-
-def look_at_empty_board(run: RunFolder, name: str, komi: float) -> EmptyBoard:
-    """Return what a net says about the empty board.
-
-    Raises:
-        NetFileError: The net cannot be used, or puts out what is not finite.
-    """
-    settings = run.settings()
-    komi = round(2.0 * komi) / 2.0
-    net = open_net(str(run.net(name)), "cpu", ONNX_RUNTIME, threads=1, cache_mb=0)
-    size = settings.size
-    raw = net.raw_evaluation(new_game(settings.game, size, size, Rules(komi=komi)))
-    if not math.isfinite(raw.win + raw.lead):
-        raise NetFileError(f"{run.net(name)}: the net's outputs are not numbers")
-    has_lead = settings.has_komi and "score" in net.net.info.heads
-    lead = raw.lead + komi if has_lead else None
-    return EmptyBoard(komi if settings.has_komi else None, raw.win - raw.loss, lead)
+        settings, file = self.settings, str(self._run.net(name))
+        komi = round(2.0 * self._run.fair_komi(settings)) / 2.0
+        net = open_net(file, "cpu", ONNX_RUNTIME, threads=1, cache_mb=0)
+        board = new_game(settings.game, settings.size, settings.size, Rules(komi=komi))
+        raw = net.raw_evaluation(board)
+        if not math.isfinite(raw.win + raw.lead):
+            raise NetFileError(f"{file}: the net's outputs are not numbers")
+        has_lead = settings.has_komi and "score" in net.net.info.heads
+        lead = raw.lead + komi if has_lead else None
+        return EmptyBoard(komi if settings.has_komi else None, raw.win - raw.loss, lead)
 
 
 def coordinate_run(run: RunFolder, **changed: Any) -> int:

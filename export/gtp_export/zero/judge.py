@@ -50,8 +50,6 @@ class Judge:
         """Begin with the matches that there are.
 
         Args:
-            run: The run.
-            settings: Its settings.
             wait: Called again and again; returns when the run is not halted.
         """
         self._wait = wait
@@ -61,10 +59,7 @@ class Judge:
         self._matches: dict[str, MatchRecord] = {}
 
     def step(self, with_anchor: bool = True) -> bool:
-        """Play a match if one is due; return whether one was.
-
-        Args:
-            with_anchor: Whether one against GNU Go may be.
+        """Play a match if one is due, also against GNU Go if so wanted; return whether one was.
 
         Raises:
             NetFileError: A net cannot be used; it is counted as beaten.

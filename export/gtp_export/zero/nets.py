@@ -88,7 +88,6 @@ def list_nets(run: RunFolder, known: dict[str, NetRecord]) -> list[NetRecord]:
     """Return all whole nets of a run, the newest last; those that are known are not read again.
 
     Args:
-        run: The run.
         known: By name; what is found is added.
     """
     for path in run.nets.glob("*.onnx"):

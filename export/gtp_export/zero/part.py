@@ -30,8 +30,6 @@ class Part:
         """Begin to count.
 
         Args:
-            run: The run.
-            kind: What the part is.
             with_children: Whether the processes that it starts count, once they have ended; those
                 that are parts count themselves.
         """

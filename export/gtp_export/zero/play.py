@@ -86,11 +86,8 @@ class SelfPlay:
         """Begin the games.
 
         Args:
-            settings: The run's.
-            evaluator: Judges positions.
             net: Its name, empty for none.
             komi: About fair; may be changed at any time.
-            seed: Makes the games.
 
         Raises:
             NetFileError: The net does not play on this board, or fails.

@@ -225,7 +225,6 @@ def ray_run(run: RunFolder, address: str) -> int:
     """Play on a Ray cluster until the run is stopped or over, or who started this has ended.
 
     Args:
-        run: The run.
         address: HOST:PORT of the cluster, or LOCAL.
 
     Raises:

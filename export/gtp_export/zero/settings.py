@@ -27,6 +27,7 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, GAMES, least_size, parse_rules
 from gtp_engine.go.rules import ATARI_GO, GO, Rules, default_komi
+from gtp_export.options import option
 from gtp_export.span import Span
 
 FORMAT = 1
@@ -40,29 +41,59 @@ class RunError(NetFileError):
     """A run's folder that cannot be used; the message says why."""
 
 
+OURS: dict[str, Any] = {}
+SUPERGO: dict[str, Any] = {
+    "preset": "agz-dual",
+    "full_share": 1.0,
+    "forced_playouts": 0.0,
+    "score_utility": 0.0,
+    "temperature": 1.0,
+    "temperature_end": 1.0,
+    "opening_moves": 0.0,
+    "komi_step": 0.0,  # its net does not see the komi
+    "komi_spread": 0.0,
+    "komi_wide_share": 0.0,
+    "stored_share": 0.0,
+    "value_mix": 0.0,
+    "value_weight": 1.0,
+    "score_weight": 0.0,
+    "ownership_weight": 0.0,
+    "gate": SHARE,
+}
+GUMBEL: dict[str, Any] = {
+    "gumbel": True,
+    "visits": 16,
+    "full_share": 1.0,
+    "forced_playouts": 0.0,
+    "root_noise": 0.0,
+    "gate": NO_GATE,
+}
+RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
+"""What each sets other than the fields' defaults."""
+
+
 @dataclass(frozen=True)
 class Settings:
-    """All that a run is; the fields are the keys of run.toml."""
+    """All that a run is; the fields are the keys of run.toml, those described are options too."""
 
     format: int = FORMAT
-    game: str = GO
-    size: int = 9
-    """Of the board, the largest where several are played on."""
-    rules: str = ""
-    """Names of rules, joined by commas, one of which is drawn for each game; empty where
-    `rules_share` says how they vary."""
-    recipe: str = "ours"
-    """What the other settings were taken from."""
-    preset: str = "b4c32"
-    """The net's architecture."""
-    start: str = ""
-    """A net that the run begins with; empty: random weights."""
-    seed: int = 1
+    game: str = option("go, atari-go or five", GO, metavar="NAME")
+    size: int = option("side of the board, the largest one of several", 9, metavar="N")
+    rules: str = option("of five: freestyle, standard, renju, caro, joined by commas", "")
+    """One of them is drawn for each game; empty where `rules_share` says how they vary."""
+    recipe: str = option("where settings come from that are not given", "ours", choices=(*RECIPES,))
+    preset: str = option("architecture", "b4c32", shown="what suits the board", metavar="NAME")
+    start: str = option(
+        "net to go on from; `default`: the shipped one", "", flag="--from", metavar="NET"
+    )
+    """Empty: random weights."""
+    seed: int = option("draws what is random", 1, metavar="N")
     span: float = 60.0
     span_unit: str = "minutes"
     """One of `span.UNITS`; core-hours are of all parts together."""
-    workers: int = 1
-    """Processes that play, on this machine."""
+    workers: int = option(
+        "processes that play, on this machine", 1, shown="one a processor", metavar="N"
+    )
 
     # Self-play
     least_size: int = 0
@@ -221,33 +252,6 @@ class Settings:
         return Span(self.span, self.span_unit)
 
 
-OURS: dict[str, Any] = {}
-SUPERGO: dict[str, Any] = {
-    "preset": "agz-dual",
-    "full_share": 1.0,
-    "forced_playouts": 0.0,
-    "score_utility": 0.0,
-    "temperature": 1.0,
-    "temperature_end": 1.0,
-    "opening_moves": 0.0,
-    "komi_step": 0.0,  # its net does not see the komi
-    "komi_spread": 0.0,
-    "komi_wide_share": 0.0,
-    "stored_share": 0.0,
-    "value_mix": 0.0,
-    "value_weight": 1.0,
-    "score_weight": 0.0,
-    "ownership_weight": 0.0,
-    "gate": SHARE,
-}
-GUMBEL: dict[str, Any] = {
-    "gumbel": True,
-    "visits": 16,
-    "full_share": 1.0,
-    "forced_playouts": 0.0,
-    "root_noise": 0.0,
-    "gate": NO_GATE,
-}
 OPTIONS = ("format", "game", "size", "rules", "recipe")
 """Settings that come from a run's options alone."""
 POSITIVE = (
@@ -257,8 +261,6 @@ POSITIVE = (
     *("gate_elo", "gate_games", "judge_visits"),
 )
 """Settings that cannot be 0; no number is negative."""
-RECIPES = {"ours": OURS, "supergo": SUPERGO, "gumbel": GUMBEL}
-"""What each sets other than the fields' defaults."""
 OF_GAMES: dict[str, dict[str, Any]] = {
     GO: {},
     ATARI_GO: {},

@@ -150,29 +150,6 @@ _KINDS = {
 }
 
 
-def write_shard(
-    folder: Path,
-    game: str,
-    games: Sequence[PlayedGame],
-    *,
-    core_seconds: float = 0.0,
-    evaluations: int = 0,
-) -> Path:
-    """Write games of one board size as a shard; return its file.
-
-    Args:
-        folder: Of the shards.
-        game: What they are games of, one of GAMES.
-        games: At least one.
-        core_seconds: Processor time that they took.
-        evaluations: Positions that the net was asked about for them.
-
-    Raises:
-        OSError: It cannot be written; nothing is left behind.
-    """
-    return store_shard(folder, pack_shard(game, games, core_seconds, evaluations))
-
-
 def store_shard(folder: Path, content: bytes) -> Path:
     """Write a shard's content under its name; return its file.
 
@@ -184,10 +161,22 @@ def store_shard(folder: Path, content: bytes) -> Path:
     return path
 
 
-def pack_shard(
-    game: str, games: Sequence[PlayedGame], core_seconds: float = 0.0, evaluations: int = 0
-) -> bytes:
-    """Return a shard's content; see `write_shard`."""
+def write_shard(
+    folder: Path,
+    game: str,
+    games: Sequence[PlayedGame],
+    *,
+    core_seconds: float = 0.0,
+    evaluations: int = 0,
+) -> Path:
+    """Write games of one board size as a shard; return its file.
+
+    Args:
+        games: At least one.
+
+    Raises:
+        OSError: It cannot be written; nothing is left behind.
+    """
     collector = GameCollector()
     for one in games:
         collector.add(one.record)
@@ -223,7 +212,7 @@ def pack_shard(
     described = {"rules": rules, "sources": table.sources, "columns": listed(columns)}
     text = json.dumps(asdict(header) | described).encode()
     packed = zlib.compress(b"".join(array.tobytes() for array in columns.values()))
-    return MAGIC + len(text).to_bytes(4, "little") + text + packed
+    return store_shard(folder, MAGIC + len(text).to_bytes(4, "little") + text + packed)
 
 
 def _result(game: PlayedGame) -> list[Any]:
@@ -248,7 +237,6 @@ def read_shard(path: Path, wanted: Collection[tuple[str, int, int]] = ()) -> Sha
     """Read what `write_shard` wrote.
 
     Args:
-        path: The file.
         wanted: Games, widths and heights, of which it must be one; without, any will do.
 
     Raises:

@@ -15,7 +15,6 @@ from gtp_export.zero.shards import SUFFIX, ShardError, read_shard
 
 RATED_NETS = 400
 """Newest matches that ratings are from, so that they are there at once in long runs too."""
-RECENT_SHARDS = 20
 
 
 def read_status(run: RunFolder) -> dict[str, Any]:

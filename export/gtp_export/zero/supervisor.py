@@ -94,10 +94,8 @@ def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **chang
     """Run all parts until the span is over.
 
     Args:
-        run: The run; its settings are written.
         is_terminal: Whether to draw a bar instead of lines.
         ray: Address of a Ray cluster that the workers are on, or "local"; None: processes here.
-        changed: Settings that are written anew.
 
     Raises:
         NetFileError: Another coordinator is at work, or the run cannot be used.

@@ -42,7 +42,6 @@ class Window:
         """Begin without any.
 
         Args:
-            encoder: How the net is shown a board.
             wanted: Games, widths and heights that shards may be of; without, those of the first.
         """
         self._encoder = encoder

@@ -43,7 +43,6 @@ class Worker:
         """Begin to play.
 
         Args:
-            run: The run; its settings are read once.
             seed: Makes the games; another one each time when None.
 
         Raises:
