@@ -122,26 +122,20 @@ def fill_table(
 # What is seen of a move ------------------------------------------------------------------------
 
 
-@inline_kernel
-def _moved(board: PatternRecord, point: int, down: int, right: int) -> int:
-    """Return the point so many rows and columns away; PASS, a wall, if it is off the board."""
-    stride = int64(board["stride"])
-    row = point // stride
-    col = point - row * stride + right
-    row += down
-    if 1 <= row <= board["height"] and 1 <= col <= board["width"]:
-        return row * stride + col
-    return int64(PASS)
-
-
 @kernel
 def diamond_code(board: PatternRecord, point: int, color: int) -> int:
     """Return the diamond code around a point, seen by a player."""
+    stride = int64(board["stride"])
+    row = point // stride
+    col = point - row * stride
     code = int64(0)
     for i in range(12):
-        value = int64(board["color"][_moved(board, point, _DOWN[i], _RIGHT[i])])
-        if color == WHITE and value != EMPTY and value != WALL:
-            value = 3 - value
+        to_row, to_col = row + _DOWN[i], col + _RIGHT[i]
+        value = int64(WALL)
+        if 1 <= to_row <= board["height"] and 1 <= to_col <= board["width"]:
+            value = int64(board["color"][to_row * stride + to_col])
+            if color == WHITE and value != EMPTY:
+                value = 3 - value
         code |= value << (2 * i)
     return code
 
@@ -297,6 +291,7 @@ def find_local(
         previous: The player's own, likewise.
     """
     board["n_local"] = 0
+    stride = int64(board["stride"])
     if previous != PASS and board["color"][previous] == color:
         for near in neighbors(board, previous):
             _add(board, near, int64(BY_PREVIOUS))
@@ -327,13 +322,18 @@ def find_local(
     row, symmetry = shown - 1, int64(0)
     if keys[place] != 0:
         row, symmetry = int64(rows[place]) >> 3, int64(rows[place]) & 7
+    at_row = last // stride
+    at_col = last - at_row * stride
     for i in range(12):
-        feature = RESPONSES + 12 * row + _ORIGINS[symmetry, i]
-        _add(board, _moved(board, last, _DOWN[i], _RIGHT[i]), feature)
+        to_row, to_col = at_row + _DOWN[i], at_col + _RIGHT[i]
+        if 1 <= to_row <= board["height"] and 1 <= to_col <= board["width"]:
+            feature = RESPONSES + 12 * row + _ORIGINS[symmetry, i]
+            _add(board, to_row * stride + to_col, feature)
     for i in range(12):
-        is_far = abs(_RING_DOWN[i]) == abs(_RING_RIGHT[i])
-        point = _moved(board, last, _RING_DOWN[i], _RING_RIGHT[i])
-        _add(board, point, int64(FAR) if is_far else int64(KNIGHT))
+        to_row, to_col = at_row + _RING_DOWN[i], at_col + _RING_RIGHT[i]
+        if 1 <= to_row <= board["height"] and 1 <= to_col <= board["width"]:
+            is_far = abs(_RING_DOWN[i]) == abs(_RING_RIGHT[i])
+            _add(board, to_row * stride + to_col, int64(FAR) if is_far else int64(KNIGHT))
 
 
 # Rollouts --------------------------------------------------------------------------------------
