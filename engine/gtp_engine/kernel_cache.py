@@ -179,7 +179,7 @@ def _open_folder() -> Path:
     named = os.environ.get("NUMBA_CACHE_DIR")
     root = Path(named, "gtp-engine") if named else user_cache_folder() / "kernels"
     if not root.is_absolute():
-        raise UnsafeFolderError(f"{root} is another folder wherever a program is started")
+        raise UnsafeFolderError(f"{root} is not an absolute path")
     folder = root / _version_hash()
     if not folder.is_dir():
         root.mkdir(parents=True, exist_ok=True)

@@ -312,7 +312,7 @@ def test_a_match_of_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("net", ["none", "default+rollouts"])
 def test_info_says_that_rollouts_are_no_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["net", "info", net]) == 1
-    assert "is no net but games played out, and a net is needed here" in capsys.readouterr().err
+    assert "is not a net, and a net is needed here" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_what_does_not_fit_together(tmp_path: Path) -> None:
     small = write_chooser(tmp_path / "small.onnx", board_sizes=(5,), board_min=5, board_max=5)
     large = write_owner(tmp_path / "large.onnx", board_sizes=(9,), board_min=9, board_max=9)
     refusals = {
-        f"{TINY}+{owner}": "owner.onnx: gives nothing that the nets before it do not give",
+        f"{TINY}+{owner}": "owner.onnx: adds nothing to the nets before it",
         f"policy={owner}": "owner.onnx: has no policy; it has ownership",
         f"value={TINY}+value={TINY}": "the value can come from one net only",
         f"{small}+{large}": "there is no board that small and large all take",

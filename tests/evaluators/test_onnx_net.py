@@ -122,7 +122,7 @@ def test_a_net_whose_words_are_no_text(word: bytes, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     content = TINY.read_bytes()
     path.write_bytes(content.replace(word, b"\xff" + word[1:]))
-    assert refused(path) == "its names or its metadata are no text"
+    assert refused(path) == "its names or its metadata are not text"
 
 
 def test_an_onnx_file_that_says_nothing_about_itself(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How many positions a GPU is best given at once: measured in the background, then remembered.
+"""The batch size that suits a GPU: measured in the background, then remembered.
 
 Larger batches are faster up to a point, but a search pays for each leaf that it chooses before
 the others' results are known. So the smallest batch is taken that comes near the greatest speed.

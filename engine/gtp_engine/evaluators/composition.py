@@ -167,7 +167,7 @@ def _assign_heads(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> dict[str,
                     givers.setdefault(head, number)
     for number, (net, _) in enumerate(parts):
         if number not in givers.values():
-            raise NetFileError(f"{net.path}: gives nothing that the nets before it do not give")
+            raise NetFileError(f"{net.path}: adds nothing to the nets before it")
     return givers
 
 

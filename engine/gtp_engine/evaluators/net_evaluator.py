@@ -153,7 +153,7 @@ class NetEvaluator:
         self._encode = encoder_of(net)
         listings = {find_listing(member.info.encoder) for member in members_of(net)}
         if len(listings) > 1:
-            raise NetFileError(f"{net.path}: nets of different games are not one")
+            raise NetFileError(f"{net.path}: nets of different games cannot be joined")
         listing = listings.pop()
         self._reads_out = listing is not None
         """Whether the game says itself how some positions end, which goes before the net."""

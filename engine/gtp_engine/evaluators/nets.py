@@ -99,7 +99,7 @@ def find_net(wanted: str | None) -> Path:
     if name in nets:
         return nets[name]
     if name in (NO_NET, ROLLOUTS_PART):
-        raise NetFileError(f"{name} is no net but games played out, and a net is needed here")
+        raise NetFileError(f"{name} is not a net, and a net is needed here")
     names = ", ".join(sorted(nets)) or "none"
     raise NetFileError(f"{name[:200]}: no such net file, and no net of that name (known: {names})")
 

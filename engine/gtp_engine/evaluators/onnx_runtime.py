@@ -130,7 +130,7 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
         _ = session.get_modelmeta().custom_metadata_map
         return session
     except UnicodeDecodeError:
-        raise NetFileError(f"{path}: its names or its metadata are no text") from None
+        raise NetFileError(f"{path}: its names or its metadata are not text") from None
     except Exception as error:  # the runtime's own exception classes are not public
         reason = first_line(error)
         raise NetFileError(f"{path}: is not a net that can be loaded: {reason}") from None

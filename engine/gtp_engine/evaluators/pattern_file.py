@@ -169,7 +169,7 @@ def shipped_policy() -> Policy:
     """
     path = find_patterns("rollout")
     if path is None:
-        raise NetFileError(f"rollout{PATTERN_SUFFIX}, which rollouts need, did not come along")
+        raise NetFileError(f"the file rollout{PATTERN_SUFFIX}, which rollouts need, is missing")
     return load_policy(path)
 
 

@@ -1,7 +1,7 @@
 """Atari Go: whoever captures first wins.
 
 Played on the boards of Go and with its moves, by rules of its own: a capture ends the game, suicide
-is forbidden, and nobody may pass who has a move. (Who has none stands in atari everywhere and is
+is forbidden, and a player who has a move may not pass. (Who has none is in atari everywhere and is
 captured next.) So there are no draws, no kos and nothing to count.
 """
 
@@ -102,7 +102,7 @@ class AtariGo(Position):
         if self.is_over:
             raise IllegalMoveError("the game is over: somebody has captured")
         if point == PASS and not self.is_legal(color, PASS):
-            raise IllegalMoveError("nobody may pass who has a move")
+            raise IllegalMoveError("a player who has a move may not pass")
         super().play(color, point)
 
 

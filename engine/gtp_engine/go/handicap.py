@@ -24,7 +24,7 @@ def fixed_handicap_points(width: int, height: int, count: int) -> list[int]:
     """
     most = largest_fixed(width, height)
     if not 2 <= count <= most:
-        raise HandicapError(f"{count} fixed handicap stones do not go on a {width}x{height} board")
+        raise HandicapError(f"{count} fixed handicap stones do not fit on a {width}x{height} board")
     near_col, *_, far_col = star_lines(width)
     near_row, *_, far_row = star_lines(height)
     mid_col, mid_row = width // 2, height // 2

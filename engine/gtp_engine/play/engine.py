@@ -146,7 +146,7 @@ class Engine(Game):
         self._check_empty()
         position = self.position
         if not 2 <= count < position.area:
-            raise HandicapError(f"{count} handicap stones do not go on this board")
+            raise HandicapError(f"{count} handicap stones do not fit on this board")
         if count <= largest_fixed(position.width, position.height):
             return self.fixed_handicap(count)
         search = self.search
