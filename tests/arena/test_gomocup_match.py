@@ -28,6 +28,9 @@ for line in sys.stdin:
             sys.exit(3)
         if move == "hang":
             time.sleep(600)
+        if move == "late":
+            time.sleep(0.2)
+            move = "7,6"
         print("MESSAGE thinking, hard")
         print(move, flush=True)
     elif word == "END":
@@ -82,6 +85,11 @@ def test_who_fails_loses(
 ) -> None:
     game = play(tmp_path, black, white, "--rules", rules, "--timeout", "5")
     assert (game["reason"], game["result"]) == (reason, result), game
+
+
+def test_a_fallen_flag_loses_whatever_the_late_move_is(tmp_path: Path) -> None:
+    game = play(tmp_path, "late", "0,0", "--clock", "absolute 0.1")
+    assert (game["reason"], game["result"], game["moves"]) == ("flag", "W+T", 0), game
 
 
 def test_openings_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

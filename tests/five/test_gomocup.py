@@ -99,6 +99,49 @@ def test_start_is_answered_before_anything_is_loaded(monkeypatch: pytest.MonkeyP
     manager.leave()
 
 
+@pytest.mark.parametrize(
+    ("infos", "thinks"),
+    [
+        ([["timeout_turn 0"], []], [0.0, 0.0]),
+        ([["timeout_turn -100"], ["timeout_turn 100"]], [0.0, 0.05]),
+        ([["timeout_match 7000", "time_left 0"], ["time_left -2147483648"]], [0.0, 0.0]),
+        # It runs out in the middle of a game: 35 moves to go, then 34, then 33.
+        (
+            [["timeout_match 7000", "time_left 7000"], ["time_left 34"], ["time_left -5"]],
+            [0.1, 0.0005, 0.0],
+        ),
+        ([["timeout_match 0", "timeout_turn 100", "time_left 2147483647"], []], [0.05, 0.05]),
+    ],
+)
+def test_a_flag_that_falls_is_answered_by_a_move_all_the_same(
+    infos: list[list[str]], thinks: list[float], engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager, given = Manager(engine), []
+    genmove = engine.genmove
+    engine.clear_cache()  # so that no tree is kept from other games
+
+    def think(color: int, *, commit: bool, stop: threading.Event) -> object:
+        given.append(engine.settings.time)
+        decision = genmove(color, commit=commit, stop=stop)
+        if given[-1] == 0.0:
+            assert decision.analysis is not None and decision.analysis.visits <= 1
+        return decision
+
+    monkeypatch.setattr(engine, "genmove", think)
+    manager.send("START 15")
+    assert manager.answer() == "OK"
+    taken = set()
+    for number, told in enumerate(infos):
+        for info in told:
+            manager.send(f"INFO {info}")
+        manager.send(f"TURN 0,{3 * number}" if number else "BEGIN")
+        taken |= {manager.answer(), f"0,{3 * number}"}
+    assert len(taken) == 2 * len(infos) and all(0 <= int(at.split(",")[0]) < 15 for at in taken)
+    # What has passed since the command came is taken off.
+    assert all(0.0 <= got <= most for got, most in zip(given, thinks, strict=True)), given
+    manager.leave()
+
+
 def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
     manager = Manager(engine)
     began = threading.Event()
