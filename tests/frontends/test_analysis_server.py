@@ -10,6 +10,7 @@ from tests.frontends.analysis_client import TIMEOUT, AnalysisClient, Json, query
 from gtp_engine import __version__
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.frontends.analysis.analyst import Analyst
 from gtp_engine.frontends.analysis.query import Query
@@ -284,3 +285,15 @@ def test_lines_of_any_length(tmp_path: Path) -> None:
     assert lines_of(data, 8, tmp_path) == [b"ab\r", b"", None, b"12345678", None, None]
     assert lines_of(b"a\nb", 8, tmp_path) == [b"a", b"b"]
     assert lines_of(b"", 8, tmp_path) == []
+
+
+@pytest.mark.parametrize("more", [{}, {"includePolicy": True}])
+def test_a_query_of_one_visit_asks_the_net_once(more: Json) -> None:
+    net = open_net(str(Path(__file__).parent.parent / "data" / "tiny.onnx"), "cpu")
+    client = AnalysisClient(net, at_once=1)
+    client.ask(query(maxVisits=1))  # loads
+    for moves in ([["B", "C3"]], [["B", "C3"], ["W", "B2"]]):
+        before = net.batcher.evaluations
+        [given] = client.ask(query(maxVisits=1, moves=moves, **more))
+        assert {"rawScoreSelfplay", "rawNoResultProb"} <= given["rootInfo"].keys()
+        assert net.batcher.evaluations == before + 1

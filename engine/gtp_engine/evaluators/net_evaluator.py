@@ -315,6 +315,8 @@ class NetEvaluator:
         symmetry: int | None = None,
         optimism: float | None = None,
         playout_doubling: float = 0.0,
+        *,
+        remember: bool = False,
     ) -> RawEvaluation:
         """Return what the net says about a position.
 
@@ -323,6 +325,7 @@ class NetEvaluator:
             optimism: Share of an optimistic policy; the net's own for a root when None.
             playout_doubling: Doublings of playouts that the player to move is said to have ahead
                 of the opponent, -3 to 3, for nets that mind it.
+            remember: Whether searches find it in the cache, under this optimism; for one symmetry.
         """
         width, height = position.width, position.height
         shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
@@ -334,6 +337,16 @@ class NetEvaluator:
             self.encode(batch, slot, position.history, position.ply, rules, one, share, options)
         raw = self.batcher.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
+        if remember and self._cache_bytes:
+            cache = self._cache(width, height)
+            with self._guard:
+                store(
+                    cache,
+                    batch,
+                    np.arange(1),
+                    point_table(width, height),
+                    action_table(width, height),
+                )
         average_slots(batch, len(shown))
         policy = prior_by_action(batch, 0, point_table(width, height)[0], position.area)
         value, none = float(batch.value[0]), float(batch.no_result[0])

@@ -20,7 +20,9 @@ from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.evaluators.net_evaluator import RawEvaluation
     from gtp_engine.frontends.analysis.game import QueryGame
+    from gtp_engine.go.position import Position
     from gtp_engine.play.analysis_scheduler import AnalysisJob, AnalysisScheduler
     from gtp_engine.search.analysis import Analysis
 
@@ -54,6 +56,8 @@ class OpenTurn:
     is_dropped: bool = False
     """Whether it was terminated before there was a scheduler."""
     is_answered: bool = False
+    raw: "RawEvaluation | None" = None
+    """What a net says without a search, from the beginning of the search on."""
 
 
 class Analyst:
@@ -222,7 +226,7 @@ class Analyst:
         game = turn.query.game
         turn.job = self._scheduler.submit(
             AnalysisRequest(
-                position=lambda: game.position(turn.turn),
+                position=lambda: self._begin(turn, game),
                 on_end=lambda found: self._end(turn, found),
                 limits=query.settings.limits,
                 params=query.settings.params,
@@ -230,6 +234,20 @@ class Analyst:
                 priority=turn.priority,
             )
         )
+
+    def _begin(self, turn: OpenTurn, game: "QueryGame") -> "Position":
+        """Return the position of a turn, which is about to be searched.
+
+        The net is asked about it first, for what only the net knows: the search's first evaluation
+        then comes from the cache.
+        """
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+        position, net = game.position(turn.turn), self._loader.evaluator
+        if isinstance(net, NetEvaluator):
+            optimism = turn.query.query.settings.params.root_policy_optimism
+            turn.raw = net.raw_evaluation(position, 0, optimism, remember=True)
+        return position
 
     def _report_request(self, turn: OpenTurn) -> ReportRequest:
         wanted = turn.query.query.wanted
@@ -277,9 +295,8 @@ class Analyst:
             optimism = query.settings.params.root_policy_optimism
             policy = policy_by_action(self.evaluator(), position, optimism)
         net = self._loader.evaluator
-        raw, is_human = None, False
-        if isinstance(net, NetEvaluator) and analysis.is_final:
-            raw, is_human = net.raw_evaluation(position, 0), net.takes_profile
+        is_human = isinstance(net, NetEvaluator) and analysis.is_final and net.takes_profile
+        raw = turn.raw if analysis.is_final else None
         self._send(answer(query, turn.turn, position, analysis, policy, raw, is_human))
 
     def _explain(self, turn: OpenTurn, error: Exception) -> None:
