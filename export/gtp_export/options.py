@@ -6,7 +6,7 @@ was parsed. The classes are in `plans`.
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, field, fields
 from functools import partial
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -42,11 +42,14 @@ def again(described: Any, name: str, **changes: Any) -> Any:
     return option(**{"default": one.default, **one.metadata, **changes})
 
 
-def add_options(parser: argparse.ArgumentParser, plan: type, *names: str) -> None:
-    """Give a parser the options of a class: all of them, or those of the fields named."""
-    described = {one.name: one for one in fields(plan) if one.metadata}
-    for name in names or described:
-        one = described[name]
+def add_options(
+    parser: argparse.ArgumentParser, plan: type, left_out: Collection[str] = ()
+) -> None:
+    """Give a parser the options of a class, those of some fields left out."""
+    for one in fields(plan):
+        name = one.name
+        if not one.metadata or name in left_out:
+            continue
         how = dict(one.metadata)
         text, shown = how.pop("text"), how.pop("shown")
         default = None if one.default is MISSING else one.default

@@ -1,8 +1,9 @@
 """The subcommands of `gtp-export`, one module each.
 
-A module named in `SUBCOMMANDS`, with _ for each hyphen, has `add_arguments(parser)`, which declares
-what it takes, and `run(arguments) -> int`. At its top it imports only the standard library,
-so that `--help` needs no extra and answers at once.
+A module is named in `SUBCOMMANDS`, with _ for each hyphen. Its `PLAN` is the class of its options,
+but for those in `LEFT_OUT`, and `run(plan)` does the work and returns the exit status; or it has
+`add_arguments(parser)` and `run(arguments)`. At its top it imports only the standard library, so
+that `--help` needs no extra and answers at once.
 """
 
 import importlib
@@ -13,6 +14,7 @@ from types import ModuleType
 from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.cards import command_line
+from gtp_export.options import add_options, read_options
 
 SUBCOMMANDS = {
     "add": "add a net, or download one, so that `gtp-engine --net NAME` finds it",
@@ -42,7 +44,8 @@ def run(argv: Sequence[str]) -> int:
     arguments.command_line = command_line(argv)
     module = _module(arguments.command)
     try:
-        status: int = module.run(arguments)
+        plan = read_options(module.PLAN, arguments) if hasattr(module, "PLAN") else arguments
+        status: int = module.run(plan)
         return status
     except (NetFileError, OSError) as error:
         problem = _sentence(error)
@@ -77,7 +80,11 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, summary in SUBCOMMANDS.items():
         module = _module(name)
-        module.add_arguments(commands.add_parser(name, help=summary, description=module.__doc__))
+        command = commands.add_parser(name, help=summary, description=module.__doc__)
+        if hasattr(module, "PLAN"):
+            add_options(command, module.PLAN, getattr(module, "LEFT_OUT", ()))
+        else:
+            module.add_arguments(command)
     return parser
 
 

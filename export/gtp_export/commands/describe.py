@@ -5,22 +5,16 @@ Inputs and outputs must have the names that net files have: rename yours with
 engine gives bytes, and a cast is added. You say what the outputs mean.
 """
 
-import argparse
-
 from gtp_export.commands import say
-from gtp_export.options import add_options, read_options
 from gtp_export.plans import DescribePlan
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, DescribePlan)
+PLAN = DescribePlan
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(plan: DescribePlan) -> int:
     """Describe the file and say on stderr what was written."""
     from gtp_export.convert.description import describe_file
 
-    plan = read_options(DescribePlan, arguments)
     info = describe_file(plan)
     say(f"{plan.output or plan.file}: {info.name}, {info.encoder}, {', '.join(info.heads)}")
     return 0

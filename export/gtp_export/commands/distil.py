@@ -5,20 +5,15 @@ labelling. Give the same command again to resume a run that was killed. A file P
 folder halts it.
 """
 
-import argparse
-
 from gtp_export.commands import say
-from gtp_export.options import add_options, read_options
 from gtp_export.plans import DistilRun
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, DistilRun)
+PLAN = DistilRun
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(plan: DistilRun) -> int:
     """Label, train, measure and export; the net's path goes to stderr at the end."""
     from gtp_export.learning.distillation import distil
 
-    say(f"gtp-export: wrote {distil(read_options(DistilRun, arguments), say)}")
+    say(f"gtp-export: wrote {distil(plan, say)}")
     return 0

@@ -3,20 +3,15 @@
 Moves are drawn from the policies, without search. Give the same command again to go on.
 """
 
-import argparse
-
 from gtp_export.commands import say
-from gtp_export.options import add_options, read_options
 from gtp_export.plans import StrengthPlan
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, StrengthPlan)
+PLAN = StrengthPlan
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(plan: StrengthPlan) -> int:
     """Print a table on stdout, with 95 % intervals."""
     from gtp_export.strength import measure_strength
 
-    print(measure_strength(read_options(StrengthPlan, arguments), say))
+    print(measure_strength(plan, say))
     return 0

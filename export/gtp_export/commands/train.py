@@ -5,26 +5,21 @@ run that was killed. A file PAUSE in the run's folder halts it. --from begins wi
 program, to tune it on other games.
 """
 
-import argparse
-
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.commands import say
-from gtp_export.options import add_options, read_options
 from gtp_export.plans import TrainRun
 
 ROLLOUT = "rollout"
 """The preset that makes a file of patterns."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, TrainRun)
+PLAN = TrainRun
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(plan: TrainRun) -> int:
     """Train; what is written goes to stderr at the end."""
     from gtp_export.architectures.presets import PRESETS
 
-    plan = read_options(TrainRun, arguments)
     if plan.preset == "list":
         print("\n".join(f"{name:<16}{preset.summary}" for name, preset in PRESETS.items()))
         print(f"{ROLLOUT:<16}patterns, not a net: policies for rollouts and a tree; no torch")

@@ -10,6 +10,7 @@ the folder halts all parts.
 import argparse
 import os
 import sys
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,7 @@ from gtp_export.options import add_options, parse_positive
 from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
 
 PARTS = ("coordinate", "work", "train", "judge", "status", "rebuild", "games")
-OPTIONS = ("game", "rules", "size", "workers", "preset", "recipe", "start", "seed")
-"""Those that are settings of a run."""
+OPTIONS = [one.name for one in fields(Settings) if one.metadata]
 SPANS = {
     "hours": "length of the run in hours (1)",
     "minutes": "length of the run in minutes",
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in SPANS.items():
         parse = partial(_parse_span, name)
         spans.add_argument(f"--{name}", dest="span", type=parse, metavar="N", help=text)
-    add_options(parser, Settings, *OPTIONS)
+    add_options(parser, Settings)
     add("--set", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="a setting")
     add("--ray", metavar="ADDRESS", help="workers on a Ray cluster, or on `local`: one of here")
     add("--json", action="store_true", help="status: as JSON on stdout")
