@@ -22,13 +22,13 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, OVER
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 from gtp_engine.search.game import Branch, Game
 from gtp_engine.search.params import PuctNumbers, ScoreUtility, SearchParams
 from gtp_engine.search.pruning import ForbiddenMoves, drop_moves
 from gtp_engine.search.puct import select_child
-from gtp_engine.search.root import heat, judge_root
+from gtp_engine.search.root import adjust_priors, heat
 from gtp_engine.search.shared_tree import SharedTree
 from gtp_engine.search.stopping import StopCondition
 from gtp_engine.search.tree import (
@@ -237,19 +237,26 @@ class Worker:
             renew_priors(self._shared.tree, root, batch.moves[0], batch.priors[0], n_moves)
 
     def _judge_root(self) -> EvalBatch:
-        terms = self._terms
-        branch = self._branch
+        """Return a batch whose first slot has what is to be known of the root."""
+        terms, branch, batch = self._terms, self._branch, self._batch
         assert branch is not None
+        params = terms.params
         _, symmetry = branch.follow(self._paths, 0, self._root_at, self._symmetries, self._seed)
-        return judge_root(
-            self.evaluator,
-            self._batch,
-            branch,
-            terms.params,
-            terms.forbidden.at(0),
-            terms.noise,
-            symmetry,
-        )
+        shown = range(min(branch.symmetries, params.root_symmetries))
+        if len(shown) > len(batch.slots):
+            batch = self.evaluator.new_batch(len(shown), *self._size)
+        position = branch.history, branch.root_ply, branch.rules
+        if len(shown) == 1:
+            self.evaluator.encode(batch, 0, *position, symmetry, params.root_policy_optimism)
+            self.evaluator.evaluate(batch, 1, use_cache=params.use_cache)
+        else:
+            optimism = params.root_policy_optimism
+            evaluate_symmetries(self.evaluator, batch, *position, shown, optimism)
+        forbidden = terms.forbidden.at(0)
+        if forbidden is not None:
+            drop_moves(batch, 0, forbidden)
+        adjust_priors(batch.priors[0, : int(batch.n_moves[0])], params, terms.noise)
+        return batch
 
 
 # Select ------------------------------------------------------------------------------------------

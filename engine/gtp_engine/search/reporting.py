@@ -15,8 +15,9 @@ from gtp_engine.search.choice import (
     visited_children,
 )
 from gtp_engine.search.game import Game
-from gtp_engine.search.params import ScoreUtility, SearchParams
+from gtp_engine.search.playout import Terms
 from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.shared_tree import SharedTree
 from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, Tree, moves_by_prior
 
 OWNERSHIP_NODES = 16384
@@ -28,19 +29,10 @@ def winrate_of(value: float) -> float:
     return 0.5 + 0.5 * value
 
 
-def analyze_tree(
-    tree: Tree,
-    root: int,
-    game: Game,
-    score: ScoreUtility,
-    params: SearchParams,
-    report: ReportRequest,
-    *,
-    playouts: int,
-    elapsed: float,
-    is_final: bool,
-) -> Analysis:
-    """Return what a tree with an evaluated root says about the position at its root node."""
+def analyze(shared: SharedTree, terms: Terms, report: ReportRequest, *, is_final: bool) -> Analysis:
+    """Return what a tree says about the position at its root, which is evaluated."""
+    tree, root = shared.tree, shared.root
+    game, score, params = terms.game, terms.score, terms.params
     children = ranked(visited_children(tree, root, score, params), params)
     shown = children[: report.max_moves] if report.max_moves is not None else children
     record = tree.nodes[root]
@@ -57,9 +49,9 @@ def analyze_tree(
         width=game.width,
         height=game.height,
         visits=visits,
-        playouts=playouts,
+        playouts=terms.stopping.playouts,
         nodes=int(tree.counts[N_NODES]),
-        elapsed=elapsed,
+        elapsed=terms.stopping.elapsed(),
         winrate=winrate_of(value),
         score_lead=lead,
         score_stdev=float(record["stdev_sum"]) / visits,

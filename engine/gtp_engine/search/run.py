@@ -6,7 +6,7 @@ import time
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child, ranked, visited_children
 from gtp_engine.search.playout import Terms, Worker
-from gtp_engine.search.reporting import analyze_tree
+from gtp_engine.search.reporting import analyze
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.root import has_own_priors
 from gtp_engine.search.shared_tree import SharedTree
@@ -122,16 +122,5 @@ class Run:
 
     def analysis(self, *, is_final: bool = False) -> Analysis:
         """Return what has been found so far."""
-        terms = self.terms
         with self.shared.lock:
-            return analyze_tree(
-                self.shared.tree,
-                self.shared.root,
-                terms.game,
-                terms.score,
-                terms.params,
-                self._report,
-                playouts=terms.stopping.playouts,
-                elapsed=terms.stopping.elapsed(),
-                is_final=is_final,
-            )
+            return analyze(self.shared, self.terms, self._report, is_final=is_final)
