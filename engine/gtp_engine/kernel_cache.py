@@ -192,11 +192,7 @@ def _open_folder() -> Path:
 
 
 def _check_owner(name: str, status: os.stat_result) -> None:
-    """Make sure that nobody but the user and the administrator can write a file or folder.
-
-    Raises:
-        UnsafeFolderError: Somebody else can.
-    """
+    """Raise UnsafeFolderError if others than user and administrator can write a file or folder."""
     danger = who_else_can_write(status)
     if danger:
         raise UnsafeFolderError(f"{name} {danger}")

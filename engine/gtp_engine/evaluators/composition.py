@@ -197,11 +197,7 @@ def _share_inputs(members: Sequence[OnnxNet]) -> dict[tuple[str, bool], Share]:
 def _joined_info(
     members: Sequence[OnnxNet], givers: Mapping[str, int], shares: Sequence[Share]
 ) -> NetInfo:
-    """Describe the whole as one net; what the nets were made for stays with the members.
-
-    Raises:
-        NetFileError: There is no board that all of them take.
-    """
+    """Describe the whole as one net; what the nets were made for stays with the members."""
     infos = [net.info for net in members]
     policy, value, score = (infos[givers.get(head, 0)] for head in ("policy", "value", "score"))
     sizes = [size for size in range(2, 26) if all(info.accepts(size, size) for info in infos)]

@@ -52,11 +52,7 @@ def names_other_files(model: memoryview) -> bool:
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the number and the value of each field.
-
-    Raises:
-        ValueError: It breaks off, or holds a kind of field that no model has.
-    """
+    """Yield the number and the value of each field."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)

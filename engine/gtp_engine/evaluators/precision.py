@@ -201,11 +201,7 @@ def int8_check(fp32: Path, int8: Path) -> Check:
 
 
 def _runtime_check(path: Path, runtime: str) -> Check:
-    """Return whether a runtime is right and faster than ONNX Runtime, measured once.
-
-    Raises:
-        NetFileError: ONNX Runtime cannot use the file.
-    """
+    """Return whether a runtime is right and faster than ONNX Runtime, measured once."""
 
     def measure() -> Check:
         original = OnnxNet(path, "cpu")

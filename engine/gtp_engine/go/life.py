@@ -360,27 +360,6 @@ def _mark_alive(
 
 
 @kernel
-def _mark_player(
-    board: BoardRecord,
-    color: int,
-    n: int,
-    empties: Empties,
-    safe_regions: int,
-    suicide_legal: int,
-    area: Flags,
-) -> None:
-    """Mark one player's pass-alive stones and what they enclose; see `mark_area`."""
-    n_points = int64(board["n_points"])
-    if _may_live(color, n, empties, n_points):
-        regions = _join_regions(board, color, n, empties)
-        if suicide_legal:
-            _keep_touching_stones(board, color, empties, regions)
-        counts = np.zeros(n_points, np.int16)
-        _strike_out(board, color, n, empties, regions, counts)
-        _mark_alive(board, color, safe_regions, empties, regions, counts, area)
-
-
-@kernel
 def mark_area(
     board: BoardRecord,
     safe_regions: int,
@@ -401,11 +380,17 @@ def mark_area(
         suicide_legal: Whether a move may remove its own chain, which makes fewer regions vital.
         area: [points] result.
     """
-    n_points = board["n_points"]
+    n_points = int64(board["n_points"])
     area[:n_points] = EMPTY
     n, empties = _find_empties(board)
     for color in (BLACK, WHITE):
-        _mark_player(board, color, n, empties, safe_regions, suicide_legal, area)
+        if _may_live(color, n, empties, n_points):
+            regions = _join_regions(board, color, n, empties)
+            if suicide_legal:
+                _keep_touching_stones(board, color, empties, regions)
+            counts = np.zeros(n_points, np.int16)
+            _strike_out(board, color, n, empties, regions, counts)
+            _mark_alive(board, color, safe_regions, empties, regions, counts, area)
     if not unsafe_regions and not other_stones:
         return
     for point in range(n_points):

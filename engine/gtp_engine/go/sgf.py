@@ -130,11 +130,7 @@ def decode_sgf(data: bytes) -> str:
 
 
 def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
-    """Return the nodes up to the first closing bracket, whether there was one, where the tree ends.
-
-    Raises:
-        SgfError: There are more nodes and values than any game has.
-    """
+    """Return the nodes up to the first closing bracket, whether one came, where the tree ends."""
     nodes: list[Node] = []
     name = ""
     n_items = depth = 0
@@ -287,11 +283,7 @@ def _read_point(text: str, width: int, height: int) -> int:
 
 
 def _read_points(values: list[str], width: int, height: int) -> Iterator[int]:
-    """Yield the points of a list; "aa:cc" is a rectangle of them.
-
-    Raises:
-        SgfError: One is not on the board, or there are more than anybody marks.
-    """
+    """Yield the points of a list; "aa:cc" is a rectangle of them."""
     if len(values) > _MOST_POINTS:
         raise SgfError(f"a list of points is longer than {_MOST_POINTS:,}")
     for value in values:

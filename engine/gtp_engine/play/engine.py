@@ -38,7 +38,10 @@ logger = logging.getLogger(__name__)
 
 
 class Engine(Game):
-    """One game in progress and the search that plays it."""
+    """One game in progress and the search that plays it.
+
+    Whatever needs the net raises EngineUnavailableError where there is no usable one.
+    """
 
     def __init__(
         self,
@@ -104,11 +107,7 @@ class Engine(Game):
 
     @property
     def search(self) -> "Search":
-        """The search, once the net is there.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
-        """
+        """The search, once the net is there."""
         self.wait_ready()
         assert self._loader.search is not None
         return self._loader.search
@@ -272,9 +271,6 @@ class Engine(Game):
         Args:
             color: Who is to move, also out of turn; nobody is asked where moves are gone back.
             back: How many moves before the present position.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
         """
         search = self.search
         self._say_doubts()
@@ -296,11 +292,7 @@ class Engine(Game):
         self._ponderer.stop()
 
     def clear_cache(self) -> None:
-        """Forget the tree and every evaluation, so that the next search starts afresh.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
-        """
+        """Forget the tree and every evaluation, so that the next search starts afresh."""
         self._ponderer.stop()
         self.search.clear()
         self._judgement = None
@@ -317,9 +309,6 @@ class Engine(Game):
             symmetry: 0..7; the mean over all of them when None.
             optimism: Share of an optimistic policy; that of a search's root when None.
             color: Who is asked, also out of turn; the player to move when None.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
         """
         self.wait_ready()
         self._ponderer.stop()
@@ -373,11 +362,7 @@ class Engine(Game):
         self.search.clear()
 
     def net(self) -> "Net | None":
-        """Return the net in use, None if positions are judged by something else.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
-        """
+        """Return the net in use, None if positions are judged by something else."""
         self.wait_ready()
         evaluator = self._net_evaluator()
         return None if evaluator is None else evaluator.net
@@ -454,9 +439,6 @@ class Engine(Game):
         """Return which stones are dead and whose the points are, as things stand.
 
         Asked again about the same board under the same rules, it gives the same answer at once.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
         """
         from gtp_engine.play.adjudication.status import judge
 
@@ -480,11 +462,7 @@ class Engine(Game):
         return bytes(position.board.tobytes() + position.turn.tobytes() + repr(others).encode())
 
     def final_score(self) -> float:
-        """Return White's points minus Black's, dead stones removed.
-
-        Raises:
-            EngineUnavailableError: There is no usable net.
-        """
+        """Return White's points minus Black's, dead stones removed."""
         if self.position.rules.must_move:
             score = self.position.white_margin()
         else:

@@ -201,12 +201,7 @@ class Loader:
             compile_boards()
 
     def _load_net(self) -> None:
-        """Load the net, make the search, and try both.
-
-        Raises:
-            NetFileError: The net cannot be used.
-            OSError: Neither can its file be read.
-        """
+        """Load the net, make the search, and try both."""
         from gtp_engine.kernels import CACHE
 
         if self.evaluator is None:
@@ -236,9 +231,6 @@ class Loader:
         """Return how long an evaluation takes, so that the first move is on time as well.
 
         The first evaluation is not counted: on a GPU it takes a hundred times as long.
-
-        Raises:
-            NetFileError: The net fails, or does not take the board.
         """
         from gtp_engine.games import new_game
         from gtp_engine.search.search import Search

@@ -76,12 +76,6 @@ def hides_pass(history: History, ply: int, rules: RuleFlags, options: Options, n
         return False
     if options.conservative_pass or (options.passing_hacks and no_win):
         return True
-    return suppresses_end(history, ply, rules)
-
-
-@kernel
-def suppresses_end(history: History, ply: int, rules: RuleFlags) -> bool:
-    """Whether two passes may leave dead stones, so that the second one settles nothing."""
     turn = history.turns[ply]
     return bool(
         rules.friendly_pass_ok
