@@ -123,13 +123,7 @@ class Report:
             won = sum(game.winner == 0 for game in games)
             lines.append(f"A as {color}: won {won} of {len(games)}")
         if self._sprt is not None:
-            ratio = self._sprt.log_likelihood_ratio(self.points, self.decided)
-            lines.append(
-                f"SPRT {self._sprt.elo0:g} against {self._sprt.elo1:g} Elo:"
-                f" {self.verdict or 'open'},"
-                f" log-likelihood ratio {ratio:.2f}"
-                f" ({self._sprt.lower:.2f} to {self._sprt.upper:.2f})"
-            )
+            lines.append(self._sprt.describe(self.points, self.decided, self.verdict))
         return lines
 
     def _count_lines(self) -> list[str]:

@@ -125,6 +125,16 @@ class Sprt:
             return "elo1"
         return "elo0" if ratio <= self.lower else None
 
+    def describe(self, wins: float, games: int, verdict: str | None) -> str:
+        """Return what the test says, for people; `verdict` may be older than these results."""
+        ratio = self.log_likelihood_ratio(wins, games)
+        accepted = {"elo0": self.elo0, "elo1": self.elo1}
+        says = "is open" if verdict is None else f"accepts {accepted[verdict]:+g}"
+        return (
+            f"SPRT of {self.elo0:+g} against {self.elo1:+g} Elo {says}:"
+            f" log-likelihood ratio {ratio:+.2f}, bounds {self.lower:+.2f} and {self.upper:+.2f}"
+        )
+
     def to_json(self, wins: float, games: int) -> dict[str, float | str | None]:
         """Return the question and what the results say so far."""
         return {

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {search}")
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
-        print(_describe_test(sprt, games, verdict))
+        print(sprt.describe(points(games), len(games), verdict))
     for letter, net in zip("AB", nets, strict=True):
         if isinstance(net, NetEvaluator):
             batcher = net.batcher
@@ -99,16 +99,6 @@ def _params(chosen: Sequence[tuple[str, str]], net: Evaluator) -> SearchParams:
         except ValueError as error:
             raise UsageError(str(error)) from None
     return params
-
-
-def _describe_test(sprt: Sprt, games: Sequence[PlayedGame], verdict: str | None) -> str:
-    """Return what a sequential test says."""
-    ratio = sprt.log_likelihood_ratio(points(games), len(games))
-    says = {"elo0": f"accepts {sprt.elo0:+g}", "elo1": f"accepts {sprt.elo1:+g}", None: "is open"}
-    return (
-        f"SPRT of {sprt.elo0:+g} against {sprt.elo1:+g} Elo {says[verdict]}: log-likelihood ratio "
-        f"{ratio:+.2f}, bounds {sprt.lower:+.2f} and {sprt.upper:+.2f}"
-    )
 
 
 def _at_once(nets: Sequence[Evaluator]) -> int:
