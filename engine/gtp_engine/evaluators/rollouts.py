@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, NULL_MOVE, PASS, WALL
-from gtp_engine.evaluators.composition import Net
 from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SCORE_SPREAD
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import Evaluator, NetlessEvaluator
-from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator, open_net
+from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
 from gtp_engine.evaluators.pattern_file import shipped_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
@@ -214,25 +213,19 @@ class MixedEvaluator(NetEvaluator):
     """A net whose value is mixed with that of rollouts; they say what it has no head for."""
 
     def __init__(
-        self,
-        net: Net,
-        streams: int,
-        max_batch: int,
-        cache_mb: int = CACHE_MB,
-        *,
-        weight: float,
-        seed: int = 0,
-        rollouts: int = ROLLOUTS_BESIDE_NET,
+        self, *served: Any, weight: float, seed: int = 0, rollouts: int = ROLLOUTS_BESIDE_NET
     ) -> None:
         """Serve a net.
 
         Args:
+            served: What `NetEvaluator` takes.
             weight: Share of the rollouts in the value, 0 to 1; all of it where the net has none.
 
         Raises:
             NetFileError: The net or the weights of the rollouts cannot be used.
         """
-        super().__init__(net, streams, max_batch, cache_mb)
+        super().__init__(*served)
+        net = self.net
         self.weight = np.float32(weight if "value" in net.info.heads else 1.0)
         """Share of the rollouts in the value."""
         self._knows_lead = not {"score", "ownership"}.isdisjoint(net.info.heads)

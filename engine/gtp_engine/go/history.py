@@ -196,16 +196,6 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
     return 0
 
 
-@kernel
-def _is_same_situation(
-    history: History, ply: int, board: BoardRecord, to_play: int, rules: RuleFlags
-) -> bool:
-    """Whether an earlier ply of phase 0 holds these stones, with this player to move if asked."""
-    if rules.ko != POSITIONAL and history.turns[ply]["to_play"] != to_play:
-        return False
-    return same_stones(history.boards[ply], board)
-
-
 @inline_kernel
 def may_repeat(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> bool:
     """Whether a playable move can make a position that was there before.
@@ -234,7 +224,8 @@ def repeats(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
                 scratch[0] = board
                 place_stone(scratch[0], point, color)
                 played = True
-            if _is_same_situation(history, earlier, scratch[0], 3 - color, rules):
+            counts = rules.ko == POSITIONAL or history.turns[earlier]["to_play"] == 3 - color
+            if counts and same_stones(history.boards[earlier], scratch[0]):
                 return True
     return False
 

@@ -7,7 +7,7 @@ Only the standard library is imported here.
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -157,23 +157,14 @@ class Rules:
         Raises:
             InvalidRulesError: An unknown key or value.
         """
+        if key not in _OPTIONS:
+            raise InvalidRulesError(f"unknown rule {key[:40]!r}")
+        name, parse = _OPTIONS[key]
         try:
-            if key == "ko":
-                return replace(self, ko=Ko[str(value).upper()])
-            if key in ("score", "scoring"):
-                return replace(self, scoring=Scoring[str(value).upper()])
-            if key == "tax":
-                return replace(self, tax=Tax[str(value).upper()])
-            if key == "whiteHandicapBonus":
-                return replace(self, handicap_bonus=_HANDICAP_BONUS_BY_NAME[str(value)])
-            if key == "komi":
-                return replace(self, komi=parse_komi(value))
-            if key in _SWITCHES:
-                return replace(self, **{_SWITCHES[key]: _parse_switch(value)})
+            return replace(self, **{name: parse(value)})
         except (KeyError, ValueError, TypeError):
             shown = repr(value)[:40]
             raise InvalidRulesError(f"invalid value {shown} for the rule {key!r}") from None
-        raise InvalidRulesError(f"unknown rule {key[:40]!r}")
 
     def to_kata(self) -> dict[str, str | bool]:
         """Return the rules as `kata-get-rules` prints them, komi left out."""
@@ -241,13 +232,6 @@ _HANDICAP_BONUS_BY_NAME = {
     "N-1": HandicapBonus.N_MINUS_ONE,
 }
 _NAME_BY_HANDICAP_BONUS = {bonus: name for name, bonus in _HANDICAP_BONUS_BY_NAME.items()}
-_SWITCHES = {
-    "suicide": "multi_stone_suicide",
-    "multiStoneSuicideLegal": "multi_stone_suicide",
-    "hasButton": "button",
-    "button": "button",
-    "friendlyPassOk": "friendly_pass_ok",
-}
 
 
 def _parse_switch(value: Any) -> Any:
@@ -255,6 +239,25 @@ def _parse_switch(value: Any) -> Any:
         return value
     return {"true": True, "false": False}[str(value).lower()]
 
+
+def _parse_scoring(value: Any) -> Scoring:
+    return Scoring[str(value).upper()]
+
+
+_OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "ko": ("ko", lambda value: Ko[str(value).upper()]),
+    "score": ("scoring", _parse_scoring),
+    "scoring": ("scoring", _parse_scoring),
+    "tax": ("tax", lambda value: Tax[str(value).upper()]),
+    "whiteHandicapBonus": ("handicap_bonus", lambda value: _HANDICAP_BONUS_BY_NAME[str(value)]),
+    "komi": ("komi", parse_komi),
+    "suicide": ("multi_stone_suicide", _parse_switch),
+    "multiStoneSuicideLegal": ("multi_stone_suicide", _parse_switch),
+    "hasButton": ("button", _parse_switch),
+    "button": ("button", _parse_switch),
+    "friendlyPassOk": ("friendly_pass_ok", _parse_switch),
+}
+"""By the key of `kata-set-rule`: the field, and what makes its value."""
 
 _TERRITORY = Rules(
     ko=Ko.SIMPLE, scoring=Scoring.TERRITORY, tax=Tax.SEKI, friendly_pass_ok=False, komi=6.5

@@ -9,7 +9,8 @@
 | Canadian  | main time, then periods for a number of moves each; GTP's own settings     |
 | Fischer   | main time, to which each move adds an increment; capped or not             |
 
-Each puts what is left into the terms of a `Budget`, which is all that the planner knows.
+Each puts what is left into the terms of a `Budget`, which is all that the planner knows. What their
+methods do stands at `TimeSystem`.
 """
 
 import math
@@ -93,7 +94,6 @@ class Unlimited:
     """As much time as one wants."""
 
     def start(self) -> PlayerTime:
-        """Return what each player begins with."""
         return PlayerTime(math.inf)
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
@@ -105,7 +105,6 @@ class Unlimited:
         return self.start()
 
     def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
         return Budget(bank=math.inf, flag=math.inf)
 
 
@@ -116,11 +115,9 @@ class Simple:
     period: float
 
     def start(self) -> PlayerTime:
-        """Return what each player begins with."""
         return PlayerTime(self.period, 1)
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
-        """Return what is left after a move."""
         return PlayerTime(self.period if seconds <= left.seconds else 0.0, 1)
 
     def read(self, seconds: float, count: int) -> PlayerTime:
@@ -128,7 +125,6 @@ class Simple:
         return PlayerTime(min(seconds, self.period), 1)
 
     def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
         return Budget(bank=left.seconds, flag=left.seconds, moves=1)
 
 
@@ -145,13 +141,11 @@ class Byoyomi:
     periods: int
 
     def start(self) -> PlayerTime:
-        """Return what each player begins with."""
         if self.main > 0:
             return PlayerTime(self.main)
         return PlayerTime(self.period, self.periods)
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
-        """Return what is left after a move."""
         if left.count == 0:
             if seconds < left.seconds:
                 return PlayerTime(left.seconds - seconds)
@@ -171,7 +165,6 @@ class Byoyomi:
         return PlayerTime(min(seconds, self.period), count)
 
     def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
         if left.count:
             return Budget(
                 bank=left.seconds,
@@ -195,7 +188,6 @@ class Canadian:
     stones: int
 
     def start(self) -> PlayerTime:
-        """Return what each player begins with."""
         return PlayerTime(self.main) if self.main > 0 else self._fresh_period
 
     @property
@@ -219,7 +211,6 @@ class Canadian:
         return PlayerTime(min(seconds, self.period) if count else seconds, count)
 
     def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
         if left.count:
             return Budget(bank=left.seconds, flag=left.seconds, moves=left.count)
         share = self.period / self.stones
@@ -238,11 +229,9 @@ class Fischer:
     """Seconds that a single move may take."""
 
     def start(self) -> PlayerTime:
-        """Return what each player begins with."""
         return PlayerTime(min(self.main, self.limit))
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
-        """Return what is left after a move."""
         if seconds > self._flag(left):
             return PlayerTime(0.0)
         return PlayerTime(min(self.limit, left.seconds - seconds + self.increment))
@@ -252,7 +241,6 @@ class Fischer:
         return PlayerTime(min(seconds, self.limit))
 
     def budget(self, left: PlayerTime) -> Budget:
-        """Return what the next move may draw on."""
         return Budget(
             bank=left.seconds,
             flag=self._flag(left),
