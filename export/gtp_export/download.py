@@ -53,7 +53,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         """
         if not is_url(newurl):
             fp.close()
-            raise NetFileError(f"{req.full_url}: the server sends on to {_printable(newurl)}")
+            raise NetFileError(f"{req.full_url}: the server redirects to {_printable(newurl)}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -225,7 +225,9 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
             is_too_large = done > LARGEST_FILE
             if time.monotonic() > deadline:
                 hours = f"{MOST_SECONDS / 3600:g} hours"
-                raise NetFileError(f"{response.url}: is not there after {hours}; go on later")
+                raise NetFileError(
+                    f"{response.url}: took more than {hours}; the same command resumes it"
+                )
             progress(done, total)
     if is_too_large:
         part.remove()

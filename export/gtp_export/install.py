@@ -37,7 +37,7 @@ def add_net(plan: AddPlan, folder: Path, progress: Progress) -> Path:
         OSError: Something cannot be written.
     """
     if plan.name is not None and plain_name(plan.name) != plan.name:
-        raise NetFileError(f"{plan.name!r} is no name for a file; letters, digits, . _ - are")
+        raise NetFileError(f"{plan.name!r} is no file name; use letters, digits, . _ -")
     if plan.name is not None:
         _check_free(plan, plan.name)  # before a download that would be for nothing
     work = folder / DOWNLOADS
@@ -102,7 +102,9 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
 def _check_free(plan: AddPlan, name: str) -> None:
     """Refuse a name that is taken, unless it may be."""
     if name in known_nets() and not plan.replace:
-        raise NetFileError(f"there is a net called {name} already; --replace or --name helps")
+        raise NetFileError(
+            f"there is a net called {name} already; give --replace or another --name"
+        )
 
 
 def _prepare(plan: AddPlan, source: Path, folder: Path) -> Path:

@@ -533,7 +533,9 @@ def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
         OSError: A file cannot be written; one that was there is as it was.
     """
     if run.span is not HOUR and run.span.unit != "samples":
-        raise NetFileError(f"--preset {run.preset}: plays games over once; --samples bounds that")
+        raise NetFileError(
+            f"--preset {run.preset}: reads the games once; only --samples ends it earlier"
+        )
     if run.start is not None:
         raise NetFileError(f"--preset {run.preset}: begins from nothing; --from is for nets")
     positions = POSITIONS if run.span is HOUR else int(run.span.amount)

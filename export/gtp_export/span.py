@@ -12,7 +12,6 @@ PAUSE = "PAUSE"
 """A file of this name in a run's folder halts all its processes until it is gone."""
 LOOK_SECONDS = 0.5
 """A halted process looks that often whether the file is still there."""
-UNITS = ("samples", "core-hours", "minutes")
 
 
 class Spent(NamedTuple):
@@ -39,7 +38,7 @@ class Span:
 
     amount: float
     unit: str = "minutes"
-    """One of UNITS."""
+    """samples, core-hours or minutes"""
 
     def share(self, spent: Spent) -> float:
         """Return which share of it is spent, above 1 beyond the end."""

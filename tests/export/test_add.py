@@ -103,7 +103,7 @@ def test_what_is_no_net(
     [
         (["nowhere.onnx"], "there is no such file"),
         (["http://[nowhere/net.onnx"], "there is no such file"),
-        ([str(TINY), "--name", "../mine"], "is no name for a file"),
+        ([str(TINY), "--name", "../mine"], "is no file name"),
         ([str(TINY), "--sha256", "0" * 64], "has SHA-256"),
     ],
 )

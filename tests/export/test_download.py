@@ -110,7 +110,7 @@ def test_a_part_that_is_longer_than_the_file_begins_anew(tmp_path: Path) -> None
         (Habits(CONTENT, status=404, reason="\x1b[2Jnothing"), r"answers 404 \?\[2Jnothing"),
         (
             Habits(CONTENT, status=302, headers={"Location": "ftp://a/b"}),
-            "sends on to ftp://a/b",
+            "redirects to ftp://a/b",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def test_a_server_that_is_slow_beyond_measure_is_left(
 ) -> None:
     monkeypatch.setattr("gtp_export.download.MOST_SECONDS", 0.0)
     habits = Habits(CONTENT)
-    with pytest.raises(NetFileError, match="is not there after 0 hours; go on later"):
+    with pytest.raises(NetFileError, match="took more than 0 hours; the same command"):
         fetch(habits, tmp_path / "net")
     monkeypatch.undo()
     with FlakyServer(habits) as server:  # another address, so another file

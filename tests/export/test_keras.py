@@ -139,7 +139,7 @@ def test_nets_of_many_planes(
         (None, None, 7, "takes 7 planes and does not say whose; --encoder does"),
         (None, "simple", 7, "takes 7 planes, but the encoder 'simple' makes 11"),
         (None, "oneplane", 7, "takes 7 planes, but the encoder 'oneplane' makes 1"),
-        ("sevenplane", "simple", 7, "says that its encoder is 'sevenplane'"),
+        ("sevenplane", "simple", 7, "names its own encoder: 'sevenplane'"),
         ("alphago", None, 49, "was trained with the encoder 'alphago'; known are oneplane,"),
     ],
 )

@@ -127,7 +127,7 @@ def test_mistakes_are_one_sentence(
     out = tmp_path / "mine.onnx"
     for folder, start, target, words in (
         (many, "gocnn", out, "has no policy"),
-        (many, tmp_path / "foreign.onnx", out, "its architecture is none that trains here"),
+        (many, tmp_path / "foreign.onnx", out, "this program cannot train its architecture"),
         (few, net, out, "9 games are too few"),
         (many, "dlgo", out, "takes boards of 19 to 19 points a side, and the games are on 5x5"),
         (many, net, tmp_path / "mine", "--out names the net to write"),

@@ -82,7 +82,7 @@ def test_what_is_learned_is_what_the_file_says(games: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--minutes", "3"], "--samples bounds that"),
+        (["--minutes", "3"], "only --samples ends it earlier"),
         (["--from", "x.onnx"], "--from is for nets"),
         ([], "--games and --out are needed"),
     ],

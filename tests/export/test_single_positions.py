@@ -77,7 +77,7 @@ def test_both_trainings_are_made_and_gone_on_with(
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more, words in (
         (("--policies", "small", "gocnn"), "has no policy to play by"),
-        (("--make", "9"), "too few games to make; 500 are the fewest"),
+        (("--make", "9"), "too few games to make; give 500 or more"),
         (("--size", "2"), "--size must be between 5 and 25"),
         (("--policies", "small", "dlgo", "--make", "600"), "the net dlgo does not play on 5x5"),
     ):

@@ -43,10 +43,10 @@ class DualShape:
         policy = layers.flat(layers.relu(layers.conv("policy", trunk, 1, 1, norm="policy_norm")))
         value = layers.flat(layers.relu(layers.conv("value", trunk, 1, 1, norm="value_norm")))
         value = layers.dense("value_hidden", value, self.value_hidden, norm="value_hidden_norm")
-        value = layers.dense("value_out", layers.relu(value), 1, bias=True)
+        value = layers.dense("value_out", layers.relu(value), 1)
         actions = self.board_size**2 + 1
         return {
-            "policy": layers.dense("policy_out", policy, actions, bias=True),
+            "policy": layers.dense("policy_out", policy, actions),
             "value": layers.tanh(value),
         }
 

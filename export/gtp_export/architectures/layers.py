@@ -47,10 +47,8 @@ class Layers(Protocol):
             everywhere: A dense layer and the vector it reads, added at every point before the norm.
         """
 
-    def dense(
-        self, name: str, tensor: Value, channels: int, *, norm: str = "", bias: bool = False
-    ) -> Value:
-        """Multiply a vector by a matrix."""
+    def dense(self, name: str, tensor: Value, channels: int, *, norm: str = "") -> Value:
+        """Multiply a vector by a matrix; without a norm the layer has a bias."""
 
     def relu(self, tensor: Value) -> Value: ...
     def tanh(self, tensor: Value) -> Value: ...
@@ -139,15 +137,14 @@ class ArrayList:
         """List a kernel, [out, in, side, side], and what comes with it."""
         self.shapes[f"{name}.weight"] = (channels, tensor.channels, side, side)
         if everywhere is not None:
-            self.dense(*everywhere, channels)
+            other, vector = everywhere
+            self.shapes[f"{other}.weight"] = (channels, vector.channels)
         self._end(name, channels, norm, bias)
         return Width(channels, tensor.points)
 
-    def dense(
-        self, name: str, tensor: Width, channels: int, *, norm: str = "", bias: bool = False
-    ) -> Width:
+    def dense(self, name: str, tensor: Width, channels: int, *, norm: str = "") -> Width:
         self.shapes[f"{name}.weight"] = (channels, tensor.channels)
-        self._end(name, channels, norm, bias)
+        self._end(name, channels, norm, bias=not norm)
         return Width(channels)
 
     def _end(self, name: str, channels: int, norm: str, bias: bool) -> None:

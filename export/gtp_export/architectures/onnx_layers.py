@@ -131,10 +131,8 @@ class OnnxLayers:
         added = self._gemm(other, vector, scale, [])
         return Node(local, self) + self.node("Unsqueeze", added, self._graph.ints([2, 3]))
 
-    def dense(
-        self, name: str, tensor: Node, channels: int, *, norm: str = "", bias: bool = False
-    ) -> Node:
-        return self._gemm(name, tensor, *self._ending(name, norm, bias))
+    def dense(self, name: str, tensor: Node, channels: int, *, norm: str = "") -> Node:
+        return self._gemm(name, tensor, *self._ending(name, norm, bias=not norm))
 
     def _gemm(self, name: str, tensor: Node, scale: Floats | None, addend: list[str]) -> Node:
         matrix = self._matrix(self._scaled(name, scale), f"{name}.weight")

@@ -93,7 +93,7 @@ class PlainShape:
             for i, units in enumerate(self.dense):
                 hidden = layers.dense(f"dense.{i}", tensor, units, norm=f"dense_norms.{i}")
                 tensor = layers.relu(hidden)
-            out = layers.dense("out", tensor, self.outputs, bias=True)
+            out = layers.dense("out", tensor, self.outputs)
             return {"value": layers.tanh(out)} if self.head == VALUE else {"policy": out}
         tensor = layers.conv("out", tensor, 1, self.head_side, bias=True)
         if places is not None:

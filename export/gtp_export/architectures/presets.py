@@ -133,7 +133,7 @@ def preset_of(path: Path, info: NetInfo) -> str:
         shape = preset.for_size(info.board_max).shape
         if (shape.encoder, shape.describe()) == (info.encoder, info.architecture):
             return name
-    raise NetFileError(f"{path}: its architecture is none that trains here: {info.architecture}")
+    raise NetFileError(f"{path}: this program cannot train its architecture: {info.architecture}")
 
 
 def find_tower(name: str) -> TowerShape:

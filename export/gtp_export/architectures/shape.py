@@ -1,8 +1,7 @@
 """What every architecture says about itself, without torch."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +62,3 @@ def count_parameters(shape: Shape) -> int:
     """Return the number of trained weights."""
     sizes = arrays_of(shape).items()
     return sum(int(np.prod(size)) for name, size in sizes if ".running_" not in name)
-
-
-def numbers_of(shape: Any) -> dict[str, Any]:
-    """Return the numbers that tell this shape from others of its kind."""
-    return asdict(shape)

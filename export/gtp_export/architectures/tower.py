@@ -112,7 +112,7 @@ class TowerShape:
         )
         points = layers.flat(layers.conv("policy.out", layers.relu(local), 1, 1))
         hidden = layers.dense("policy.pass_hidden", pooled, h, norm="policy.pass_norm")
-        passing = layers.dense("policy.pass_out", layers.relu(hidden), 1, bias=True)
+        passing = layers.dense("policy.pass_out", layers.relu(hidden), 1)
         return layers.join(points, passing)
 
     def _value(self, layers: Layers, trunk: Value, features: Value) -> Outputs:
@@ -122,14 +122,14 @@ class TowerShape:
             hidden = layers.dense(
                 "value.hidden", _value_pool(layers, local), v, norm="value.hidden_norm"
             )
-            return {"value": layers.dense("value.out", layers.relu(hidden), 3, bias=True)}
+            return {"value": layers.dense("value.out", layers.relu(hidden), 3)}
         owner = layers.plane(layers.conv("value.ownership", local, 1, 1))
         known = self._estimates(layers, owner, features)
         pooled = layers.join(_value_pool(layers, local), known)
         hidden = layers.dense("value.hidden", pooled, v, norm="value.hidden_norm")
         hidden = layers.join(layers.relu(hidden), known)
-        value = layers.dense("value.out", hidden, 3, bias=True)
-        raw = layers.dense("value.score", hidden, len(SCORE_COLUMNS), bias=True)
+        value = layers.dense("value.out", hidden, 3)
+        raw = layers.dense("value.score", hidden, len(SCORE_COLUMNS))
         mean, spread, lead = layers.split(raw, 1, 1, 1)
         score = layers.join(mean, layers.softplus(spread), lead) * SCORE_UNIT
         return {"value": value, "score": score, "ownership": owner}

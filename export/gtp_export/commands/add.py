@@ -55,20 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _bar() -> "Bar":
     """Return a bar with size, speed and time left, on stderr."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
+    from rich.progress import DownloadColumn, Progress, TransferSpeedColumn
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
+    columns = *Progress.get_default_columns(), DownloadColumn(), TransferSpeedColumn()
+    return Progress(*columns, console=Console(stderr=True))

@@ -77,9 +77,10 @@ def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:
                 from gtp_export.zero.ray_workers import ray_run
 
                 return ray_run(run, arguments.ray)
-            from gtp_export.zero.work import work_run
+            from gtp_export.zero.work import Worker
 
-            return work_run(run)
+            Worker(run).work()
+            return 0
         case "train":
             from gtp_export.learning.zero_training import train_run
 

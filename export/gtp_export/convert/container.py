@@ -46,7 +46,7 @@ def _gunzip(path: Path, packed: bytes) -> bytes:
         with gzip.open(io.BytesIO(packed)) as unpacked:
             return bounded(cast(BinaryIO, unpacked), most).read()
     except EOFError:
-        raise NetFileError(f"{path}: the gzip data end early; the file is truncated") from None
+        raise NetFileError(f"{path}: the gzip data end early: the file is truncated") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         problem = f"the gzip data are damaged, or stray bytes follow them: {error}"
         raise NetFileError(f"{path}: {problem}") from None

@@ -78,7 +78,7 @@ def load_net(source: Path, encoder: str | None = None) -> tuple[NetFormat, Graph
     keras = read_keras(source, data)
     if encoder is not None:
         if keras.encoder not in (None, encoder):
-            raise NetFileError(f"{source}: says that its encoder is {keras.encoder!r}")
+            raise NetFileError(f"{source}: names its own encoder: {keras.encoder!r}")
         keras = replace(keras, encoder=encoder)
     return net_format, keras_graph(keras), keras_info(keras, name, source.name)
 

@@ -1,10 +1,11 @@
 """Fitting an ONNX file of unknown origin to the names of `net_info` and describing it."""
 
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import onnx
+from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from gtp_engine.evaluators.net_info import (
@@ -25,7 +26,10 @@ from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, replace_info
 from gtp_export.plans import DescribePlan
 
-_STRETCHED: list[tuple[str, float | None]] = [("Mul", 2.0), ("Sub", 1.0)]
+Steps = list[tuple[str, NDArray[Any] | None]]
+"""Operations, each with a second input if it has one."""
+
+_STRETCHED: Steps = [("Mul", np.array(2.0, np.float32)), ("Sub", np.array(1.0, np.float32))]
 """From 0..1 to -1..1."""
 
 
@@ -146,7 +150,7 @@ class _Editor:
     def natural_units(self, plan: DescribePlan) -> None:
         """Turn probabilities into logits and what runs from 0 to 1 into -1 to 1."""
         if plan.policy == "probabilities" and "policy" in self.outputs:
-            self.append("policy", [("Max", 1e-30), ("Log", None)])
+            self.append("policy", [("Max", np.array(1e-30, np.float32)), ("Log", None)])
         if plan.value_range == "0..1" and "value" in self.outputs:
             self.append("value", _STRETCHED)
         if plan.ownership_range == "0..1" and "ownership" in self.outputs:
@@ -157,13 +161,10 @@ class _Editor:
         value = self.outputs.get("ownership")
         if value is None or len(self.dims(value)) != 4 or self.dims(value)[1] != 1:
             return
-        tensor, axis = self.fresh("ownership/map"), self.fresh("ownership/axis")
-        self.replace_tensor("ownership", tensor)
-        self.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), axis))
-        self.graph.node.append(helper.make_node("Squeeze", [tensor, axis], ["ownership"]))
+        self.append("ownership", [("Squeeze", np.array([1], np.int64))])
         del value.type.tensor_type.shape.dim[1]
 
-    def append(self, output: str, steps: list[tuple[str, float | None]]) -> None:
+    def append(self, output: str, steps: Steps) -> None:
         """Put operations with at most one constant each between the graph and an output."""
         tensor = self.fresh(f"{output}/given")
         self.replace_tensor(output, tensor)
@@ -171,8 +172,7 @@ class _Editor:
             inputs = [tensor]
             if constant is not None:
                 inputs.append(self.fresh(f"{output}/constant{index}"))
-                array = np.array(constant, np.float32)
-                self.graph.initializer.append(numpy_helper.from_array(array, inputs[1]))
+                self.graph.initializer.append(numpy_helper.from_array(constant, inputs[1]))
             last = index == len(steps) - 1
             tensor = output if last else self.fresh(f"{output}/step{index}")
             self.graph.node.append(helper.make_node(op, inputs, [tensor]))

@@ -149,7 +149,7 @@ def run_single_positions(run: TrainRun, say: Say) -> Path:
     players = [open_policy(path) for path in policies]
     shards = -(-run.make // SHARD_GAMES)
     if shards < 2:
-        raise NetFileError(f"too few games to make; {2 * SHARD_GAMES} are the fewest")
+        raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     run.out.mkdir(parents=True, exist_ok=True)
     meter = Meter(run.out)
     made = []

@@ -102,11 +102,9 @@ class TorchLayers:
             local = local + functional.linear(vector, weight)[:, :, None, None]
         return self._end(local, norm)
 
-    def dense(
-        self, name: str, tensor: Tensor, channels: int, *, norm: str = "", bias: bool = False
-    ) -> Tensor:
+    def dense(self, name: str, tensor: Tensor, channels: int, *, norm: str = "") -> Tensor:
         layer = self._net.get_submodule(name)
-        product = functional.linear(tensor, layer.weight, layer.bias if bias else None)
+        product = functional.linear(tensor, layer.weight, None if norm else layer.bias)
         return self._end(product, norm)
 
     def _end(self, tensor: Tensor, norm: str) -> Tensor:

@@ -14,10 +14,10 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import whole_file
 from gtp_engine.go.game_record import SgfError
-from gtp_export.architectures.shape import Shape, arrays_of, numbers_of
+from gtp_export.architectures.shape import Shape, arrays_of
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.running_norm import RunningNorm
@@ -159,7 +159,7 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 
 def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
     if "spent" not in state:
-        raise TrainError(f"{path}: is of an older version; --from it goes on, in another --out")
+        raise TrainError(f"{path}: is of an older version; --from begins with it, in another --out")
     return Spent(*state["spent"])
 
 
@@ -257,7 +257,7 @@ def _step(trainer: "Trainer", plan: TrainPlan) -> dict[str, float]:
             raise
         raise TrainError(
             f"memory is exhausted at batches of {plan.batch_points} points; the checkpoint in "
-            f"{plan.out} is kept, smaller batches go on from it (--batch-points)"
+            f"{plan.out} is kept, a smaller --batch-points resumes it"
         ) from None
 
 
@@ -339,7 +339,7 @@ class Trainer:
         if not torch.isfinite(found["gradient"]):
             raise TrainError(
                 f"gradients are no longer finite at step {self.steps + 1}; the checkpoint in "
-                f"{self._plan.out} is kept, a smaller --learning-rate goes on from it"
+                f"{self._plan.out} is kept, a smaller --learning-rate resumes it"
             )
         rate = self._learning_rate()
         for group in self._optimizer.param_groups:
@@ -397,7 +397,7 @@ class Trainer:
     def save(self) -> None:
         """Write a checkpoint, all of it or nothing."""
         state = {
-            "shape": numbers_of(self._plan.task.shape),
+            "shape": asdict(cast(Any, self._plan.task.shape)),
             "net": self.net.state_dict(),
             "average": self.average.state_dict(),
             "optimizer": self._optimizer.state_dict(),
@@ -426,7 +426,7 @@ class Trainer:
         state = read_checkpoint(path, self._plan.device)
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
-        if state["shape"] != numbers_of(shape) or sizes != arrays_of(shape):
+        if state["shape"] != asdict(cast(Any, shape)) or sizes != arrays_of(shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])

@@ -90,7 +90,7 @@ class Settings:
     seed: int = option("draws what is random", 1, metavar="N")
     span: float = 60.0
     span_unit: str = "minutes"
-    """One of `span.UNITS`; core-hours are of all parts together."""
+    """minutes, or core-hours of all parts together"""
     workers: int = option(
         "processes that play, on this machine", 1, shown="one a processor", metavar="N"
     )

@@ -207,9 +207,3 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
                 records = [table.record(number) for number in range(len(table))]
                 games += [PlayedGame(one, nothing, "", "") for one in records if one.moves]
     return games
-
-
-def work_run(run: RunFolder) -> int:
-    """Play until the run is stopped or over, or the process that started this one has ended."""
-    Worker(run).work()
-    return 0
