@@ -102,6 +102,27 @@ def test_whoever_makes_five_in_a_rollout_wins(tmp_path: Path) -> None:
     assert set(batch.value.tolist()) <= {-1.0, 0.0, 1.0}
 
 
+@pytest.mark.parametrize(
+    ("rules", "value"), [("freestyle", -1.0), ("standard", 0.0), ("renju", 0.0)]
+)
+def test_rollouts_go_by_the_rules(rules: str, value: float, tmp_path: Path) -> None:
+    net = join([(OnnxNet(write_nets(tmp_path), "cpu"), ())])
+    player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 3)
+    player.logits[:] = -1e9
+    player.logits[0, 3] = 0.0  # nothing else is ever played
+    evaluator = FiveRollouts(net, 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]
+    batch = evaluator.new_batch(1, SIZE, SIZE)
+    # After White's move Black makes six in a row: a win, nothing, or forbidden.
+    game = game_of(["a7", "b7", "c7", "e7"], ["a1", "c1", "e1", "g1"], rules, SIZE)
+    game.play(BLACK, game.point("f7"))
+    evaluator.encode(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0)
+    batch.slots["rollout_value"] = 0.0
+    batch.moves[0, 0], batch.slots["n_moves"] = game.point("g4"), 1
+    evaluator.evaluate(batch, 1, use_cache=False)
+    assert batch.value[0] == value
+    assert player.runs == (2 if rules == "standard" else 1)  # White finds nothing to play
+
+
 def test_a_game_by_his_recipe_and_without_the_small_net(tmp_path: Path) -> None:
     path = write_nets(tmp_path)
     recipe = RECIPES["pierre"]

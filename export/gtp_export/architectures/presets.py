@@ -57,7 +57,7 @@ def _pierre(
     summary: str,
 ) -> Preset:
     shape = PlainShape("five4", layers, POLICY, 1, dense, board_size=15, halved_after=halved)
-    return Preset(shape, summary, shifts=True)
+    return Preset(shape, summary, 0.002, adam=True, shifts=True)
 
 
 PRESETS = {
