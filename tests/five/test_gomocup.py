@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.evaluators.small_nets import TINY
 
 from gtp_engine.children import own_command
 from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
@@ -164,6 +165,17 @@ def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
     manager.send("END")
     manager.thread.join(TIMEOUT)
     manager.leave()
+
+
+def test_a_net_of_the_other_game_is_one_sentence() -> None:
+    engine = Engine(Settings(game="five", net=str(TINY), size=(15, 15), device="cpu"))
+    manager = Manager(engine)
+    for line in ("START 15", "BEGIN"):
+        manager.send(line)
+    assert manager.answer() == "OK"
+    assert manager.answer() == f"ERROR {TINY}: the net tiny does not play five"
+    manager.leave()
+    engine.close()
 
 
 def test_the_command_speaks_the_protocol_alone() -> None:

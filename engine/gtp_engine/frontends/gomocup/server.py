@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, WHITE, point_at, row_col
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.five.rules import FREESTYLE
 from gtp_engine.frontends.gtp.protocol import Request
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 from gtp_engine.go.rules import FIVE_RULES
+from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE
 from gtp_engine.version import __version__
 
@@ -97,7 +99,7 @@ class Server:
                     answer = f"UNKNOWN command {line.request.name[:40]}"
                 else:
                     answer = handler(line.request.rest)
-            except GomocupError as error:
+            except (GomocupError, NetFileError, EngineUnavailableError) as error:
                 answer = f"ERROR {error}"
             except Exception as error:  # whatever it is, the game goes on
                 answer = f"ERROR {type(error).__name__}: {' '.join(str(error).split())}"
