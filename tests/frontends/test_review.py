@@ -29,7 +29,7 @@ from gtp_engine.frontends.review.stages import (
     position_at,
     review_stages,
 )
-from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf, parse_sgf
@@ -181,14 +181,14 @@ def test_a_mistake_loses_the_lesser_of_what_two_searches_say() -> None:
         assert [mistake.loss for mistake in material.mistakes] == [x for x in said if x >= 1.5]
 
 
-def run_all(record: GameRecord, journal: Journal) -> tuple[Material | None, list[Wish]]:
+def run_all(record: GameRecord, log: SearchLog) -> tuple[Material | None, list[Wish]]:
     """Review a game with the fake evaluator; return what came of it and what was searched."""
     ends: list[Material | None] = []
     searched: list[Wish] = []
-    known = set(journal.found)
+    known = set(log.found)
     run_reviews(
         AnalysisScheduler(FakeEvaluator(), at_once=4),
-        [ReviewTask(record, 4, journal)],
+        [ReviewTask(record, 4, log)],
         lambda task, wish: searched.append(wish),
         lambda task, material: ends.append(material),
     )
@@ -199,16 +199,16 @@ def run_all(record: GameRecord, journal: Journal) -> tuple[Material | None, list
 def test_a_review_that_was_broken_off_goes_on(tmp_path: Path) -> None:
     record = parse_sgf(GAME)
     path = tmp_path / "game.part"
-    journal = Journal(path, {"game": "one"})
-    whole, searched = run_all(record, journal)
+    log = SearchLog(path, {"game": "one"})
+    whole, searched = run_all(record, log)
     assert whole is not None
-    assert len(searched) == len(set(searched)) == len(journal.found)
-    journal.close(remove=False)
+    assert len(searched) == len(set(searched)) == len(log.found)
+    log.close(remove=False)
     lines = path.read_bytes().splitlines(keepends=True)
     strange = b'{"turn":1}\n{"turn":1,"instead":[],"wanted":4,"judgement":{}}\n'
     # The last line is cut off in the middle.
     path.write_bytes(b"".join(lines[:10]) + strange + b"".join(lines[10:20]) + lines[20][:30])
-    resumed = Journal(path, {"game": "one"})
+    resumed = SearchLog(path, {"game": "one"})
     assert len(resumed.found) == 19
     again, missing = run_all(record, resumed)
     assert len(missing) == len(searched) - 19
@@ -220,13 +220,13 @@ def test_a_review_that_was_broken_off_goes_on(tmp_path: Path) -> None:
 
 def test_a_journal_of_another_game_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "game.part"
-    journal = Journal(path, {"game": "one"})
-    journal.add(Wish(Spot(0), 4), judgement(0.0))
-    journal.close(remove=False)
-    other = Journal(path, {"game": "two"})
+    log = SearchLog(path, {"game": "one"})
+    log.add(Wish(Spot(0), 4), judgement(0.0))
+    log.close(remove=False)
+    other = SearchLog(path, {"game": "two"})
     other.close(remove=False)
     path.write_bytes(b'{"game":"one"}\n\xff\xfe[[[\n')
-    damaged = Journal(path, {"game": "one"})
+    damaged = SearchLog(path, {"game": "one"})
     damaged.close(remove=False)
     assert not other.found
     assert not damaged.found
@@ -238,7 +238,7 @@ def test_a_game_that_fails_does_not_stop_the_next(tmp_path: Path) -> None:
             raise RuntimeError("the net broke")
 
     record = parse_sgf(GAME)
-    tasks = [ReviewTask(record, 4, Journal(tmp_path / f"{n}.part", {})) for n in range(3)]
+    tasks = [ReviewTask(record, 4, SearchLog(tmp_path / f"{n}.part", {})) for n in range(3)]
     ended: list[str] = []
     run_reviews(
         AnalysisScheduler(Failing(), at_once=4),
@@ -247,7 +247,7 @@ def test_a_game_that_fails_does_not_stop_the_next(tmp_path: Path) -> None:
         lambda task, material: ended.append(f"{task.failure}"),
     )
     for task in tasks:
-        task.journal.close(remove=True)
+        task.log.close(remove=True)
     assert ended == ["the net broke"] * 3
 
 

@@ -25,7 +25,7 @@ from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
 from gtp_engine.frontends.review.sgf_notes import annotated_sgf
 from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
-from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import list_game_files
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
@@ -114,8 +114,8 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
 
     def tasks() -> Iterator[ReviewTask]:
         for game in waiting:
-            journal = Journal(game.path(".part"), {**heading, "game": game.digest})
-            task = ReviewTask(game.record, args.visits, journal)
+            log = SearchLog(game.path(".part"), {**heading, "game": game.digest})
+            task = ReviewTask(game.record, args.visits, log)
             by_task[task] = game
             yield task
 
@@ -129,13 +129,13 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
 
         def end(task: ReviewTask, material: Material | None) -> None:
             game = by_task.pop(task)
-            is_kept = material is None and bool(task.journal.found)
+            is_kept = material is None and bool(task.log.found)
             if material is None:
                 kept = "; what was searched is kept for another run" if is_kept else ""
                 complain(f"{game.name}: {task.failure}{kept}")
             else:
                 _write(game, material, heading, args.player)
-            task.journal.close(remove=not is_kept)
+            task.log.close(remove=not is_kept)
             advance(left.pop(id(task.record)))
 
         try:

@@ -34,7 +34,7 @@ PV_LENGTH = 12
 """Moves of a variation that are kept."""
 
 
-class Journal:
+class SearchLog:
     """What was found out about a game so far, one search a line, in a file."""
 
     def __init__(self, path: Path | None, heading: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ class Journal:
 
 
 def _whole_lines(path: Path) -> Iterable[dict[str, Any]]:
-    """Yield the lines of a journal up to one that is damaged or was cut off."""
+    """Yield the lines of a log up to one that is damaged or was cut off."""
     with open_regular(path) as file:
         for line in file:
             try:
@@ -99,7 +99,7 @@ class ReviewTask:
 
     record: GameRecord
     visits: int
-    journal: Journal
+    log: SearchLog
     failure: Exception | None = None
     """Why there is no review."""
     wanted: list[Wish] = field(default_factory=list)
@@ -130,7 +130,7 @@ def run_reviews(
             there is nothing.
 
     Raises:
-        OSError: A journal cannot be written.
+        OSError: A log cannot be written.
     """
     found: queue.SimpleQueue[tuple[ReviewTask, Wish, Analysis | Exception | None]]
     found = queue.SimpleQueue()
@@ -138,9 +138,9 @@ def run_reviews(
     under_way: set[ReviewTask] = set()
 
     def submit(task: ReviewTask) -> None:
-        missing = [wish for wish in task.wanted if wish not in task.journal.found]
+        missing = [wish for wish in task.wanted if wish not in task.log.found]
         for wish in task.wanted:
-            if wish in task.journal.found:
+            if wish in task.log.found:
                 on_search(task, wish)
         task.n_open = len(missing)
         for wish in missing:
@@ -154,7 +154,7 @@ def run_reviews(
                 on_end(task, None)
                 return
             try:
-                answer = {wish: task.journal.found[wish] for wish in task.wanted}
+                answer = {wish: task.log.found[wish] for wish in task.wanted}
                 task.wanted = task.stages.send(answer)
             except StopIteration as end:
                 under_way.discard(task)
@@ -173,7 +173,7 @@ def run_reviews(
             task, wish, result = found.get()
             task.n_open -= 1
             if isinstance(result, Analysis):
-                task.journal.add(wish, judgement_of(result))
+                task.log.add(wish, judgement_of(result))
             else:
                 task.failure = result or RuntimeError("the search was stopped")
             on_search(task, wish)

@@ -382,7 +382,7 @@ class WebGame:
         from gtp_engine.frontends.review.findings import make_report
         from gtp_engine.frontends.review.page import game_page
         from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
-        from gtp_engine.frontends.review.work import Journal, ReviewTask, run_reviews
+        from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
         from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
         done, total = 0, reckoned_visits(record, visits)
@@ -397,10 +397,10 @@ class WebGame:
 
         try:
             net, evaluator = self._engine.describe(), self._engine.search.evaluator
-            task = ReviewTask(record, visits, Journal(None, {}))
+            task = ReviewTask(record, visits, SearchLog(None, {}))
             scheduler = AnalysisScheduler(evaluator, memory_mb=REVIEW_MB)
             run_reviews(scheduler, [task], count, lambda task, material: found.append(material))
-            task.journal.close(remove=True)
+            task.log.close(remove=True)
             if found[0] is None:
                 raise task.failure or RuntimeError("the review ended without a word")
             report = make_report(record, found[0], name="game", digest="")
