@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.coords import parse_color
-from gtp_engine.frontends.gtp.core import answer_move
+from gtp_engine.frontends.gtp.core import CANCELLED, answer_move
 from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, parse_number
 from gtp_engine.frontends.gtp.session import Session
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from gtp_engine.search.analysis import Analysis
 
 COLOR_WORDS = ("b", "w", "black", "white")
-
-CANCELLED = "cancelled"
-"""Stands for the move of a search that the client has given up."""
 
 FIRST_REPORT = 0.1
 """Seconds to an analysis's first report at most, so that there is something to see."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 commands = Registry()
 
+CANCELLED = "cancelled"
+"""Stands for the move of a search that the client has given up."""
+
 # What the engine is -----------------------------------------------------------------------------
 
 
@@ -171,9 +174,9 @@ def _after(standard_words: str, error: Exception) -> str:
 # Playing ----------------------------------------------------------------------------------------
 
 
-@commands.command("play")
+@commands.command("play", "trymove")
 def play(session: Session, arguments: Arguments) -> str:
-    """Play a move of either player."""
+    """Play a move of either player; tests try one until `popgo`."""
     color = arguments.color(0)
     point = session.parse_vertex(arguments.word(1, "a vertex"))
     play_moves(session, [(color, point)])
@@ -231,21 +234,30 @@ def reg_genmove(session: Session, arguments: Arguments) -> str:
 
 
 def generate(
-    session: Session, arguments: Arguments, *, is_played: bool, cleanup: bool = False
+    session: Session,
+    arguments: Arguments,
+    *,
+    is_played: bool,
+    cleanup: bool = False,
+    is_cancellable: bool = False,
 ) -> str:
     """Return the reply for a move that the engine chooses for the color named first.
 
     Args:
         is_played: Whether to make the move too.
         cleanup: Capture every dead stone before passing.
+        is_cancellable: Whether any line that the client sends ends it without a move.
     """
     color = arguments.color(0)
     engine = session.moving_engine()
-    with session.searching() as stop, drawing(session.live_graphics) as report:
+    with (
+        session.searching(any_line_stops=is_cancellable) as stop,
+        drawing(session.live_graphics) as report,
+    ):
         decision = engine.genmove(
             color, report=report, commit=is_played, cleanup=cleanup, stop=stop
         )
-    return answer_move(session, decision)
+    return CANCELLED if is_cancellable and session.is_superseded else answer_move(session, decision)
 
 
 def answer_move(session: Session, decision: "Decision") -> str:

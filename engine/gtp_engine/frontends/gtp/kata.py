@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.frontends.gtp.analyze import (
-    CANCELLED,
     COLOR_WORDS,
     run_analysis,
     run_genmove,
 )
-from gtp_engine.frontends.gtp.core import answer_move, generate, set_up_stones
+from gtp_engine.frontends.gtp.core import generate, set_up_stones
 from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, kata_line, shown_moves
 from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
@@ -152,11 +151,7 @@ def kata_search(session: Session, arguments: Arguments) -> str:
 @commands.command("kata-search_cancellable")
 def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
     """Do the same until the client sends another line: then the answer is `cancelled`."""
-    color = arguments.color(0)
-    engine = session.net_engine()
-    with session.searching(any_line_stops=True) as stop:
-        decision = engine.genmove(color, commit=False, stop=stop)
-    return CANCELLED if session.is_superseded else answer_move(session, decision)
+    return generate(session, arguments, is_played=False, is_cancellable=True)
 
 
 def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:

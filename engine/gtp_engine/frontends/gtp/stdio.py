@@ -89,6 +89,11 @@ class Inbox:
 
     Searches are stopped from here: an analysis by any later line, even an empty one; every
     search by GoGui's `# interrupt` or by a client that is leaving.
+
+    Args:
+        parse: Makes a request of a line, or None of one that asks nothing.
+        leaves: The request of a client that is leaving.
+        is_interrupt: Whether a line ends the search under way.
     """
 
     def __init__(
@@ -98,13 +103,6 @@ class Inbox:
         leaves: str = "quit",
         is_interrupt: Callable[[str], bool] = is_interrupt,
     ) -> None:
-        """Prepare.
-
-        Args:
-            parse: Makes a request of a line, or None of one that asks nothing.
-            leaves: The request of a client that is leaving.
-            is_interrupt: Whether a line ends the search under way.
-        """
         self._descriptor = descriptor
         self._parse, self._leaves, self._is_interrupt = parse, leaves, is_interrupt
         self._changed = threading.Condition()

@@ -6,7 +6,6 @@ other side must find the first threat, 3 where this side must; then comes the mo
 
 from gtp_engine.coords import COLOR_NAMES, EMPTY, PASS
 from gtp_engine.frontends.gtp import gogui_pictures
-from gtp_engine.frontends.gtp.core import play_moves
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 
@@ -53,14 +52,6 @@ def list_tactics(session: Session, arguments: Arguments) -> str:
 def show_tactics(session: Session, arguments: Arguments) -> str:
     """Draw the reflexes and tactics of the player to move as stars."""
     return gogui_pictures.draw_tactics(session.position)
-
-
-@commands.command("trymove")
-def try_move(session: Session, arguments: Arguments) -> str:
-    """Play a move for the questions that follow, until `popgo`."""
-    color = arguments.color(0)
-    play_moves(session, [(color, session.parse_vertex(arguments.word(1, "a vertex")))])
-    return ""
 
 
 @commands.command("popgo")
