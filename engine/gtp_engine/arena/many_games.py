@@ -117,7 +117,8 @@ def play_games(
     n_threads = max(1, at_once if one_by_one else min(at_once, threads or os.cpu_count() or 1))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
     numbers = iter(range(first, first + games))
-    openings = _Openings(contestants[0].evaluator, terms)
+    openings: list[Position] = []
+    """By pair."""
     guard = threading.Lock()
     is_enough = threading.Event()
 
@@ -126,7 +127,9 @@ def play_games(
             number = None if is_enough.is_set() else next(numbers, None)
             if number is None:
                 return None
-            opening = openings.of_pair(number // 2)
+            while len(openings) <= number // 2:
+                openings.append(_draw_opening(contestants[0].evaluator, terms, openings))
+            opening = openings[number // 2].copy()
         return _play(contestants, terms, number, opening, memory_mb)
 
     stop = threading.Event()
@@ -204,36 +207,22 @@ def _work(
         raise
 
 
-class _Openings:
-    """Draws a pair's opening: one that no pair before has, as far as the board has so many."""
-
-    def __init__(self, evaluator: Evaluator, terms: Terms) -> None:
-        self._evaluator = evaluator
-        self._terms = terms
-        self._drawn: list[Position] = []
-
-    def of_pair(self, pair: int) -> Position:
-        """Return a copy of the opening; pairs come in their order."""
-        while len(self._drawn) <= pair:
-            self._drawn.append(self._draw(len(self._drawn)))
-        return self._drawn[pair].copy()
-
-    def _draw(self, pair: int) -> Position:
-        terms, before = self._terms, {tuple(one.moves) for one in self._drawn}
-        for attempt in range(OPENING_ATTEMPTS):
-            seed = terms.seed + pair + attempt * _SEED_STRIDE
-            opening = draw_opening(
-                self._evaluator,
-                terms.width,
-                terms.height,
-                terms.rules,
-                terms.opening_moves,
-                seed,
-                terms.game,
-            )
-            if tuple(opening.moves) not in before:
-                break
-        return opening
+def _draw_opening(evaluator: Evaluator, terms: Terms, drawn: Sequence[Position]) -> Position:
+    """Return an opening that is not among those drawn, as far as the board has so many."""
+    before = {tuple(one.moves) for one in drawn}
+    for attempt in range(OPENING_ATTEMPTS):
+        opening = draw_opening(
+            evaluator,
+            terms.width,
+            terms.height,
+            terms.rules,
+            terms.opening_moves,
+            terms.seed + len(drawn) + attempt * _SEED_STRIDE,
+            terms.game,
+        )
+        if tuple(opening.moves) not in before:
+            break
+    return opening
 
 
 def _play(
@@ -263,6 +252,10 @@ def _play(
     ]
     generator = random.Random(terms.seed + number)
     white_winrates: list[float] = []
+
+    def ended(winner: int | None, reason: str) -> PlayedGame:
+        return PlayedGame(number, black, winner, reason, tuple(position.moves))
+
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         color = position.to_play
         player = by_color[color]
@@ -272,11 +265,11 @@ def _play(
         white_winrates.append(winrate if color == WHITE else 1.0 - winrate)
         favourite = _decided(white_winrates)
         if favourite is not None:
-            return _record(number, black, by_color[favourite], "decided", position)
+            return ended(by_color[favourite], "decided")
         position.play(color, move)
     score = position.white_margin()
     winner = None if score == 0 else by_color[WHITE if score > 0 else BLACK]
-    return _record(number, black, winner, "count" if position.is_over else "length", position)
+    return ended(winner, "count" if position.is_over else "length")
 
 
 def _choose(
@@ -305,9 +298,3 @@ def _decided(white_winrates: list[float]) -> int | None:
     if min(latest) >= SURE:
         return WHITE
     return BLACK if max(latest) <= 1.0 - SURE else None
-
-
-def _record(
-    number: int, black: int, winner: int | None, reason: str, position: Position
-) -> PlayedGame:
-    return PlayedGame(number, black, winner, reason, tuple(position.moves))
