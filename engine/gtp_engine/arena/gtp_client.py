@@ -14,7 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import IO, Any
 
 from gtp_engine.children import own_command
@@ -315,7 +315,6 @@ class Engines:
     """
 
     def __init__(self, client: type[GtpClient] = GtpClient) -> None:
-        """Begin without any."""
         self._client = client
         self.signal: int | None = None
         """The first that asked us to end."""
@@ -333,12 +332,7 @@ class Engines:
                     self._handlers[number] = signal.signal(number, self._heed)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)

@@ -219,7 +219,13 @@ def _game_document(game: Game) -> dict[str, Any]:
 
 
 class Records:
-    """What is written down of a match. Where that fails it is said, and the match goes on."""
+    """What is written down of a match. Where that fails it is said, and the match goes on.
+
+    Args:
+        sgf: Folder for the games, by number.
+        kept: Folder that the games are added to.
+        report: File for the summary and the games as JSON.
+    """
 
     def __init__(
         self,
@@ -227,13 +233,6 @@ class Records:
         kept: Path | None,
         report: Path | None,
     ) -> None:
-        """Begin.
-
-        Args:
-            sgf: Folder for the games, by number.
-            kept: Folder that the games are added to.
-            report: File for the summary and the games as JSON.
-        """
         self._sgf = sgf
         self._kept = kept
         self._report = report

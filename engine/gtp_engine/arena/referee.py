@@ -109,16 +109,11 @@ class _Forfeit(Exception):
 
 
 class Referee:
-    """Conducts one game."""
+    """Conducts one game, of which number and colors are known; the rest is filled in."""
 
     def __init__(
         self, engines: Sequence[GtpClient], names: Sequence[str], terms: Terms, game: Game
     ) -> None:
-        """Take a seat.
-
-        Args:
-            game: Its number and colors; the rest is filled in.
-        """
         self._engines = engines
         self._names = names
         self._terms = terms

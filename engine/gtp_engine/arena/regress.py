@@ -142,17 +142,14 @@ class Tally:
 
 
 class Asker:
-    """Plays a test file to an engine."""
+    """Plays a test file to an engine; names of game records in it are relative to its folder.
+
+    `wanted` are the commands to ask with; None: all that the engine knows.
+    """
 
     def __init__(
         self, engine: GtpClient, file: Path, wanted: frozenset[str] | None, tally: Tally
     ) -> None:
-        """Begin.
-
-        Args:
-            file: The test file; names of game records in it are relative to its folder.
-            wanted: Ask only with these commands; None for all that the engine knows.
-        """
         self._engine = engine
         self._file = file
         self._wanted = wanted

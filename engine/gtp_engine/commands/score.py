@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     with shown_progress("boards", n_boards) as advance:
         for file in args.files:
             tally = _Tally()
-            for board in read_marked(file, _ignore, args.limit):
+            for board in read_marked(file, lambda said: None, args.limit):
                 status = judge(net, board.position, read=not args.no_reading)
                 wrong = tally.add(board, status)
                 if wrong and args.misses:
@@ -57,10 +57,6 @@ def run(args: argparse.Namespace) -> int:
                 advance()
             print(f"{file}: {tally}", flush=True)
     return 0
-
-
-def _ignore(line: str) -> None:
-    """Say nothing: what cannot be read has been said already."""
 
 
 class _Tally:

@@ -27,15 +27,11 @@ class QueryError(ValueError):
 class Fields:
     """The fields of one JSON object; whoever reads one says what it must be.
 
-    Where it is something else, or absent without a default, that is a QueryError.
+    Where it is something else, or absent without a default, that is a QueryError. It names the
+    field `within` which the object stands, if there is one.
     """
 
     def __init__(self, values: Mapping[str, Any], within: str | None = None) -> None:
-        """Read an object.
-
-        Args:
-            within: The field of the query that it stands in, which errors then name.
-        """
         self._values = values
         self._within = within
 

@@ -9,10 +9,9 @@ from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 
 
 class QueryGame:
-    """Plays a query's game once, for whoever asks first. Safe to use from many threads."""
+    """Plays a query's game once, for whoever asks first, from any thread."""
 
     def __init__(self, query: Query) -> None:
-        """Keep the query; nothing is played before the first `position`."""
         self._query = query
         self._guard = threading.Lock()
         self._game: Position | None = None

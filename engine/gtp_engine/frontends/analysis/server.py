@@ -38,14 +38,9 @@ def read_lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[bytes |
 
 
 class Server:
-    """Answers one client's lines."""
+    """Answers one client's lines; the settings hold where queries say nothing."""
 
     def __init__(self, analyst: Analyst, settings: AnalysisSettings, send: Send) -> None:
-        """Serve a client.
-
-        Args:
-            settings: What holds where queries say nothing.
-        """
         self.analyst = analyst
         self.send = send
         self._settings = settings

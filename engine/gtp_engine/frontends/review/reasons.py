@@ -53,14 +53,9 @@ class Reason:
 
 
 class Case:
-    """A mistake with its position, and words for what is in it."""
+    """A mistake with the position before it, and words for what is in it."""
 
     def __init__(self, position: Position, mistake: Mistake) -> None:
-        """Compare the two lines.
-
-        Args:
-            position: Before the mistake.
-        """
         self.position = position
         self.mistake = mistake
         self.color = mistake.color

@@ -84,7 +84,13 @@ class View:
 
 
 class TerminalGame:
-    """One person, one terminal, one engine."""
+    """One person, one terminal, one engine, which may still be loading.
+
+    Args:
+        colors: Which the person plays; the engine has the others.
+        notices: Lines that the engine says; they are shown and removed.
+        note: Called with what is typed and said, for a log.
+    """
 
     def __init__(
         self,
@@ -94,14 +100,6 @@ class TerminalGame:
         notices: list[str],
         note: Callable[[str, str], None] = lambda mark, text: None,
     ) -> None:
-        """Sit down.
-
-        Args:
-            engine: Knows the game; it may still be loading.
-            colors: Which the person plays; the engine has the others.
-            notices: Lines that the engine says; they are shown and removed.
-            note: Called with what is typed and said, for a log.
-        """
         self._engine = engine
         self._table = Table(engine, colors)
         self._screen = screen

@@ -15,7 +15,6 @@ class GameFile:
     """Writes one game after the other, and never over the file of another."""
 
     def __init__(self, names: dict[int, str]) -> None:
-        """Begin without a file."""
         self._names = names
         self._path: Path | None = None
         self._on_file: tuple[list[Move], str] = ([], "")

@@ -106,7 +106,14 @@ class Leaving(Exception):
 
 
 class Keyboard:
-    """Reads lines; a context manager that looks after the signals."""
+    """Reads lines; a context manager that looks after the signals.
+
+    Args:
+        on_stop: Ends what the engine is thinking about; whether it was thinking.
+        on_resize: Draws everything anew, while a line is waited for.
+        on_arrow: Told of an arrow key, rows down and columns right; draws what it changes.
+        on_enter: Returns what Enter alone stands for.
+    """
 
     def __init__(
         self,
@@ -115,14 +122,6 @@ class Keyboard:
         on_arrow: Callable[[int, int], None],
         on_enter: Callable[[], str],
     ) -> None:
-        """Prepare.
-
-        Args:
-            on_stop: Ends what the engine is thinking about; whether it was thinking.
-            on_resize: Draws everything anew, while a line is waited for.
-            on_arrow: Told of an arrow key, rows down and columns right; draws what it changes.
-            on_enter: Returns what Enter alone stands for.
-        """
         self._on_stop = on_stop
         self._on_resize = on_resize
         self._on_arrow = on_arrow

@@ -47,15 +47,9 @@ class Scene:
 
 
 class Screen:
-    """Draws scenes on a terminal, or writes them to a pipe."""
+    """Draws scenes on a terminal, or writes them to a pipe; to stdout where none is given."""
 
     def __init__(self, output: TextIO | None = None, console: Console | None = None) -> None:
-        """Look at what the terminal can do.
-
-        Args:
-            output: Where to write; stdout when None.
-            console: A console of one's own, for pictures.
-        """
         self._console = console or Console(file=output or sys.stdout, highlight=False, emoji=False)
         console = self._console
         self.is_live = console.is_terminal and not console.is_dumb_terminal

@@ -54,16 +54,15 @@ _PATIENT = ("play", "look")
 
 
 class WebGame:
-    """One engine, one game, any number of pages."""
+    """One engine, one game, any number of pages.
+
+    Args:
+        engine: Knows the game; its loading has begun.
+        seat: Which colors people play at first, one of SEATS.
+        notices: Lines that the engine says; they are shown and removed.
+    """
 
     def __init__(self, engine: Engine, seat: str, notices: list[str]) -> None:
-        """Prepare.
-
-        Args:
-            engine: Knows the game; its loading has begun.
-            seat: Which colors people play at first, one of SEATS.
-            notices: Lines that the engine says; they are shown and removed.
-        """
         self._engine = engine
         named = {name: name for name in known_nets() if not name.endswith(("-int8", "-fp16"))}
         own = engine.settings.net or DEFAULT_NET

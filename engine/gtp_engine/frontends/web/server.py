@@ -43,15 +43,14 @@ HEADERS = {
 
 
 class Doorkeeper:
-    """Lets in only who knows the token, names this machine, and comes from its own page."""
+    """Lets in only who knows the token, names this machine, and comes from its own page.
+
+    Args:
+        token: The first part of every path.
+        host: Where the server listens, besides which only loopback is a name for it.
+    """
 
     def __init__(self, app: Starlette, token: str, host: str) -> None:
-        """Stand before an application.
-
-        Args:
-            token: The first part of every path.
-            host: Where the server listens, besides which only loopback is a name for it.
-        """
         self._app = app
         self._token = token.encode()
         self._names = {"localhost", "127.0.0.1", "::1", host.lower()}
@@ -102,14 +101,9 @@ def _end_request(reference: weakref.ref[asyncio.Transport]) -> None:
 
 
 class WebServer:
-    """Serves one game to its pages."""
+    """Serves one game to its pages, whose addresses all begin with the token."""
 
     def __init__(self, game: WebGame, token: str, host: str) -> None:
-        """Prepare.
-
-        Args:
-            token: What the addresses of all pages begin with.
-        """
         self._game = game
         self._tabs: set[asyncio.Event] = set()
         """What tells each open page that there is news."""
