@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 
 from gtp_engine.platforms import would_block
@@ -80,6 +81,15 @@ def collected() -> Iterator[list[str]]:
         for logger, level, handlers in before:
             logger.setLevel(level)
             logger.handlers[:] = handlers
+
+
+def describe_failure(error: Exception, *expected: type[Exception]) -> str:
+    """Return one line about a failure; unless its kind is expected, stderr gets the details."""
+    summary = " ".join(str(error).split())
+    if isinstance(error, expected):
+        return summary
+    logging.getLogger(__name__).error("".join(traceback.format_exception(error)))
+    return f"internal error: {type(error).__name__}: {summary}"
 
 
 def show(text: str) -> None:

@@ -6,7 +6,6 @@ The net loads while queries are already taken. Only the standard library is impo
 import json
 import logging
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import NEVER, Query
+from gtp_engine.messages import describe_failure
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.request import ReportRequest
@@ -301,21 +301,13 @@ class Analyst:
 
     def _explain(self, turn: OpenTurn, error: Exception) -> None:
         """Say why a turn has no answer, unless it was said of another turn of the query."""
-        message = self.describe_failure(error)
+        message = explain(error)
         with self._changed:
             is_new = message not in turn.query.errors
             turn.query.errors.add(message)
         if is_new:
             field = error.field if isinstance(error, QueryError) else None
             self._send(error_object(message, field, turn.query.query.id))
-
-    def describe_failure(self, error: Exception) -> str:
-        """Return one line about a failure; if it should not happen, people are told the details."""
-        message = " ".join(str(error).split())
-        if isinstance(error, QueryError | EngineUnavailableError | NetFileError):
-            return message
-        logger.error("".join(traceback.format_exception(error)))
-        return f"internal error: {type(error).__name__}: {message}"
 
     def _say_doubts(self, query: Query) -> None:
         """Tell people once of each thing about this game that the net was not made for."""
@@ -331,6 +323,11 @@ class Analyst:
                 self._doubts.add(doubt)
             if is_new:
                 logger.warning(doubt)
+
+
+def explain(error: Exception) -> str:
+    """Return one line about why there is no answer."""
+    return describe_failure(error, QueryError, EngineUnavailableError, NetFileError)
 
 
 def error_object(message: str, field: str | None, identity: str | None) -> dict[str, Any]:

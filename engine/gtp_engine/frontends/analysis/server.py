@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object
+from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object, explain
 from gtp_engine.frontends.analysis.fields import Fields, QueryError
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import parse_line, parse_query
@@ -61,7 +61,7 @@ class Server:
                 self._ask(values)
         except Exception as error:
             field = error.field if isinstance(error, QueryError) else None
-            self.send(error_object(self.analyst.describe_failure(error), field, identity))
+            self.send(error_object(explain(error), field, identity))
 
     def _ask(self, values: dict[str, Any]) -> None:
         query = parse_query(values, self._settings)

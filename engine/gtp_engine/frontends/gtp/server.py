@@ -2,9 +2,9 @@
 
 import logging
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.gtp import (
     cgos,
     core,
@@ -24,7 +24,9 @@ from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import InvalidRulesError
+from gtp_engine.messages import describe_failure
 from gtp_engine.play.clock.systems import ClockError
+from gtp_engine.play.loading import EngineUnavailableError
 
 if TYPE_CHECKING:
     from gtp_engine.play.engine import Engine
@@ -87,19 +89,9 @@ class Server:
         except (ClockError, InvalidRulesError) as error:
             text, success = f"syntax error: {error}", False
         except Exception as error:
-            text, success = self._explain(error), False
+            text = describe_failure(error, EngineUnavailableError, NetFileError).replace("#", "")
+            success = False
         self._send(text, success)
-
-    def _explain(self, error: Exception) -> str:
-        """Return one line about a failure; if it should not happen, stderr has the details."""
-        from gtp_engine.evaluators.net_info import NetFileError
-        from gtp_engine.play.loading import EngineUnavailableError
-
-        summary = " ".join(str(error).split()).replace("#", "")
-        if isinstance(error, EngineUnavailableError | NetFileError):
-            return summary
-        logger.error(traceback.format_exc())
-        return f"internal error: {type(error).__name__}: {summary}"
 
     def _send(self, text: str, success: bool) -> None:
         reply = self._session.reply
