@@ -103,7 +103,4 @@ def _jobs(
 
 def _thread_counts(most: int) -> list[int]:
     """Return 1, 2, 4 and so on up to the most, which is among them."""
-    counts = [1]
-    while counts[-1] * 2 < most:
-        counts.append(counts[-1] * 2)
-    return counts if most == 1 else [*counts, most]
+    return [*(1 << n for n in range(most.bit_length()) if 1 << n < most), most]

@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument(
         "--rules",
         metavar="NAME",
-        help="what the referee goes by (chinese: simple ko, area scoring); when given, engines "
-        "that understand kata-set-rules are told; five in a row: freestyle, standard, renju, caro",
+        help="the referee's rules (chinese: simple ko, area scoring); those given are told to "
+        "engines that know kata-set-rules; five in a row: freestyle, standard, renju, caro",
     )
     games.add_argument(
         "--clock",
@@ -74,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--openings",
         type=_parse_openings,
         metavar="K|FILE",
-        help="begin with K random moves, the same for two games with colors changed "
-        f"({OPENING_MOVES}, lest games repeat each other; 0: the empty board); in five in a row "
-        "also a file with an opening a line, x,y from the centre for each move",
+        help="random moves at the start, the same for two games with colors swapped "
+        f"({OPENING_MOVES}; 0: none); five in a row: also a file of openings, one a line, each "
+        "move as x,y from the centre",
     )
     add_shared(games, seed=0)
     running = parser.add_argument_group("running")

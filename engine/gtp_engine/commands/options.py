@@ -127,10 +127,10 @@ class Option:
 
 _THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "the machine"
 
-_DRAWN = "no search: draw moves from the net's policy, at 1 as it is, below nearer its best"
+_DRAWN = "no search: draw moves from the net's policy; 1: as it is, less: nearer its best move"
 _NUMBERS = "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some"
-_RULES = "as in kata-set-rules; five in a row: freestyle, standard, renju, caro"
-_WHOM = "for a net that plays like people: like whom, e.g. preaz_5k"
+_RULES = "rules, as in kata-set-rules; five in a row: freestyle, standard, renju, caro"
+_WHOM = "whom a net that plays like people imitates, e.g. preaz_5k"
 _SECONDS = f"without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g}"
 _LAG = f"{DEFAULT_LAG:g} until the clock shows it"
 _WEIGHT = f"0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g}"
@@ -139,8 +139,8 @@ _WEIGHT = f"0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g}"
 OPTIONS = (
     Option("playouts", "N", "new playouts a move", "", parse_count, _THINKING),
     Option("time", "SECONDS", "seconds a move", _SECONDS, parse_seconds, _THINKING),
-    Option("lag", "SECONDS", "what a move on the clock loses on its way", _LAG, _within(0, 60),
-           _THINKING),
+    Option("lag", "SECONDS", "what a move on the clock loses on its way to the server", _LAG,
+           _within(0, 60), _THINKING),
     Option("level", "N", f"1, a beginner, to {highest_level()}, the net's best", "", _level,
            _THINKING),
     Option("policy-temperature", "T", _DRAWN, "", _policy_temperature, _THINKING),
@@ -157,7 +157,8 @@ OPTIONS = (
     Option("keep-games", "DIR", "keep every game there as SGF", "", _path, _GAME),
     Option("resign-threshold", "VALUE", "resign below this mean result, -1 to 1", "-0.8",
            _within(-1, 1), _RESIGNING),
-    Option("resign-turns", "N", "after so many own turns below it", "3", parse_count, _RESIGNING),
+    Option("resign-turns", "N", "own turns in a row below it before that", "3", parse_count,
+           _RESIGNING),
     Option("no-resign", "", "never resign", "", bool, _RESIGNING),
     Option("net", "FILE|NAME", "a file, or a name that `gtp-engine net list` prints",
            "the shipped one", str, _MACHINE),
@@ -173,7 +174,7 @@ OPTIONS = (
     Option("memory", "MB", "most memory for tree and cache", "", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", "", _path, _MACHINE),
     Option("ogs-chat", "", "tell gtp2ogs winrate and score of each move", "", bool, _MACHINE),
-    Option("name", "NAME", "what to answer to `name`: Lizzie shows KataGo's territory", "", _name,
+    Option("name", "NAME", "the answer to `name`; to KataGo, Lizzie shows territory", "", _name,
            _MACHINE),
 )
 """All options that set a field of `Settings`."""
