@@ -134,7 +134,10 @@ def download(
                 raise NetFileError(f"{url}: the server answers {answer}") from None
             tries_left = list(pauses) if part.size > before else tries_left
             if not tries_left:
-                raise NetFileError(f"{url}: {_reason(error)}") from None
+                reason = str(error) or "the server does not answer"
+                if isinstance(error, urllib.error.URLError):
+                    reason = f"cannot be reached: {error.reason}"
+                raise NetFileError(f"{url}: {reason}") from None
             time.sleep(tries_left.pop(0))
     found = file_hash(part.path)
     if sha256 is not None and found != sha256.lower():
@@ -178,22 +181,12 @@ def _fetch(url: str, part: _Part, progress: Progress, deadline: float, *, is_che
     except http.client.HTTPException as error:
         raise _BrokenOff(f"the server's answer makes no sense: {error!r}") from None
     with response:
-        if response.status != http.HTTPStatus.PARTIAL_CONTENT or not _goes_on(response, start):
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
             start = 0
             part.begin(url, _version(response))
+        elif not re.match(f"bytes {start}-", response.headers.get("Content-Range", ""), re.I):
+            raise _BrokenOff("the server sends another part than it was asked for")
         _receive(response, part, start, progress, deadline)
-
-
-def _goes_on(response: Any, start: int) -> bool:
-    """Whether an answer holds the part of the file that was asked for.
-
-    Raises:
-        _BrokenOff: It holds another part, which is no use.
-    """
-    unit, _, span = str(response.headers.get("Content-Range", "")).partition(" ")
-    if unit.lower() == "bytes" and span.partition("-")[0] == str(start):
-        return True
-    raise _BrokenOff("the server sends another part than it was asked for")
 
 
 def _version(response: Any) -> str | None:
@@ -239,9 +232,3 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
 def _printable(text: str) -> str:
     """Return what a server wrote without what would steer a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:200])
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.URLError):
-        return f"cannot be reached: {error.reason}"
-    return str(error) or "the server does not answer"

@@ -119,12 +119,7 @@ def _show_status(run: RunFolder, arguments: argparse.Namespace) -> int:
 
 
 def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Write the settings of a new run; return what changes in those of an old one.
-
-    Raises:
-        NetFileError: An old run is another one than is asked for, or settings make no sense.
-        OSError: They cannot be written.
-    """
+    """Write the settings of a new run; return what changes in those of an old one."""
     given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
     if arguments.start is not None:
         from gtp_engine.evaluators.nets import find_net

@@ -76,11 +76,7 @@ def _count_words(line: bytes) -> int:
 
 
 def _numbers(line: bytes) -> FloatArray:
-    """Return a line's numbers, taking room for the words of a part of it at a time.
-
-    Raises:
-        ValueError: There is something else.
-    """
+    """Return a line's numbers, taking room for the words of a part of it at a time."""
     parts = [np.empty(0, np.float32)]
     while line:
         words = line.split(None, _WORDS_AT_ONCE)

@@ -63,11 +63,7 @@ class SearchingTeacher(Teacher):
         return labels
 
     def _search(self, positions: Sequence[Position]) -> list[Analysis]:
-        """Return what searches find.
-
-        Raises:
-            NetFileError: The net failed.
-        """
+        """Return what searches find."""
         found: dict[int, Analysis | Exception | None] = {}
         for i, position in enumerate(positions):
             self._scheduler.submit(

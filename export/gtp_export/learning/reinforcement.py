@@ -113,13 +113,11 @@ def collect(positions: list[Position]) -> Games:
 
 def learned_pairs(games: Games) -> NDArray[np.int64]:
     """Return [n, 2] games and plies of the first player's moves, passes left out."""
-    table = games.table
-    numbers = np.repeat(np.arange(len(games)), np.diff(table.starts))
-    plies = np.arange(len(table.moves)) - table.starts[numbers]
+    table, pairs = games.table, games.plies()
+    numbers, plies = pairs.T
     area = table.width.astype(np.int64) * table.height
     mine = (plies % 2 == numbers % 2) & (table.moves != area[numbers])
-    pairs: NDArray[np.int64] = np.stack([numbers, plies], 1)[mine]
-    return pairs
+    return pairs[np.flatnonzero(mine)]
 
 
 @dataclass(frozen=True)

@@ -124,10 +124,8 @@ def make_shard(run: TrainRun, players: list[NetEvaluator], number: int) -> tuple
 
 def many_positions(games: Games, count: int) -> Pairs:
     """Return so many positions of as few games as have them, all but the empty board."""
-    lengths = np.diff(games.table.starts)
-    numbers = np.repeat(np.arange(len(games)), np.maximum(0, lengths - 1))[:count]
-    plies = [np.arange(1, n) for n in lengths]
-    return np.stack([numbers, np.concatenate(plies)[:count]], 1)
+    pairs = games.plies()
+    return pairs[pairs[:, 1] > 0][:count]
 
 
 def run_single_positions(run: TrainRun, say: Say) -> Path:

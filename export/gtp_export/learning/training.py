@@ -114,10 +114,18 @@ class TrainPlan(NetRun):
 
     @classmethod
     def of(cls, run: NetRun, **more: Any) -> "TrainPlan":
-        """Return the plan of a run: its span and folder, its device and learning rate if given."""
+        """Return the plan of a run, with a device that is there.
+
+        Raises:
+            NetFileError: CUDA is asked for and there is none.
+        """
         shared = {one.name: getattr(run, one.name) for one in fields(NetRun)}
-        device = choose_device(run.device)
-        shared |= {"device": device, "processes": 1 if device == "cuda" else run.processes}
+        is_there = torch.cuda.is_available()
+        if run.device == "cuda" and not is_there:
+            raise NetFileError("this PyTorch finds no CUDA device")
+        shared["device"] = "cuda" if run.device != "cpu" and is_there else "cpu"
+        if shared["device"] == "cuda":
+            shared["processes"] = 1
         if run.learning_rate is None:
             del shared["learning_rate"]
         return cls(**shared | more)
@@ -125,20 +133,7 @@ class TrainPlan(NetRun):
 
 Export = Callable[[Net, str], None]
 """Writes an averaged net under a file name's stem."""
-
-
 Say = Callable[[str], None]
-
-
-def choose_device(wanted: str) -> str:
-    """Return `cpu` or `cuda`.
-
-    Raises:
-        NetFileError: CUDA is asked for and there is none.
-    """
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise NetFileError("this PyTorch finds no CUDA device")
-    return "cuda" if wanted != "cpu" and torch.cuda.is_available() else "cpu"
 
 
 def spent_in(folder: Path) -> Spent:

@@ -242,12 +242,7 @@ class Learning:
         return trainer
 
     def _export(self, trainer: Trainer) -> None:
-        """Put the averaged net among the run's, quantised if it passes.
-
-        Raises:
-            NetFileError: The net puts out what is not finite.
-            OSError: It cannot be written.
-        """
+        """Put the averaged net among the run's, quantised if it passes."""
         settings, folder = self._settings, self._folder
         NetExport(folder, describe_own(settings, trainer.steps))(trainer.average, "next")
         file, precision = folder / "next.onnx", "fp32"

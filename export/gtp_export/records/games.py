@@ -97,6 +97,12 @@ class Games:
         """Return [n] which games are on boards of a size."""
         return np.flatnonzero((self.table.width == width) & (self.table.height == height))
 
+    def plies(self) -> NDArray[np.int64]:
+        """Return [M, 2] which game each move is of, and after how many moves it came."""
+        starts = self.table.starts
+        games = np.repeat(np.arange(len(self)), np.diff(starts))
+        return np.stack([games, np.arange(self.n_moves) - starts[games]], 1)
+
     def record(self, game: int) -> GameRecord:
         """Return a game as a record; names, ranks and dates are not kept."""
         table = self.table
