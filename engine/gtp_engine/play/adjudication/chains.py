@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE, opponent
+from gtp_engine.coords import BLACK, EMPTY, WHITE, opponent
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.position import Position
-from gtp_engine.go.regions import around
+from gtp_engine.go.regions import regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +59,12 @@ def find_groups(
     """
     gone = set(dead)
     open_chains = [chain for chain in chains if chain.proven == EMPTY]
-    groups = []
+    groups: list[list[Chain]] = []
     for color in (BLACK, WHITE):
+        ways = {*position.stones(EMPTY), *gone.intersection(position.stones(opponent(color)))}
         for is_dead in (False, True):
-            alike = {
-                chain.head: chain
-                for chain in open_chains
-                if chain.color == color and (chain.head in gone) == is_dead
-            }
-            groups += _join(position, alike, gone)
-    return groups
-
-
-def _join(position: Position, chains: dict[int, Chain], gone: set[int]) -> list[list[Chain]]:
-    """Return chains of one color and status, put together where a way leads between them."""
-    owner = {point: head for head, chain in chains.items() for point in chain.stones}
-    groups = []
-    left = set(chains)
-    while left:
-        first = min(left)
-        left.remove(first)
-        group = [chains[first]]
-        seen: set[int] = set()
-        frontier = list(chains[first].stones)
-        for point in frontier:  # grows while it is walked
-            for near in around(point, position.width):
-                color = position.color_at(near)
-                if near in seen or color == WALL:
-                    continue
-                seen.add(near)
-                head = owner.get(near)
-                if head is not None and head in left:
-                    left.remove(head)
-                    group.append(chains[head])
-                    frontier += chains[head].stones
-                elif color == EMPTY or (near in gone and color == opponent(group[0].color)):
-                    frontier.append(near)
-        groups.append(group)
+            alike = [c for c in open_chains if c.color == color and (c.head in gone) == is_dead]
+            parts = regions(ways.union(*(c.stones for c in alike)), position.width) if alike else ()
+            found = [[chain for chain in alike if chain.head in part] for part in map(set, parts)]
+            groups += sorted(filter(None, found), key=lambda group: group[0].head)
     return groups

@@ -8,7 +8,7 @@ to the fight, and the search is asked twice, once for each player to move first.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from gtp_engine.coords import BLACK, EMPTY, PASS, WALL, WHITE, opponent
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
 from gtp_engine.go.regions import around
@@ -75,7 +75,7 @@ def read_fights(evaluator: Evaluator, position: Position, found: Explanation) ->
     fights: list[Fight] = []
     dead = set(found.dead)
     for group in sorted(_in_doubt(position, found), key=_size, reverse=True):
-        fight = _read(evaluator, position, group, dead)
+        fight = _read(evaluator, position, found.chains, group, dead)
         if fight is not None:
             fights.append(fight)
             dead = dead | fight.stones if fight.is_dead else dead - fight.stones
@@ -101,7 +101,11 @@ def _support(found: Explanation, *chains: Chain) -> float:
 
 
 def _read(
-    evaluator: Evaluator, position: Position, group: list[Chain], dead: set[int]
+    evaluator: Evaluator,
+    position: Position,
+    chains: Iterable[Chain],
+    group: list[Chain],
+    dead: set[int],
 ) -> Fight | None:
     """Read a fight; None where too little hangs on it."""
     stones = {p for one in group for p in one.stones}
@@ -111,7 +115,7 @@ def _read(
     if abs(alive - lost) < LEAST_AT_STAKE:
         return None
     rules = replace(rules, komi=-round((alive + lost) / 2))
-    moves = _moves_of_the_fight(position, group)
+    moves = _moves_of_the_fight(position, chains, stones)
     chances = []
     for first in (opponent(group[0].color), group[0].color):
         winrate = _winrate(evaluator, without_history(position, first, rules), moves)
@@ -127,26 +131,16 @@ def _winrate(evaluator: Evaluator, position: Position, moves: frozenset[int]) ->
     return search.run(Limits(visits=READING_VISITS)).winrate
 
 
-def _moves_of_the_fight(position: Position, group: Iterable[Chain]) -> frozenset[int]:
+def _moves_of_the_fight(
+    position: Position, chains: Iterable[Chain], stones: set[int]
+) -> frozenset[int]:
     """Return the points of a group, of the chains around it and those near them, and the pass."""
-    stones = [p for one in group for p in one.stones]
-    enemies = {
-        int(position.board["head"][near])
-        for point in stones
-        for near in around(point, position.width)
-        if position.color_at(near) not in (EMPTY, WALL)
-    }
-    taken = {p for p in position.points() if int(position.board["head"][p]) in enemies} - {
-        p for p in position.points() if position.color_at(p) == EMPTY
-    }
-    reached = taken | set(stones)
-    edge = set(reached)
+    beside = {near for point in stones for near in around(point, position.width)}
+    reached = stones.union(*(one.stones for one in chains if beside.intersection(one.stones)))
+    empty = set(position.stones(EMPTY))
+    edge = reached
     for _ in range(REACH):
-        edge = {
-            near
-            for point in edge
-            for near in around(point, position.width)
-            if near not in reached and position.color_at(near) == EMPTY
-        }
+        near = {near for point in edge for near in around(point, position.width)}
+        edge = near & empty - reached
         reached |= edge
     return frozenset(reached | {PASS})
