@@ -5,8 +5,8 @@
                               ownership[i]
 
 Entries are filled one after the other, so that the memory in use grows with what is remembered,
-and when all are full the oldest are written over. The places are not told; an entry that holds
-another hash than the one looked for is none. Policy and ownership are kept under the symmetry that
+and when all are full the oldest are written over. Their places stay; an entry with another hash
+than the one looked for counts as missing. Policy and ownership are kept under the symmetry that
 leads to the position hash (see `position_hash`).
 """
 

@@ -53,7 +53,7 @@ class Evaluator(Protocol):
         """
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return workers and leaves a worker for one search, where the user left them open."""
+        """Return the workers of one search and the leaves of each; given numbers stay."""
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots; may block while others' batches run.
@@ -91,7 +91,7 @@ class NetlessEvaluator:
         raise NotImplementedError
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return workers and leaves a worker: one of each where the user left them open."""
+        """Return the workers of one search and the leaves of each: 1 where they are not given."""
         return threads or 1, batch or 1
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Whom a net trained on people's games is to play like: KataGo's human profiles.
+"""KataGo's human profiles: whom a net trained on people's games imitates.
 
 A profile names the ranks of both players, or the year of professionals' games:
 

@@ -1,8 +1,8 @@
-"""What was once measured on this machine, remembered from one start to the next.
+"""Measurements of this machine, kept from one start to the next.
 
 Each fact is a small JSON file in the user's cache folder, named by a hash of what it depends on:
-the device, the runtime, and the net files by name, size and time of change. Whoever changes one
-of these measures anew. Where nothing can be written, everything is measured each time.
+the device, the runtime, and the net files by name, size and time of change. When one of these
+changes, it is measured anew. Where nothing can be written, everything is measured each time.
 """
 
 import hashlib

@@ -204,7 +204,7 @@ class NetEvaluator:
         ]
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return workers and leaves a worker for one search, where the user left them open."""
+        """Return the workers of one search and the leaves of each; given numbers stay."""
         if self.net.device == "cuda":
             return threads or self.batcher.streams, batch or self.gpu_batch
         size = sum(member.path.stat().st_size for member in members_of(self.net))
@@ -415,7 +415,7 @@ def open_net(
 
     Args:
         wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
-            (see `nets.find_parts`); the net that comes along when None.
+            (see `nets.find_parts`); the default net when None.
         device: One of DEVICES.
         runtime: What runs it on a processor, one of `devices.RUNTIMES`.
         threads: Runs under way at once on a CPU; as many as there are cores when None.

@@ -1,4 +1,4 @@
-"""Where nets are kept: those that came along, and those the user added.
+"""Where nets are kept: the shipped ones, and those the user added.
 
 What `--net` takes is a file, a name, or several of them joined by `+`: see `find_parts`.
 """
@@ -48,7 +48,7 @@ class Part:
 
 
 def shipped_folder() -> Path:
-    """Return the folder of the nets that came along, in a wheel or in a checkout."""
+    """Return the folder of the shipped nets, in a wheel or in a checkout."""
     package = Path(__file__).resolve().parent.parent
     installed = package / "models"
     return installed if installed.is_dir() else package.parent.parent / "models"
@@ -66,7 +66,7 @@ def user_folder() -> Path:
 
 
 def known_nets() -> dict[str, Path]:
-    """Return every net found by name, the user's own before those that came along."""
+    """Return every net found by name, the user's own before the shipped ones."""
     found: dict[str, Path] = {}
     for choose_folder in (shipped_folder, user_folder):
         with contextlib.suppress(OSError, RuntimeError):  # not to be read, or no home folder

@@ -162,7 +162,7 @@ def load_policy(path: Path) -> Policy:
 
 
 def shipped_policy() -> Policy:
-    """Return the policies that came along.
+    """Return the shipped policies.
 
     Raises:
         NetFileError: They cannot be used.

@@ -190,7 +190,7 @@ class RolloutEvaluator(NetlessEvaluator):
     has_ownership = True
 
     def __init__(self, seed: int = 0, rollouts: int = ROLLOUTS) -> None:
-        """Load the weights that came along.
+        """Load the shipped weights.
 
         Raises:
             NetFileError: They cannot be used.
@@ -202,7 +202,7 @@ class RolloutEvaluator(NetlessEvaluator):
         return "no net: patterns and rollouts"
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
-        """Return as many workers as there are cores, each with one leaf, unless told otherwise."""
+        """Return a worker for each core with one leaf each; given numbers stay."""
         return threads or os.cpu_count() or 1, batch or 1
 
     def _judge(self, *leaf: Any) -> None:

@@ -82,9 +82,7 @@ class GameRecord:
         setup = self.setups.get(n_moves)
         return None if setup is None else setup.to_play
 
-    def position(
-        self, before_move: int | None = None, rules: Rules | None = None, *, encores: bool = False
-    ) -> Position:
+    def position(self, before_move: int | None = None, rules: Rules | None = None) -> Position:
         """Play the game over.
 
         Repetitions are tolerated whatever the rules. Stones put down between moves begin a new
@@ -102,7 +100,7 @@ class GameRecord:
         n_moves = len(self.moves)
         if before_move is not None:
             n_moves = max(0, min(before_move - 1, n_moves))
-        position = self._start(rules, encores)
+        position = self._start(rules)
         for number in range(n_moves + 1):
             if number in self.setups:
                 self._set_up(position, number)
@@ -127,13 +125,13 @@ class GameRecord:
         komi = rules.komi if self.komi is None else self.komi
         return self.position(before_move, replace(self.rules or rules, komi=komi))
 
-    def _start(self, rules: Rules | None, encores: bool) -> Position:
+    def _start(self, rules: Rules | None) -> Position:
         if rules is None:
             rules = self.rules or Rules()
             if self.komi is not None:
                 rules = replace(rules, komi=self.komi)
         try:
-            return self.kind(self.width, self.height, rules, encores=encores)
+            return self.kind(self.width, self.height, rules)
         except SetupError as error:
             raise SgfError(str(error)) from None
 

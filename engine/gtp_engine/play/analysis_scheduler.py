@@ -1,8 +1,8 @@
 """Many positions at once: threads with several searches each, stepped together.
 
 Positions wait by priority. A position that is alone gets all the threads and batches that suit
-the device; the more there are, the fewer each one gets: leaves of different trees are in no doubt
-about each other, so that no playout is wasted. A thread evaluates the leaves of its searches
+the device; the more there are, the fewer each one gets: leaves of different trees do not depend
+on each other, so no playout is wasted. A thread evaluates the leaves of its searches
 together, and the batcher in front of the net merges what the threads ask.
 """
 

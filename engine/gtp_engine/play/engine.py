@@ -1,7 +1,7 @@
 """A player at the table: one game in progress and everything needed to play it.
 
-The class is made at once and loads its parts behind the caller's back: kernels and net side
-by side. Whoever asks for something waits for just the part it needs.
+The class is made at once; kernels and net load in the background. A call waits only for the part
+that it needs.
 """
 
 import logging

@@ -1,6 +1,6 @@
-"""Load what a player needs behind its back: kernels and net side by side, then the search.
+"""Load kernels and net side by side in the background, then make the search.
 
-Whoever asks for a part waits for just that part. The first start of a version compiles all kernels
+A call waits only for the part that it needs. The first start of a version compiles all kernels
 that a game needs, see `warmup.py`. Only the standard library is imported here.
 """
 

@@ -28,7 +28,7 @@ class Settings:
     """Seconds that a move on the clock is taken to lose on its way to the client and back; None:
     DEFAULT_LAG at first, then what the client's clock shows."""
     net: str | None = None
-    """A file, or the name of a net that came along; None: the default one."""
+    """A file, or the name of a net; None: the default one."""
     rollout_weight: float | None = None
     """Share of rollouts in a net's value, 0 to 1; None: none, or half where `net` names them."""
     level: int | None = None
