@@ -268,7 +268,7 @@ class FiveGame(Position):
         Raises:
             FiveError: Two stones are on one point; the game is unchanged.
         """
-        fresh = histories.new_history(len(self._history.situations))
+        fresh = histories.new_history(len(self.history.situations))
         clear_board(fresh.boards[0], self.width, self.height)
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
@@ -278,7 +278,7 @@ class FiveGame(Position):
         histories.begin(fresh, to_play, self._flags, 0)
         if not _has_move(fresh.boards[0], to_play, self._flags.five):
             fresh.turns[0]["status"] = NO_RESULT
-        self._history, self._ply = fresh, 0
+        self.history, self.ply = fresh, 0
 
     def play(self, color: int, point: int, *, strict: bool = True) -> None:
         """Make a move. A point that renju forbids is refused.
@@ -297,10 +297,10 @@ class FiveGame(Position):
             raise FiveError(f"{name} is occupied")
         if color == BLACK and (reason := self.forbidden(point)):
             raise FiveError(f"{name} is forbidden: {reason}")
-        if self._ply + 2 >= len(self._history.situations):
-            self.reserve(len(self._history.situations))
-        play(self._history, self._ply, point, color, self._flags, 0)
-        self._ply += 1
+        if self.ply + 2 >= len(self.history.situations):
+            self.reserve(len(self.history.situations))
+        play(self.history, self.ply, point, color, self._flags, 0)
+        self.ply += 1
 
     # Names --------------------------------------------------------------------------------------
 

@@ -90,8 +90,10 @@ class Position:
         self.encores = encores
         self._rules = self._own_rules(rules)
         self._flags = self._rules.flags
-        self._history = histories.new_history(_INITIAL_CAPACITY)
-        self._ply = 0
+        self.history: History = histories.new_history(_INITIAL_CAPACITY)
+        """The arrays behind it; plies above `ply` are not part of the game."""
+        self.ply = 0
+        """How many moves, passes included, were made since the set-up."""
         self.set_up()
 
     def _own_rules(self, rules: Rules | None) -> Rules:
@@ -118,24 +120,14 @@ class Position:
     # What it is ---------------------------------------------------------------------------------
 
     @property
-    def history(self) -> History:
-        """The arrays behind it; plies above `ply` are not part of the game."""
-        return self._history
-
-    @property
-    def ply(self) -> int:
-        """How many moves, passes included, were made since the set-up."""
-        return self._ply
-
-    @property
     def board(self) -> BoardRecord:
         """The current board, a record of dtype BOARD."""
-        return self._history.boards[self._ply]
+        return self.history.boards[self.ply]
 
     @property
     def turn(self) -> TurnRecord:
         """The current turn, a record of dtype TURN."""
-        return self._history.turns[self._ply]
+        return self.history.turns[self.ply]
 
     @property
     def to_play(self) -> int:
@@ -149,7 +141,7 @@ class Position:
         turn["situation"] = histories.situation_hash(
             self.board, color, turn["recapture_hash"], int(turn["phase"]), self._flags.ko
         )
-        self._history.situations[self._ply] = turn["situation"]
+        self.history.situations[self.ply] = turn["situation"]
 
     @property
     def rules(self) -> Rules:
@@ -178,12 +170,12 @@ class Position:
 
     def white_margin(self) -> float:
         """Return White's points minus Black's if all stones on the board are alive."""
-        return float(white_score(self._history, self._ply, self._flags))
+        return float(white_score(self.history, self.ply, self._flags))
 
     @property
     def moves(self) -> list[Move]:
         """The moves since the set-up, oldest first."""
-        turns = self._history.turns[1 : self._ply + 1]
+        turns = self.history.turns[1 : self.ply + 1]
         return [Move(int(turn["mover"]), int(turn["move"])) for turn in turns]
 
     @property
@@ -197,7 +189,7 @@ class Position:
 
     def grid(self, ply: int | None = None) -> npt.NDArray[np.uint8]:
         """Return the colors as [height, width], top row first; of the current ply by default."""
-        board = self._history.boards[self._ply if ply is None else ply]
+        board = self.history.boards[self.ply if ply is None else ply]
         stride = self.width + 1
         rows = board["color"][: (self.height + 1) * stride].reshape(self.height + 1, stride)
         grid: npt.NDArray[np.uint8] = rows[1:, 1:].copy()
@@ -222,9 +214,9 @@ class Position:
     @property
     def start(self) -> tuple[list[int], list[int], int]:
         """The points of Black's and of White's stones at the set-up, and who was to move."""
-        first = self._history.boards[0]["color"]
+        first = self.history.boards[0]["color"]
         black, white = ([p for p in self.points() if first[p] == color] for color in (BLACK, WHITE))
-        return black, white, int(self._history.turns[0]["to_play"])
+        return black, white, int(self.history.turns[0]["to_play"])
 
     # Setting up ---------------------------------------------------------------------------------
 
@@ -252,8 +244,8 @@ class Position:
                     raise SetupError(f"the stone at {vertex} leaves a chain without liberties")
         board["ko_point"] = 0
         histories.begin(fresh, to_play, self._flags, int(self._rules.button))
-        self._history = fresh
-        self._ply = 0
+        self.history = fresh
+        self.ply = 0
 
     def set_rules(self, rules: Rules) -> None:
         """Change the rules in mid-game, replaying the moves under them.
@@ -276,14 +268,14 @@ class Position:
             except IllegalMoveError as error:
                 raise SetupError(f"the game does not fit the new rules: {error}") from None
         self._rules, self._flags = changed._rules, changed._flags
-        self._history, self._ply = changed._history, changed._ply
+        self.history, self.ply = changed.history, changed.ply
 
     def copy(self) -> Self:
         """Return an independent game in the same state."""
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._history = histories.new_history(self._ply + _INITIAL_CAPACITY)
-        histories.copy_history(other._history, self._history, self._ply + 1)
+        other.history = histories.new_history(self.ply + _INITIAL_CAPACITY)
+        histories.copy_history(other.history, self.history, self.ply + 1)
         return other
 
     # Playing ------------------------------------------------------------------------------------
@@ -291,7 +283,7 @@ class Position:
     def is_legal(self, color: int, point: int) -> bool:
         """Whether this player may play here now, superko included. PASS is always legal."""
         if color == self.to_play:
-            return bool(histories.is_legal(self._history, self._ply, point, self._flags))
+            return bool(histories.is_legal(self.history, self.ply, point, self._flags))
         return bool(histories.is_legal(*self._as_if_to_play(color), point, self._flags))
 
     def legal_moves(self, color: int | None = None) -> list[int]:
@@ -314,10 +306,10 @@ class Position:
         """
         if point != PASS:
             self._check(color, point, strict)
-        if self._ply + 1 >= len(self._history.situations):
-            self.reserve(len(self._history.situations))
-        histories.play(self._history, self._ply, point, color, self._flags, int(self.encores))
-        self._ply += 1
+        if self.ply + 1 >= len(self.history.situations):
+            self.reserve(len(self.history.situations))
+        histories.play(self.history, self.ply, point, color, self._flags, int(self.encores))
+        self.ply += 1
 
     def play_all(self, moves: Sequence[tuple[int, int]], *, strict: bool = True) -> None:
         """Make several moves, or none of them if one is illegal.
@@ -325,12 +317,12 @@ class Position:
         Raises:
             IllegalMoveError: A move is refused; the game is unchanged.
         """
-        before = self._ply
+        before = self.ply
         try:
             for color, point in moves:
                 self.play(color, point, strict=strict)
         except IllegalMoveError:
-            self._ply = before
+            self.ply = before
             raise
 
     def undo(self, count: int = 1) -> None:
@@ -339,25 +331,25 @@ class Position:
         Raises:
             IndexError: Fewer moves were made; the game is unchanged.
         """
-        if not 0 <= count <= self._ply:
+        if not 0 <= count <= self.ply:
             raise IndexError("cannot undo")
-        self._ply -= count
+        self.ply -= count
 
     def reserve(self, moves: int) -> None:
         """Make room for this many further moves at once, which spares a long game some copying."""
-        needed = self._ply + 1 + moves
-        if needed > len(self._history.situations):
+        needed = self.ply + 1 + moves
+        if needed > len(self.history.situations):
             larger = histories.new_history(needed)
-            histories.copy_history(larger, self._history, self._ply + 1)
-            self._history = larger
+            histories.copy_history(larger, self.history, self.ply + 1)
+            self.history = larger
 
     def repetitions(self, ply: int | None = None) -> list[int]:
         """Return the earlier plies that hold exactly the same stones as a ply, newest first.
 
         Plies that follow a pass repeat the stones of the ply before it and are listed too.
         """
-        ply = self._ply if ply is None else ply
-        boards = self._history.boards
+        ply = self.ply if ply is None else ply
+        boards = self.history.boards
         stones = boards[ply]["color"]
         alike = np.flatnonzero(boards["hash"][:ply] == boards[ply]["hash"])
         return [
@@ -377,17 +369,17 @@ class Position:
             return None
         # In a search two passes lead on into the encore, where other moves are legal. What lies
         # there says nothing about a game that has ended instead, or goes on as before.
-        if any(turn["past_end"] for turn in self._history.turns[ply + 1 : self._ply + 1]):
+        if any(turn["past_end"] for turn in self.history.turns[ply + 1 : self.ply + 1]):
             return None
         return moves[ply:]
 
     def _began_like(self, other: "Position") -> bool:
         """Whether two games began with the same stones under the same rules."""
-        first, its_first = self._history.boards[0], other._history.boards[0]
+        first, its_first = self.history.boards[0], other.history.boards[0]
         return (
             (self.width, self.height, self.rules, self.encores)
             == (other.width, other.height, other.rules, other.encores)
-            and self._history.turns[0]["to_play"] == other._history.turns[0]["to_play"]
+            and self.history.turns[0]["to_play"] == other.history.turns[0]["to_play"]
             and bool(np.array_equal(first["color"], its_first["color"]))
         )
 
@@ -401,12 +393,12 @@ class Position:
 
     def branch(self, plies: int, spare: Any = None) -> Branch:
         """Return a copy on which a search plays paths of so many moves, in a spare one's place."""
-        room = self._ply + plies + 2
+        room = self.ply + plies + 2
         kind = self.branch_type
         if type(spare) is not kind or len(spare.history.situations) < room:
             spare = kind(room)
         n_symmetries = len(symmetries(self.width, self.height))
-        return spare.begin(self._history, self._ply, self._flags, n_symmetries)
+        return spare.begin(self.history, self.ply, self._flags, n_symmetries)
 
     # Inside -------------------------------------------------------------------------------------
 
@@ -426,10 +418,10 @@ class Position:
     def _as_if_to_play(self, color: int) -> tuple[History, int]:
         """Return a history and ply at which this player is to move on the current board."""
         if color == self.to_play:
-            return self._history, self._ply
+            return self.history, self.ply
         other = self.copy()
         other.to_play = color
-        return other._history, other._ply
+        return other.history, other.ply
 
 
 _STONES = {BLACK: "X", WHITE: "O"}
