@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 from tests.go import naive_board
+from tests.go.diagrams import repetitions_of
 from tests.go.naive_board import NaiveGame, Spot
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, point_at
@@ -106,7 +107,7 @@ def assert_same_status(position: Position, naive: NaiveGame) -> None:
         (color, point_of(spot, position.width)) for color, spot in naive.moves
     ]
     assert position.turn["passes"] == naive.passes()
-    assert position.repetitions() == naive.repetitions()
+    assert repetitions_of(position) == naive.repetitions()
     if not naive.moves:
         assert not position.is_over
         return

@@ -1,5 +1,7 @@
 """Boards as text: `X` Black, `O` White, `.` empty, rows from the top, blanks ignored."""
 
+import numpy as np
+
 from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -37,3 +39,13 @@ def diagram_of(position: Position) -> str:
 def plain(diagram: str) -> str:
     """Return a diagram without blanks, to compare with `diagram_of`."""
     return "\n".join(rows_of(diagram))
+
+
+def repetitions_of(position: Position) -> list[int]:
+    """Return the earlier plies that hold exactly the same stones as the last one, newest first.
+
+    Plies that follow a pass repeat the stones of the ply before it and are listed too.
+    """
+    boards = position.history.boards[: position.ply + 1]["color"]
+    alike = (boards[:-1] == boards[-1]).all(axis=1)
+    return [int(ply) for ply in np.flatnonzero(alike)[::-1]]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 import pytest
-from tests.go.diagrams import diagram_of, plain, position_of
+from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.history import (
@@ -158,7 +158,7 @@ def test_territory_takes_a_point_for_each_move() -> None:
 def test_a_triple_ko_has_no_result_the_third_time() -> None:
     position = position_of(TRIPLE_KO, Rules(ko=Ko.SIMPLE), to_play=WHITE)
     make_moves(position, TRIPLE_KO_CYCLE)
-    assert diagram_of(position) == plain(TRIPLE_KO) and position.repetitions() == [0]
+    assert diagram_of(position) == plain(TRIPLE_KO) and repetitions_of(position) == [0]
     assert not position.is_over
     cycle = TRIPLE_KO_CYCLE.split()
     make_moves(position, cycle[:5])
@@ -179,7 +179,7 @@ def test_superko_stops_a_triple_ko(ko: Ko) -> None:
     with pytest.raises(IllegalMoveError, match="repeats"):
         make_moves(position, cycle[5:])
     make_moves(position, cycle[5:], strict=False)
-    assert position.repetitions() == [0] and not position.is_over
+    assert repetitions_of(position) == [0] and not position.is_over
 
 
 def test_a_pass_begins_the_count_of_a_cycle_anew() -> None:
@@ -191,7 +191,7 @@ def test_a_pass_begins_the_count_of_a_cycle_anew() -> None:
     make_moves(position, ["-"])
     position.to_play = WHITE
     make_moves(position, TRIPLE_KO_CYCLE)
-    assert position.repetitions()[-1] == 0 and not position.is_over
+    assert repetitions_of(position)[-1] == 0 and not position.is_over
 
 
 def test_the_same_pass_twice_ends_the_game_under_simple_ko() -> None:
@@ -320,7 +320,7 @@ def test_a_long_cycle_in_an_encore_has_no_result() -> None:
     position = encore_of("\n".join([*rows, ". . . . .", *swapped]), BLACK)
     cycle = "A11 C11 B11 A1 C1 B1"
     make_moves(position, cycle)
-    assert position.repetitions() == [5, 2, 1, 0] and position.to_play == BLACK
+    assert repetitions_of(position) == [5, 2, 1, 0] and position.to_play == BLACK
     make_moves(position, cycle.split()[:5])
     assert position.turn["status"] == PLAYING
     make_moves(position, cycle.split()[5:])

@@ -16,7 +16,7 @@ from tests.go.comparison import (
     naive_twin,
     play_both,
 )
-from tests.go.diagrams import diagram_of, plain, position_of
+from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
 from tests.go.naive_board import NaiveGame, Spot
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at
@@ -176,7 +176,7 @@ def test_a_game_outgrows_its_first_arrays() -> None:
     for ply in range(200):
         play_both(position, naive, 1 + ply % 2, naive_board.PASS)
     assert_same_status(position, naive)
-    assert position.repetitions() == list(range(199, -1, -1))
+    assert repetitions_of(position) == list(range(199, -1, -1))
 
 
 # Superko -----------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_the_same_ko_capture_twice(ko: Ko) -> None:
     assert position.is_legal(BLACK, ko_point) == (ko == Ko.SIMPLE)
     position.undo()
     position.play(BLACK, ko_point, strict=False)
-    assert position.repetitions() == [0]
+    assert repetitions_of(position) == [0]
 
 
 SEND_TWO_RETURN_ONE = """
@@ -238,7 +238,7 @@ def test_sending_two_and_returning_one(ko: Ko, allowed: bool) -> None:
     # Taking White's stone brings the first position back, with White to move instead of Black.
     assert position.is_legal(BLACK, b5) == allowed
     position.play(BLACK, b5, strict=False)
-    assert position.repetitions() == [0]
+    assert repetitions_of(position) == [0]
     # Once more round: now even the player to move is the same as before, three plies earlier.
     position.play_all([(WHITE, PASS), (BLACK, a5), (WHITE, c5)], strict=False)
     assert position.is_legal(BLACK, b5) == (ko == Ko.SIMPLE)

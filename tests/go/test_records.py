@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.go import naive_board
 from tests.go.comparison import KO_NAMES
+from tests.go.diagrams import repetitions_of
 from tests.go.naive_board import NaiveGame, Spot, Stones
 
 from gtp_engine.coords import PASS, row_col
@@ -51,7 +52,7 @@ def test_every_repetition_is_reported(reference_data: Path) -> None:
             position.play(move.color, move.point)
             naive.play(move.color, spot_of(move.point, record.width))
             plies = plies_of.setdefault(naive.position(), [])
-            assert position.repetitions() == plies[::-1]
+            assert repetitions_of(position) == plies[::-1]
             repeated_by_a_stone += bool(plies) and move.point != PASS
             plies.append(ply)
         assert repeated_by_a_stone, "every game of this pack repeats a position"

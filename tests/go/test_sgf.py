@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.go.diagrams import diagram_of, plain, position_of
+from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.go import sgf
@@ -282,7 +282,7 @@ def test_impossible_games_say_where(text: str, problem: str) -> None:
 def test_repetitions_are_followed() -> None:
     # The second capture takes the ko straight back, which no rules allow.
     record = parse_sgf("(;SZ[5]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[bb])")
-    assert record.position().repetitions() == [0]
+    assert repetitions_of(record.position()) == [0]
 
 
 @pytest.mark.parametrize(

@@ -343,21 +343,6 @@ class Position:
             histories.copy_history(larger, self.history, self.ply + 1)
             self.history = larger
 
-    def repetitions(self, ply: int | None = None) -> list[int]:
-        """Return the earlier plies that hold exactly the same stones as a ply, newest first.
-
-        Plies that follow a pass repeat the stones of the ply before it and are listed too.
-        """
-        ply = self.ply if ply is None else ply
-        boards = self.history.boards
-        stones = boards[ply]["color"]
-        alike = np.flatnonzero(boards["hash"][:ply] == boards[ply]["hash"])
-        return [
-            int(earlier)
-            for earlier in alike[::-1]
-            if np.array_equal(boards[earlier]["color"], stones)
-        ]
-
     # What a search asks; see `search/game.py` -----------------------------------------------------
 
     def moves_since(self, earlier: Any, ply: int) -> list[Move] | None:
