@@ -44,11 +44,7 @@ Formatter = Callable[["Analysis", AnalyzeRequest], str]
 
 
 def parse_analyze(session: Session, arguments: Arguments) -> AnalyzeRequest:
-    """Return what a client asks for.
-
-    Raises:
-        GtpError: The arguments do not follow the grammar.
-    """
+    """Return what a client asks for."""
     words = list(arguments.words)
     asked: dict[str, Any] = {"color": session.position.to_play}
     avoid: list[AvoidRule] = []

@@ -98,11 +98,7 @@ def komi(session: Session, arguments: Arguments) -> str:
 
 
 def change_komi(session: Session, text: str) -> None:
-    """Set the points that White gets.
-
-    Raises:
-        GtpError: The text is no komi.
-    """
+    """Set the points that White gets."""
     try:
         points = parse_komi(text)
     except ValueError:
@@ -184,11 +180,7 @@ def play(session: Session, arguments: Arguments) -> str:
 
 
 def play_moves(session: Session, moves: list[tuple[int, int]]) -> None:
-    """Play several moves, or none of them if one is refused.
-
-    Raises:
-        GtpError: A move is illegal.
-    """
+    """Play several moves, or none of them if one is refused."""
     engine = session.board_engine()
     from gtp_engine.go.position import IllegalMoveError
 
@@ -202,11 +194,7 @@ def play_moves(session: Session, moves: list[tuple[int, int]]) -> None:
 
 
 def set_up_stones(session: Session, stones: list[tuple[int, int]], to_play: int) -> None:
-    """Begin a game from these stones.
-
-    Raises:
-        GtpError: They cannot all stand on the board.
-    """
+    """Begin a game from these stones."""
     engine = session.board_engine()
     from gtp_engine.go.position import SetupError
 

@@ -22,11 +22,7 @@ class Parameter:
 
 
 def find_parameter(name: str) -> Parameter:
-    """Return the parameter of a name.
-
-    Raises:
-        GtpError: There is none.
-    """
+    """Return the parameter of a name."""
     if name not in PARAMETERS:
         raise GtpError(f"unknown parameter {name[:40]!r}; see kata-list-params")
     return PARAMETERS[name]

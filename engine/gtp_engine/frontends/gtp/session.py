@@ -174,11 +174,7 @@ class Session:
             raise GtpError(f"illegal move: {error}") from None
 
     def parse_moves(self, arguments: Arguments) -> list[tuple[int, int]]:
-        """Return the moves of `color vertex color vertex ...`.
-
-        Raises:
-            GtpError: A word is missing, no color or no vertex.
-        """
+        """Return the moves of `color vertex color vertex ...`."""
         return [
             (arguments.color(index), self.parse_vertex(arguments.word(index + 1, "a vertex")))
             for index in range(0, len(arguments), 2)
