@@ -289,12 +289,13 @@ class Analyst:
         query = turn.query.query
         assert turn.query.game is not None
         position = turn.query.game.position(turn.turn)
-        self._say_doubts(query)
         policy = None
         if query.wanted.policy:
             optimism = query.settings.params.root_policy_optimism
             policy = policy_by_action(self.evaluator(), position, optimism)
         net = self._loader.evaluator
+        if isinstance(net, NetEvaluator):
+            self._say_doubts(net.doubts(position))
         is_human = isinstance(net, NetEvaluator) and analysis.is_final and net.takes_profile
         raw = turn.raw if analysis.is_final else None
         self._send(answer(query, turn.turn, position, analysis, policy, raw, is_human))
@@ -309,15 +310,9 @@ class Analyst:
             field = error.field if isinstance(error, QueryError) else None
             self._send(error_object(message, field, turn.query.query.id))
 
-    def _say_doubts(self, query: Query) -> None:
-        """Tell people once of each thing about this game that the net was not made for."""
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
-        from gtp_engine.evaluators.net_limits import list_doubts
-
-        evaluator = self._loader.evaluator
-        if not isinstance(evaluator, NetEvaluator):
-            return
-        for doubt in list_doubts(evaluator.net.info, query.rules, query.width, query.height):
+    def _say_doubts(self, doubts: list[str]) -> None:
+        """Tell people once of each thing about a game that the net was not made for."""
+        for doubt in doubts:
             with self._changed:
                 is_new = doubt not in self._doubts
                 self._doubts.add(doubt)
