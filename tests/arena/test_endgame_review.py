@@ -8,10 +8,9 @@ from tests.go.diagrams import position_of
 
 from gtp_engine.arena.endgame_review import (
     MARGIN,
+    Judge,
     Verdict,
     doubts,
-    judge_ends,
-    lost_by_passing,
 )
 from gtp_engine.arena.many_games import Terms
 from gtp_engine.arena.self_play import SelfPlayGame
@@ -70,7 +69,7 @@ def verdict_on(net: Evaluator, diagram: str, black: int) -> Verdict:
     terms = Terms(9, 9, JAPANESE)
     heard: list[int] = []
     games = [ending_of(diagram, black)]
-    (verdict,) = judge_ends(net, terms, games, 64, 1, lambda: heard.append(1))
+    (verdict,) = Judge(net, terms, 64, 1, lambda: heard.append(1)).judge_ends(games)
     assert heard == [1]
     assert (verdict.game, verdict.ply, verdict.point) == (0, len(games[0].moves) - 1, MIDDLE)
     return verdict
@@ -129,7 +128,8 @@ def test_a_pass_is_told_that_lost_the_game(net: Evaluator) -> None:
     even = replace(forgot, number=3, white_margin=0.0)
     heard: list[int] = []
     games = [forgot, lost, won, even]
-    assert lost_by_passing(net, terms, games, 64, 2, lambda: heard.append(1)) == [0]
+    judge = Judge(net, terms, 64, 2, lambda: heard.append(1))
+    assert judge.lost_by_passing(games) == [0]
     assert len(heard) == len(games)
 
 

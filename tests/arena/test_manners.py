@@ -91,7 +91,7 @@ def test_what_was_played_outlives_the_judge(
     def fail(*args: object) -> None:
         raise NetFileError("the judge is out of memory")
 
-    monkeypatch.setattr("gtp_engine.commands.manners.judge_ends", fail)
+    monkeypatch.setattr("gtp_engine.commands.manners.Judge.judge_ends", fail)
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--judge", TINY, "--size", "4", "--games", "1", "--playouts", "4"]
     with pytest.raises(SystemExit):

@@ -50,65 +50,6 @@ class Verdict:
         return not self.was_made and self.gain >= MARGIN
 
 
-def judge_ends(
-    evaluator: Evaluator,
-    terms: Terms,
-    games: Sequence[SelfPlayGame],
-    visits: int,
-    at_once: int,
-    on_verdict: Callable[[], None] = lambda: None,
-) -> list[Verdict]:
-    """Judge the moves onto own points and the passes in place of moves, by game and ply.
-
-    Args:
-        visits: Of each search of the judge; a move takes two, after it and after the pass.
-        on_verdict: Called after each, from the calling thread.
-
-    Raises:
-        NetFileError: The net failed.
-    """
-    jobs = [
-        partial(_judge, evaluator, terms, game, ply, point, visits)
-        for game in games
-        for ply, point in doubts(game, terms)
-    ]
-    return parallel_map(jobs, at_once, lambda verdict: on_verdict())
-
-
-def lost_by_passing(
-    evaluator: Evaluator,
-    terms: Terms,
-    games: Sequence[SelfPlayGame],
-    visits: int,
-    at_once: int,
-    on_game: Callable[[], None] = lambda: None,
-) -> list[int]:
-    """Return the numbers of games whose loser would rather have won where it passed last.
-
-    Args:
-        games: The games, ended by two passes.
-        visits: Of the judge's search of that position.
-        on_game: Called after each, from the calling thread.
-
-    Raises:
-        NetFileError: The net failed.
-    """
-    jobs = [partial(_could_win, evaluator, terms, game, visits) for game in games]
-    could_win = parallel_map(jobs, at_once, lambda found: on_game())
-    return [game.number for game, found in zip(games, could_win, strict=True) if found]
-
-
-def _could_win(evaluator: Evaluator, terms: Terms, game: SelfPlayGame, visits: int) -> bool:
-    """Whether the loser's chances were better than even before its last pass."""
-    if game.white_margin == 0.0:
-        return False
-    loser = BLACK if game.white_margin > 0.0 else WHITE
-    ply = max(ply for ply, move in enumerate(game.moves) if move == (loser, PASS))
-    search = Search(evaluator, seed=terms.seed)
-    search.set_position(_position_at(terms, game, ply))
-    return search.run(Limits(visits=visits)).winrate > 0.5
-
-
 def doubts(game: SelfPlayGame, terms: Terms) -> list[tuple[int, int]]:
     """Return by ply the moves to judge: those made, and those that a pass was made in place of.
 
@@ -119,21 +60,55 @@ def doubts(game: SelfPlayGame, terms: Terms) -> list[tuple[int, int]]:
     return sorted([*made, *game.overruled])
 
 
-def _judge(
-    evaluator: Evaluator,
-    terms: Terms,
-    game: SelfPlayGame,
-    ply: int,
-    point: int,
-    visits: int,
-) -> Verdict:
-    position = _position_at(terms, game, ply)
-    search = Search(evaluator, seed=terms.seed)
-    gain = lead_over_pass(search, position, point, Limits(visits=visits))
-    return Verdict(game.number, ply, point, game.moves[ply].point == point, gain)
+@dataclass(frozen=True)
+class Judge:
+    """Looks at games afterwards; raises NetFileError where its net fails."""
 
+    evaluator: Evaluator
+    terms: Terms
+    """What the games were played under."""
+    visits: int
+    """Of each search; a move takes two, after it and after the pass."""
+    at_once: int
+    """Searches under way at a time."""
+    on_step: Callable[[], None] = lambda: None
+    """Called after each move and each game, from the calling thread."""
 
-def _position_at(terms: Terms, game: SelfPlayGame, ply: int) -> Position:
-    position = Position(terms.width, terms.height, terms.rules)
-    position.play_all(game.moves[:ply], strict=False)
-    return position
+    def judge_ends(self, games: Sequence[SelfPlayGame]) -> list[Verdict]:
+        """Judge moves onto own points and passes in place of moves, by game and ply."""
+        jobs = [
+            partial(self._judge, game, ply, point)
+            for game in games
+            for ply, point in doubts(game, self.terms)
+        ]
+        return parallel_map(jobs, self.at_once, lambda verdict: self.on_step())
+
+    def lost_by_passing(self, games: Sequence[SelfPlayGame]) -> list[int]:
+        """Return the numbers of games whose loser would rather have won where it passed last.
+
+        Args:
+            games: Ended by two passes.
+        """
+        jobs = [partial(self._could_win, game) for game in games]
+        could_win = parallel_map(jobs, self.at_once, lambda found: self.on_step())
+        return [game.number for game, found in zip(games, could_win, strict=True) if found]
+
+    def _judge(self, game: SelfPlayGame, ply: int, point: int) -> Verdict:
+        search, limits = Search(self.evaluator, seed=self.terms.seed), Limits(visits=self.visits)
+        gain = lead_over_pass(search, self._position_at(game, ply), point, limits)
+        return Verdict(game.number, ply, point, game.moves[ply].point == point, gain)
+
+    def _could_win(self, game: SelfPlayGame) -> bool:
+        """Whether the loser's chances were better than even before its last pass."""
+        if game.white_margin == 0.0:
+            return False
+        loser = BLACK if game.white_margin > 0.0 else WHITE
+        ply = max(ply for ply, move in enumerate(game.moves) if move == (loser, PASS))
+        search = Search(self.evaluator, seed=self.terms.seed)
+        search.set_position(self._position_at(game, ply))
+        return search.run(Limits(visits=self.visits)).winrate > 0.5
+
+    def _position_at(self, game: SelfPlayGame, ply: int) -> Position:
+        position = Position(self.terms.width, self.terms.height, self.terms.rules)
+        position.play_all(game.moves[:ply], strict=False)
+        return position

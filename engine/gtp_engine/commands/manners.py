@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from gtp_engine.arena.endgame_review import Verdict, doubts, judge_ends, lost_by_passing
+from gtp_engine.arena.endgame_review import Judge, Verdict, doubts
 from gtp_engine.arena.manners import (
     describe_judgement,
     describe_passing,
@@ -24,7 +24,7 @@ from gtp_engine.arena.self_play import SelfPlayGame, play_self_games
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, check_file, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
+from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import InvalidRulesError, Rules
 from gtp_engine.play.endgame import own_moves_cost
@@ -89,7 +89,11 @@ def run(args: argparse.Namespace) -> int:
     _print([*describe_passing(games), *describe_resigning(games, width * height)])
     _keep(args.keep, games, ())
     if judge is not None and not status:
-        verdicts, passed_away = _ask(judge, terms, games, args.judge_visits, at_once)
+        over = [game for game in games if game.is_over]
+        n_steps = sum(len(doubts(game, terms)) for game in games) + len(over)
+        with shown_progress("moves and passes judged", n_steps) as advance:
+            after = Judge(judge, terms, args.judge_visits, at_once, advance)
+            verdicts, passed_away = after.judge_ends(games), after.lost_by_passing(over)
         costs = own_moves_cost(rules)
         print(f"judged by {judge.name}, {args.judge_visits} visits:")
         _print(describe_judgement(games, verdicts, passed_away, own_moves_cost=costs))
@@ -105,21 +109,6 @@ def _read_rules(args: argparse.Namespace) -> Rules:
         return Rules.parse(args.rules, komi)
     except InvalidRulesError as error:
         raise UsageError(f"--rules: {error}") from None
-
-
-def _ask(
-    judge: NetEvaluator,
-    terms: Terms,
-    games: Sequence[SelfPlayGame],
-    visits: int,
-    at_once: int,
-) -> tuple[list[Verdict], list[int]]:
-    """Return what a judge says of moves and passes, and which games were lost by a pass."""
-    over = [game for game in games if game.is_over]
-    in_doubt = sum(len(doubts(game, terms)) for game in games)
-    with shown_progress("moves and passes judged", in_doubt + len(over)) as advance:
-        verdicts = judge_ends(judge, terms, games, visits, at_once, advance)
-        return verdicts, lost_by_passing(judge, terms, over, visits, at_once, advance)
 
 
 def _print(lines: Sequence[str]) -> None:
