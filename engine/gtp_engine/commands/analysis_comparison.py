@@ -4,10 +4,8 @@ import time
 from typing import NamedTuple
 
 from gtp_engine.arena.signature import random_position
-from gtp_engine.arguments import UsageError
 from gtp_engine.commands.benchmark_speeds import usual_sizes
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
-from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings
@@ -30,21 +28,18 @@ def compare(
         at_once: Positions under way at a time; None: as many as suit the device.
 
     Raises:
-        UsageError: There is no usable net, or it does not take this board.
+        NetFileError: There is no usable net, or it does not take this board.
     """
-    try:
-        net = open_net(
-            settings.net,
-            settings.device,
-            settings.runtime,
-            threads=settings.threads,
-            max_batch=settings.batch,
-            cache_mb=0,
-        )
-        width, height = size or usual_sizes([net.net.info])[0]
-        net.new_batch(1, width, height)  # before anything is measured: is the board taken?
-    except NetFileError as error:
-        raise UsageError(str(error)) from None
+    net = open_net(
+        settings.net,
+        settings.device,
+        settings.runtime,
+        threads=settings.threads,
+        max_batch=settings.batch,
+        cache_mb=0,
+    )
+    width, height = size or usual_sizes([net.net.info])[0]
+    net.new_batch(1, width, height)  # before anything is measured: is the board taken?
     moves = width * height // 2
     positions = [
         random_position(width, height, "chinese-ogs", 4 + seed % moves, seed=seed)
