@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.arguments import parse_size
 from gtp_engine.coords import (
     BLACK,
     COLOR_NAMES,
@@ -38,7 +39,7 @@ from gtp_engine.frontends.terminal.screen import (
     describe_score,
 )
 from gtp_engine.games import position_type
-from gtp_engine.go.position import IllegalMoveError, Position, SetupError
+from gtp_engine.go.position import IllegalMoveError, Position
 from gtp_engine.go.rules import NO_FIVE, Rules, parse_komi
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
@@ -64,7 +65,6 @@ LOOK_SECONDS = 2.0
 REPORT_SECONDS = 0.25
 """How often it says what it thinks meanwhile."""
 
-_SIZE = re.compile(r"([0-9]{1,2})(?:x([0-9]{1,2}))?")
 _NUMBER = re.compile(r"[0-9]{1,4}")
 _VERTEX = re.compile(r"[A-Za-z][0-9]{1,2}")
 
@@ -544,17 +544,11 @@ class TerminalGame:
 
     def _new(self, rest: str) -> None:
         position = self._position
-        width, height = position.width, position.height
-        size = _SIZE.fullmatch(rest)
-        if rest and size is None:
-            self._message.append(f"{rest[:20]!r} is no board size like 9 or 9x13.")
-            return
-        if size is not None:
-            width, height = int(size[1]), int(size[2] or size[1])
-        said = self._file.save_changes(self._position, self._table.result)
         try:
-            self._engine.new_game(width, height)
-        except SetupError as error:
+            size = parse_size(rest) if rest else (position.width, position.height)
+            said = self._file.save_changes(position, self._table.result)
+            self._engine.new_game(*size)
+        except ValueError as error:
             self._message.append(f"No such board: {error}.")
             return
         self._message += said
