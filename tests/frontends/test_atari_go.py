@@ -1,6 +1,7 @@
-"""A game of Atari Go through GTP and in a terminal, on an engine that needs no net."""
+"""A game of Atari Go through GTP and in a terminal, without a net and with one."""
 
 import argparse
+from pathlib import Path
 
 import pytest
 from tests.frontends.conversation import Conversation
@@ -13,6 +14,8 @@ from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.position import Position
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
+
+TINY_NET = str(Path(__file__).parents[1] / "data" / "tiny.onnx")
 
 
 def test_a_game_ends_with_the_first_capture(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,12 +42,29 @@ def test_a_game_ends_with_the_first_capture(monkeypatch: pytest.MonkeyPatch) -> 
         assert "the first capture wins" in client.ask("showboard")
 
 
-@pytest.mark.parametrize("option", ["--net=default", "--level=3", "--human-profile=preaz_5k"])
-def test_what_only_a_net_of_go_can_do_is_refused(option: str) -> None:
+def test_a_net_plays_it_and_the_capture_at_hand() -> None:
+    settings = Settings(game="atari-go", size=(5, 5), playouts=50, net=TINY_NET, resign=False)
+    with Conversation(Engine(settings)) as client:
+        for line in ("play b a1", "play w a2", "play b e5"):
+            assert client.ask(line).startswith("=")
+        assert client.ask("genmove w") == "= B1"
+        assert client.ask("final_score") == "= W+1.0"
+
+
+def test_rollouts_of_go_do_not_judge_it() -> None:
+    settings = Settings(game="atari-go", size=(5, 5), playouts=2, net=f"{TINY_NET}+rollouts")
+    with Conversation(Engine(settings)) as client:
+        answer = client.ask("genmove b")
+    assert answer == "? rollouts beside a net are not for the game atari-go"
+
+
+@pytest.mark.parametrize("option", ["--level=3", "--human-profile=preaz_5k", "--rollout-weight=1"])
+def test_what_only_go_has_is_refused(option: str) -> None:
     parser = argparse.ArgumentParser()
     add_options(parser)
     assert read_settings(parser.parse_args(["--game", "atari-go"])).game == "atari-go"
-    with pytest.raises(UsageError, match="atari-go is searched without a net"):
+    name = option.split("=")[0]
+    with pytest.raises(UsageError, match=f"{name}: is not for the game atari-go"):
         read_settings(parser.parse_args(["--game", "atari-go", option]))
 
 

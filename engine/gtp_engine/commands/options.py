@@ -32,7 +32,7 @@ from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules
 from gtp_engine.games import FIVE, GAMES, usual_size
-from gtp_engine.go.rules import FIVE_RULES, GO, NO_FIVE, Rules
+from gtp_engine.go.rules import ATARI_GO, FIVE_RULES, GO, NO_FIVE, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -318,11 +318,10 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     values.setdefault("size", (usual_size(game), usual_size(game)))
     settings = Settings(**values)
     if game != GO:
-        with_nets = {"net"} if game == FIVE else set()
-        needs = {"net", "level", "policy_temperature", "human_profile"} - with_nets
-        for name in needs & set(values):
-            dashed = name.replace("_", "-")
-            raise UsageError(f"--{dashed}: {game} is searched without a net, which none knows")
+        of_go = {"level", "policy_temperature", "human_profile"}
+        of_go |= {"rollout_weight"} if game == ATARI_GO else set()
+        for name in of_go & set(values):
+            raise UsageError(f"--{name.replace('_', '-')}: is not for the game {game}")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings

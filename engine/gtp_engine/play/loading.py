@@ -22,7 +22,7 @@ from gtp_engine.evaluators.nets import (
     without_rollouts,
 )
 from gtp_engine.games import FIVE, game_shown
-from gtp_engine.go.rules import GO
+from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
@@ -75,10 +75,10 @@ class Loader:
         if wanted is None and settings.game == FIVE and FIVE in known_nets():
             wanted = FIVE
         self._net, self._has_rollouts = without_rollouts(wanted)
-        may_have = settings.game == GO or (settings.game == FIVE and wanted is not None)
+        may_have = settings.game == GO or wanted is not None
         self._has_net = evaluator is None and may_have and self._net != NO_NET
         """Whether the settings name a net to be opened."""
-        if self._net == NO_NET or (settings.game == FIVE and not self._has_net):
+        if settings.game != ATARI_GO and (self._net == NO_NET or not may_have):
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
@@ -244,7 +244,7 @@ class Loader:
         return trial.step_seconds
 
     def _open_evaluator(self) -> "Evaluator":
-        """Return the net, or rollouts for a game that no net knows and where none is wanted."""
+        """Return the net, or what judges without one."""
         if self._has_net:
             return self._open_net()
         if self._settings.game == GO:
@@ -274,6 +274,8 @@ class Loader:
                 name = file.info.name
                 raise NetFileError(f"{file.path}: the net {name} does not play {settings.game}")
         if self._rollout_weight > 0.0:
+            if settings.game == ATARI_GO:
+                raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
             make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
             if settings.game == FIVE:
                 from gtp_engine.evaluators.five_rollouts import FiveRollouts
