@@ -112,8 +112,10 @@ class Analyst:
 
     def _load(self) -> None:
         try:
-            self._loader.wait_ready()
-            scheduler = self._new_scheduler()
+            net = self.evaluator()
+            from gtp_engine.play.analysis_scheduler import AnalysisScheduler
+
+            scheduler = AnalysisScheduler.for_settings(net, self._settings, self._at_once)
         except Exception as error:
             self._fail(error)
             return
@@ -123,11 +125,6 @@ class Analyst:
                 if not turn.is_dropped:
                     self._submit(turn)
         logger.info(f"ready; {scheduler.at_once} positions at once")
-
-    def _new_scheduler(self) -> "AnalysisScheduler":
-        from gtp_engine.play.analysis_scheduler import AnalysisScheduler
-
-        return AnalysisScheduler.for_settings(self.evaluator(), self._settings, self._at_once)
 
     def _fail(self, error: Exception) -> None:
         """Answer whatever comes, and what has come, with why nothing can be analysed."""

@@ -1,5 +1,6 @@
 """The pipes to the client: a stdout that carries nothing but GTP, and lines as they arrive."""
 
+import math
 import os
 import sys
 import threading
@@ -169,13 +170,7 @@ class Inbox:
 
     def abandon(self) -> None:
         """Take it that nothing more will come, and stop what is being done."""
-        with self._changed:
-            self._arrived += 1
-            self._cut = self._arrived
-            self._is_ended = True
-            self.is_client_leaving = True
-            self._stop_if_due()
-            self._changed.notify_all()
+        self._end(math.inf)
 
     # The reading thread -------------------------------------------------------------------------
 

@@ -250,17 +250,13 @@ class TerminalGame:
                 panel += ["", *describe_candidates(view.analysis)]
         if view.others is not None:
             panel += ["", *describe_candidates(view.others, OTHERS_LETTERS)]
-        message = [*self._message, *self._take_notices()]
+        message = [*self._message, *self._notices]
+        self._notices.clear()
         if self._table.result:
             message.append(f"The game is over: {self._table.result}. New, undo, save or quit?")
         who = "over" if self._table.result else COLOR_NAMES[position.to_play]
         marks = replace(self._marks(), cursor=self._cursor_point())
         self._screen.show(Scene(position, marks, panel, message, f"{who}> "))
-
-    def _take_notices(self) -> list[str]:
-        taken = list(self._notices)
-        self._notices.clear()
-        return taken
 
     def _shows_moves(self, analysis: Analysis) -> bool:
         """Whether to show the moves of an analysis: they are of now, and were asked for."""
