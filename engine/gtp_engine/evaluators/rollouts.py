@@ -297,9 +297,8 @@ def open_evaluator(
 
 def is_judged_by_rollouts(evaluator: Evaluator) -> bool:
     """Whether all of its values come from rollouts."""
-    if isinstance(evaluator, RolloutEvaluator):
-        return True
-    return bool(getattr(evaluator, "weight", 0.0) == 1.0)
+    weight = float(getattr(evaluator, "weight", 0.0))
+    return isinstance(evaluator, RolloutEvaluator) or weight == 1.0
 
 
 def run_pattern_games(width: int, height: int, games: int, seed: int) -> int:

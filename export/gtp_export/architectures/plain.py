@@ -14,8 +14,7 @@
                  of a chain share one output, their mean.
 
     pierre       a course's program for five in a row (2017): four planes, four 5x5 convolutions,
-                 two maxima of 2x2 points, three dense layers; its net had some 15 M weights. A
-                 smaller one of three convolutions and one such maximum played the rollouts.
+                 two maxima of 2x2 points, three dense layers; a smaller net played its rollouts.
 
 Every hidden layer is followed by a norm and a ReLU. The originals knew no norm there; folded into
 the layer before, it leaves the finished net as they had it.
