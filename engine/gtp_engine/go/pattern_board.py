@@ -293,21 +293,15 @@ def set_up(board: PatternRecord, source: BoardRecord, ko_point: int, weights: We
     board["n_dirty"] = 0
     board["n_taken"] = 0
     board["n_local"] = 0
+    board["liberties"][:] = 0
+    board["is_dirty"][:] = 0
+    board["weight"][:, :] = 0
+    board["sum"][:, :] = 0
     for point in range(n_points):
         board["color"][point] = source["color"][point]
         board["head"][point] = source["head"][point]
         board["next"][point] = source["next"][point]
         board["size"][point] = source["size"][point]
-        board["liberties"][point] = 0
-        board["is_dirty"][point] = 0
-        board["weight"][0, point] = 0
-        board["weight"][1, point] = 0
-    for point in range(n_points, ((n_points >> BLOCK_SHIFT) + 1) << BLOCK_SHIFT):
-        board["weight"][0, point] = 0
-        board["weight"][1, point] = 0
-    for block in range(N_BLOCKS):
-        board["sum"][0, block] = 0
-        board["sum"][1, block] = 0
     for point in range(n_points):
         if board["color"][point] == EMPTY:
             for near in neighbors(board, point):
