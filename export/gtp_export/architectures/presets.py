@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.games import FIVE, game_shown
 from gtp_export.architectures.dual import DualShape
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, VALUE, PlainShape
 from gtp_export.architectures.shape import Shape
@@ -38,6 +39,12 @@ class Preset:
         return self
 
 
+def _tower(shape: TowerShape) -> Preset:
+    of_five = game_shown(shape.encoder) == FIVE
+    heads = "policy and value of five in a row" if of_five else "every head"
+    return Preset(shape, f"residual tower with global pooling, {heads}, all board sizes")
+
+
 def _alphago(filters: int, summary: str) -> Preset:
     shape = PlainShape("alphago48", ((5, filters), *((3, filters),) * 11), POLICY)
     return Preset(shape, summary, learning_rate=0.03)
@@ -61,10 +68,7 @@ def _pierre(
 
 
 PRESETS = {
-    **{
-        name: Preset(shape, "residual tower with global pooling, every head, all board sizes")
-        for name, shape in TOWERS.items()
-    },
+    **{name: _tower(shape) for name, shape in TOWERS.items()},
     "dlgo-small": Preset(
         PlainShape(
             encoder="dlgo1",
