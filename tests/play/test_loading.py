@@ -1,5 +1,6 @@
 """Kernels and net are loaded side by side, unless opening the net measures something."""
 
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +54,12 @@ def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "has_to_measure", lambda *_: True)
     made.wait_ready()
     assert had_kernels == [True]
+
+
+def test_a_runtime_that_cannot_be_imported_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gtp_engine.evaluators.precision", None)
+    with pytest.raises(EngineUnavailableError, match="the net cannot be used: ModuleNotFound"):
+        loader().wait_ready(PATIENCE)
 
 
 def test_people_who_wait_hear_how_far_it_is(

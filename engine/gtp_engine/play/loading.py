@@ -170,10 +170,10 @@ class Loader:
         """
 
         def begin() -> None:
-            from gtp_engine.evaluators.precision import has_to_measure
-
             settings = self._settings
             try:
+                from gtp_engine.evaluators.precision import has_to_measure
+
                 waits = has_to_measure(self._net, settings.device, settings.runtime)
                 self._files.set_result(None if waits else self._open_files())
             except Exception as error:
