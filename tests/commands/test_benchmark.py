@@ -22,6 +22,9 @@ from gtp_engine.commands.benchmark_speeds import (
     run_in_turns,
 )
 from gtp_engine.commands.table import run
+from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.search.search import Search
+from gtp_engine.search.stopping import Limits
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
@@ -106,6 +109,14 @@ def test_without_a_net(quick: None, capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "5x5: a move of a rollout takes" in out
     assert "random games" in out and out.endswith(f"signature {signature()}\n")
+
+
+def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
+    net = benchmark_speeds._EncodingNet(open_exactly(TINY, "cpu"), 1, 1, cache_mb=0)
+    search = Search(net)
+    search.set_position(benchmark_speeds.opening_position((5, 5)))
+    found = search.run(Limits(playouts=50))
+    assert sum(move.prior for move in found.moves) > 0.5 and len(found.moves) > 3
 
 
 def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
