@@ -64,6 +64,15 @@ def test_a_net_with_an_int8_file(nets: Path, capsys: pytest.CaptureFixture[str])
     assert net["int8 error"]["text"].startswith("policy KL 0.0000 nats, same best move 100%")
 
 
+def test_nets_of_one_name_are_all_described(
+    nets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = shutil.copy(nets / "small.onnx", tmp_path)
+    assert run(["doctor", "--net", f"policy=small+value={other}", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["net small"]
+    assert [one["label"] for one in found].count("device") == 2
+
+
 def test_no_gpu_is_no_fault_but_explained(capsys: pytest.CaptureFixture[str]) -> None:
     run(["doctor", "--net", "small", "--json"])
     gpus = findings(capsys.readouterr().out)["GPUs"]

@@ -170,7 +170,7 @@ def _nets(wanted: str | None) -> Sections:
     sections: Sections = {}
     try:
         for part in find_parts(wanted):
-            found = sections[f"net {part.files.fp32.stem}"] = []
+            found = sections.setdefault(f"net {part.files.fp32.stem}", [])
             for one in _net(part.files):
                 found.append(one)
     except NetFileError as error:
