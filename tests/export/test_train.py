@@ -347,6 +347,16 @@ def test_an_older_versions_checkpoint_is_one_sentence(data: Path) -> None:
         Trainer(0, plan).restore()
 
 
+def test_a_checkpoint_from_before_a_number_of_shapes_goes_on(data: Path) -> None:
+    plan = plan_for(data, LONG)
+    plan.out.mkdir()
+    Trainer(0, plan).save()
+    state = torch.load(plan.out / "checkpoint.pt")
+    state["shape"].popitem()
+    torch.save(state, plan.out / "checkpoint.pt")
+    assert Trainer(0, plan).restore()
+
+
 def test_a_checkpoint_of_another_shape_is_refused(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -421,7 +421,9 @@ class Trainer:
         state = read_checkpoint(path, self._plan.device)
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
-        if state["shape"] != asdict(cast(Any, shape)) or sizes != arrays_of(shape):
+        numbers = asdict(cast(Any, shape))
+        # A checkpoint lacks the numbers that were added after it; its arrays tell the rest.
+        if numbers | state["shape"] != numbers or sizes != arrays_of(shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])
