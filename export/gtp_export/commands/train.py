@@ -25,7 +25,7 @@ def run(plan: TrainRun) -> int:
         print(f"{ROLLOUT:<16}patterns, not a net: policies for rollouts and a tree; no torch")
         return 0
     if bool(plan.preset) == bool(plan.recipe):
-        raise NetFileError("either --preset or --recipe is needed")
+        raise NetFileError("give either --preset or --recipe")
     source = "policies" if plan.recipe else "games"
     if not getattr(plan, source) or plan.out is None:
         raise NetFileError(f"--{source} and --out are needed")
