@@ -17,10 +17,12 @@ SELF = f"self --net {TINY} --device cpu --playouts 1 --threads 1"
 LABELLING = f"""
 from pathlib import Path
 from gtp_export.labelling.generation import Generator
+from gtp_export.plans import DistilRun
 from gtp_export.span import Span
 
 if __name__ == "__main__":
-    generator = Generator(Path({TINY!r}), Path("shards"), None, seed=3, processes=2)
+    run = DistilRun(teacher=Path({TINY!r}), out=Path("."), seed=3, processes=2)
+    generator = Generator(run, Path("shards"), None)
     generator.run(Span(1, "samples"), print)
 """
 
