@@ -270,6 +270,7 @@ def test_nets_are_quantised_on_positions_of_their_own_game(tmp_path: Path) -> No
         (["--game", "five", "--set", "least_size", "10"], "least_size 10: makes no sense"),
         (["--game", "five", "--preset", "b4c32"], "nets of the preset b4c32 do not play five"),
         (["--game", "go", "--preset", "five-b4c32"], "the preset five-b4c32 do not play go"),
+        (["--game", "five", "--preset", "pierre"], "the preset pierre lack a policy or a value"),
     ],
 )
 def test_runs_that_cannot_be_are_refused(
