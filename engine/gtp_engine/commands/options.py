@@ -148,7 +148,7 @@ OPTIONS = (
            _THINKING),
     Option("ponder", "", "search on while the opponent thinks", "", bool, _THINKING),
     Option("parameters", "NAME=VALUE,...", _NUMBERS, "", _parameters, _THINKING),
-    Option("seed", "N", "with one thread: the same choices each time", "", parse_seed, _THINKING),
+    Option("seed", "N", "of random choices; one thread repeats them", "", parse_seed, _THINKING),
     Option("game", "NAME", "go, atari-go (first capture wins), five (in a row)", "go",
            _one_of(GAMES), _GAME),
     Option("size", "N|WxH", "board", "19; five in a row: 15", parse_size, _GAME),
