@@ -6,7 +6,7 @@ games of a batch go on side by side, a run of the small net a move.
 """
 
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from gtp_engine.coords import BLACK, WALL
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.composition import Net
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.net_evaluator import CACHE_MB, NetEvaluator
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.five.lines import forbidden_reason, wins_at
@@ -117,19 +117,14 @@ class FiveRollouts(NetEvaluator):
         net: Net,
         streams: int,
         max_batch: int,
-        cache_mb: int = CACHE_MB,
-        *,
+        *served: Any,
         player: OnnxNet,
         weight: float,
         seed: int = 0,
     ) -> None:
-        """Serve a net.
+        """Serve a net; see `NetEvaluator`.
 
         Args:
-            net: See `NetEvaluator`, as for the next three.
-            streams: Runs under way at once.
-            max_batch: Largest batch.
-            cache_mb: Room for remembered evaluations of the net.
             player: The small net, with the encoder `five4`.
             weight: Share of the rollouts in the value, 0 to 1.
             seed: Fixes the rollouts of the first thread, those of the second, and so on.
@@ -137,7 +132,7 @@ class FiveRollouts(NetEvaluator):
         Raises:
             NetFileError: The nets are not of these kinds.
         """
-        super().__init__(net, streams, max_batch, cache_mb)
+        super().__init__(net, streams, max_batch, *served)
         if player.info.encoder != "five4" or "policy" not in player.info.heads:
             raise NetFileError(f"{player.path}: has no policy over Pierre's planes")
         self.weight = np.float32(weight if "value" in net.info.heads else 1.0)

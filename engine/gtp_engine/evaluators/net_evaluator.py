@@ -339,14 +339,9 @@ class NetEvaluator:
         self._finish(batch, np.arange(len(shown)), raw)
         if remember and self._cache_bytes:
             cache = self._cache(width, height)
+            tables = point_table(width, height), action_table(width, height)
             with self._guard:
-                store(
-                    cache,
-                    batch,
-                    np.arange(1),
-                    point_table(width, height),
-                    action_table(width, height),
-                )
+                store(cache, batch, np.arange(1), *tables)
         average_slots(batch, len(shown))
         policy = prior_by_action(batch, 0, point_table(width, height)[0], position.area)
         value, none = float(batch.value[0]), float(batch.no_result[0])

@@ -189,13 +189,13 @@ class RolloutEvaluator(NetlessEvaluator):
     name = "rollouts"
     has_ownership = True
 
-    def __init__(self, seed: int = 0, rollouts: int = ROLLOUTS) -> None:
+    def __init__(self, seed: int = 0) -> None:
         """Load the shipped weights.
 
         Raises:
             NetFileError: They cannot be used.
         """
-        self._player = RolloutPlayer(shipped_policy(), seed, rollouts)
+        self._player = RolloutPlayer(shipped_policy(), seed, ROLLOUTS)
 
     def describe(self) -> str:
         """Return what is used, in one line."""

@@ -281,9 +281,7 @@ def _last_liberty(board: BoardRecord, point: int) -> int:
 # Whole boards -----------------------------------------------------------------------------------
 
 
-def threats(
-    position: Position, color: int | None = None, budget: int = SCAN_BUDGET
-) -> list[Tactic]:
+def threats(position: Position, color: int | None = None) -> list[Tactic]:
     """Return what a player can do to chains at once, or either player if they were to move.
 
     Captures of chains that can be captured come first, those of more stones before those of fewer;
@@ -292,13 +290,12 @@ def threats(
     Args:
         position: The position; whose turn it is does not matter.
         color: Who is to move; both players, one after the other, when None.
-        budget: Positions to read for one chain.
     """
     shown = map_regions(position)
     found: list[Tactic] = []
     for player in (BLACK, WHITE) if color is None else (color,):
-        found += _attacks(position, shown, player, budget)
-        found += _rescues(position, shown, player, budget)
+        found += _attacks(position, shown, player)
+        found += _rescues(position, shown, player)
         found += double_ataris(position, player)
         found += _vital_points(position, shown, player)
     return sorted(
@@ -311,20 +308,20 @@ def _rank(kind: Kind) -> int:
     return 1 + NO_ATTACK.index(kind) if kind in NO_ATTACK else 0
 
 
-def _attacks(position: Position, shown: RegionMap, player: int, budget: int) -> Iterator[Tactic]:
+def _attacks(position: Position, shown: RegionMap, player: int) -> Iterator[Tactic]:
     for chain in shown.chains:
         if chain.color != player and len(chain.liberties) < OUT:
-            found = attack(position, chain.stones[0], budget)
+            found = attack(position, chain.stones[0], SCAN_BUDGET)
             if found.works:
                 kind = kind_of_attack(position, chain.stones[0], found.line)
                 yield Tactic(kind, player, chain.stones, found.line, found.verdict)
 
 
-def _rescues(position: Position, shown: RegionMap, player: int, budget: int) -> Iterator[Tactic]:
+def _rescues(position: Position, shown: RegionMap, player: int) -> Iterator[Tactic]:
     for chain in shown.chains:
         stone = chain.stones[0]
-        if chain.color == player and attack(position, stone, budget).works:
-            found = defend(position, stone, budget)
+        if chain.color == player and attack(position, stone, SCAN_BUDGET).works:
+            found = defend(position, stone, SCAN_BUDGET)
             if found.works and found.move != PASS:
                 yield Tactic(Kind.SAVE, player, chain.stones, found.line, found.verdict)
 

@@ -276,13 +276,12 @@ class Loader:
         if self._rollout_weight > 0.0:
             if settings.game == ATARI_GO:
                 raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
-            make = partial(MixedEvaluator, weight=self._rollout_weight, seed=self._seed())
+            make = MixedEvaluator
             if settings.game == FIVE:
                 from gtp_engine.evaluators.five_rollouts import FiveRollouts
 
-                player = self._open_player(files[0][0].path)
-                weight, seed = self._rollout_weight, self._seed()
-                make = partial(FiveRollouts, player=player, weight=weight, seed=seed)
+                make = partial(FiveRollouts, player=self._open_player(files[0][0].path))
+            make = partial(make, weight=self._rollout_weight, seed=self._seed())
         net = serve(
             join(files),
             make=make,

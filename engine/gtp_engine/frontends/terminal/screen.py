@@ -4,7 +4,6 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -49,9 +48,8 @@ class Scene:
 class Screen:
     """Draws scenes on a terminal, or writes them to a pipe; to stdout where none is given."""
 
-    def __init__(self, output: TextIO | None = None, console: Console | None = None) -> None:
-        self._console = console or Console(file=output or sys.stdout, highlight=False, emoji=False)
-        console = self._console
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console = console or Console(file=sys.stdout, highlight=False, emoji=False)
         self.is_live = console.is_terminal and not console.is_dumb_terminal
         """Whether what was drawn can be drawn over."""
         self._look = Look(
