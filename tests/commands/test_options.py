@@ -175,6 +175,8 @@ def test_sizes_and_counts() -> None:
         (["manners", "--komi", "1e9"], "--komi: '1e9' is not a number"),
         (["match", "a", "b", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds"),
         (["--threads", "1025"], "--threads: '1025' is more than 1024 threads"),
+        (["--batch", "4097"], "--batch: '4097' is more than 4096 positions"),
+        (["benchmark", "--batch", "99999999"], "'99999999' is more than 4096 positions"),
         (["benchmark", "--threads", "9999"], "--threads: '9999' is more than 1024 threads"),
         (["regress", "x.tst", "--timeout", "0"], "--timeout: '0' is not a number of seconds"),
     ],
