@@ -2,8 +2,8 @@
 
 A module is named in `SUBCOMMANDS`, with _ for each hyphen. Its `PLAN` is the class of its options,
 but for those in `LEFT_OUT`, and `run(plan)` does the work and returns the exit status; or it has
-`add_arguments(parser)` and `run(arguments)`. At its top it imports only the standard library, so
-that `--help` needs no extra and answers at once.
+`add_arguments(parser)` and `run(arguments)`. At its top it imports neither numpy nor what comes
+with an extra, so that `--help` needs no extra and answers at once.
 """
 
 import importlib

@@ -109,10 +109,8 @@ class Generator:
         self._worker: _Worker | None = None
         if run.processes == 1:
             self._worker = _Worker(*self._opening)
-        else:
-            Teacher(
-                run.teacher, "cpu", run.runtime
-            )  # refuses a bad one; the processes open their own
+        else:  # refuses a bad one; the processes open their own
+            Teacher(run.teacher, "cpu", run.runtime)
         self._folder = folder
         self._games = games
         self._chunks = [] if games is None else _chunks(games, run.seed)

@@ -114,7 +114,7 @@ class TrainPlan(NetRun):
 
     @classmethod
     def of(cls, run: NetRun, **more: Any) -> "TrainPlan":
-        """Return the plan of a run, with a device that is there.
+        """Return the plan of a run, with a device that is there; `more` has the learning rate.
 
         Raises:
             NetFileError: CUDA is asked for and there is none.
@@ -126,8 +126,6 @@ class TrainPlan(NetRun):
         shared["device"] = "cuda" if run.device != "cpu" and is_there else "cpu"
         if shared["device"] == "cuda":
             shared["processes"] = 1
-        if run.learning_rate is None:
-            del shared["learning_rate"]
         return cls(**shared | more)
 
 
