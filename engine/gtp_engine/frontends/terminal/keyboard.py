@@ -26,6 +26,10 @@ _KEY = re.compile(
 """What one key sends: an escape sequence, or a letter in UTF-8."""
 
 
+_ENDS = (b"\x04", b"\x00")
+"""Ctrl-D; a null is one that was pressed before the terminal handed over each key."""
+
+
 class Key(NamedTuple):
     """A command of the terminal."""
 
@@ -210,7 +214,7 @@ class Keyboard:
                 self._typed = ""
                 self._show_typed("\r\n")
                 return line
-            if key == b"\x04" and not self._typed:
+            if key in _ENDS and not self._typed:
                 return ""
             if found["arrow"]:
                 self._on_arrow(*_ARROWS[found["arrow"]])
