@@ -74,7 +74,7 @@ def test_what_was_played_outlives_ctrl_c(
             counts_and_note[-1](replace(played([]), number=number))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gtp_engine.commands.manners.play_self_games", play_two)
+    monkeypatch.setattr("gtp_engine.arena.self_play.play_self_games", play_two)
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--judge", TINY, "--keep", str(kept)]
     assert run(["manners", *words]) == 130
@@ -91,7 +91,7 @@ def test_what_was_played_outlives_the_judge(
     def fail(*args: object) -> None:
         raise NetFileError("the judge is out of memory")
 
-    monkeypatch.setattr("gtp_engine.commands.manners.Judge.judge_ends", fail)
+    monkeypatch.setattr("gtp_engine.arena.endgame_review.Judge.judge_ends", fail)
     kept = tmp_path / "games.jsonl"
     words = ["--net", TINY, "--judge", TINY, "--size", "4", "--games", "1", "--playouts", "4"]
     with pytest.raises(SystemExit):

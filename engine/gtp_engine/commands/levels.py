@@ -3,15 +3,12 @@
 import argparse
 import os
 
-from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.search.stopping import Limits
 
 GAMES_AT_ONCE = 8
 """By default, for each processor."""
@@ -28,6 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each pair; return the exit status."""
+    from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.search.stopping import Limits
+
     if args.step >= highest_level():
         raise UsageError(f"--step: there are but {highest_level()} levels")
     width, height = args.size

@@ -11,25 +11,18 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gtp_engine.arena.endgame_review import Judge, Verdict, doubts
-from gtp_engine.arena.manners import (
-    describe_judgement,
-    describe_passing,
-    describe_resigning,
-    game_document,
-)
-from gtp_engine.arena.many_games import Terms
-from gtp_engine.arena.self_play import SelfPlayGame, play_self_games
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, check_file, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import InvalidRulesError, Rules
-from gtp_engine.play.endgame import own_moves_cost
 from gtp_engine.play.settings import customary_komi
-from gtp_engine.search.stopping import Limits
+
+if TYPE_CHECKING:
+    from gtp_engine.arena.endgame_review import Verdict
+    from gtp_engine.arena.self_play import SelfPlayGame
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +54,14 @@ def run(args: argparse.Namespace) -> int:
 
     They stand before a judge is asked: what happens to it does not take them away.
     """
+    from gtp_engine.arena.endgame_review import Judge, doubts
+    from gtp_engine.arena.manners import describe_judgement, describe_passing, describe_resigning
+    from gtp_engine.arena.many_games import Terms
+    from gtp_engine.arena.self_play import play_self_games
+    from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.play.endgame import own_moves_cost
+    from gtp_engine.search.stopping import Limits
+
     rules = _read_rules(args)
     if args.keep is not None:
         check_file(args.keep, "--keep")
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     net = open_net(args.net, args.device, args.runtime)
     with shown_progress("games", args.games) as advance:
 
-        def note(game: SelfPlayGame) -> None:
+        def note(game: "SelfPlayGame") -> None:
             games.append(game)
             advance()
 
@@ -115,9 +116,13 @@ def _print(lines: Sequence[str]) -> None:
     print("\n".join(lines), flush=True)
 
 
-def _keep(path: Path | None, games: Sequence[SelfPlayGame], verdicts: Sequence[Verdict]) -> None:
+def _keep(
+    path: Path | None, games: Sequence["SelfPlayGame"], verdicts: Sequence["Verdict"]
+) -> None:
     """Write the games, one a line, if that was asked for."""
     if path is not None:
+        from gtp_engine.arena.manners import game_document
+
         gains = {(one.game, one.ply): round(one.gain, 2) for one in verdicts}
         text = "".join(f"{game_document(game, gains)}\n" for game in games)
         write_whole(path, text, pipes=True)

@@ -6,16 +6,17 @@ Only the stones are looked at: no moves, no passes, nobody to move.
 import argparse
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.coords import EMPTY, format_vertex
-from gtp_engine.evaluators.rollouts import open_evaluator
-from gtp_engine.go.scoring import agreed_owners
-from gtp_engine.play.adjudication.marked_boards import MarkedBoard, read_marked
-from gtp_engine.play.adjudication.status import FinalStatus, judge
+
+if TYPE_CHECKING:
+    from gtp_engine.play.adjudication.marked_boards import MarkedBoard
+    from gtp_engine.play.adjudication.status import FinalStatus
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file; return the exit status."""
+    from gtp_engine.evaluators.rollouts import open_evaluator
+    from gtp_engine.play.adjudication.marked_boards import read_marked
+    from gtp_engine.play.adjudication.status import judge
+
     for file in args.files:
         if not file.exists():
             raise UsageError(f"there is no {str(file)!r}")
@@ -66,8 +71,10 @@ class _Tally:
         self.boards = self.exact = 0
         self.points = self.agreed = 0
 
-    def add(self, board: MarkedBoard, status: FinalStatus) -> set[int]:
+    def add(self, board: "MarkedBoard", status: "FinalStatus") -> set[int]:
         """Count a board; return the stones whose status is wrong."""
+        from gtp_engine.go.scoring import agreed_owners
+
         wrong = set(status.dead) ^ board.dead
         found = agreed_owners(board.position, status.dead)
         known = [p for p, owner in board.owners.items() if owner != EMPTY]
@@ -89,7 +96,7 @@ class _Tally:
         )
 
 
-def _name_stones(board: MarkedBoard, wrong: set[int]) -> str:
+def _name_stones(board: "MarkedBoard", wrong: set[int]) -> str:
     """Return which stones were called dead and alive wrongly."""
     width, height = board.position.width, board.position.height
     parts = []

@@ -11,19 +11,18 @@ trials, and the last quarter of the games says what they are worth.
 import argparse
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, check_file, parse_seconds
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.evaluator import Evaluator
-from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.search.params import SearchParams
-from gtp_engine.search.stopping import Limits
+
+if TYPE_CHECKING:
+    from gtp_engine.evaluators.evaluator import Evaluator
 
 GAMES_A_TRIAL = 16
 MOST_TRIALS = 1_000_000
@@ -76,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
         import optuna
     except ImportError:
         raise UsageError("needs the extra `tune`: pip install 'gtp-engine[tune]'") from None
+    from gtp_engine.evaluators.net_evaluator import open_net
+
     check_file(args.out, "--out")
     net = open_net(args.net, args.device, args.runtime)
     width, height = args.size
@@ -139,8 +140,13 @@ def _mean_of_best(trials: list[Any], names: list[str]) -> dict[str, float]:
     return {name: round(sum(one.params[name] for one in best) / len(best), 3) for name in names}
 
 
-def _play(args: argparse.Namespace, net: Evaluator, numbers: dict[str, float], trial: int) -> float:
+def _play(
+    args: argparse.Namespace, net: "Evaluator", numbers: dict[str, float], trial: int
+) -> float:
     """Return how many games of a trial numbers win against the usual ones."""
+    from gtp_engine.arena.many_games import Contestant, Terms, play_games, points
+    from gtp_engine.search.stopping import Limits
+
     params = SearchParams()
     for name, value in numbers.items():
         params = params.with_option(name, str(value))
