@@ -11,7 +11,13 @@ from dataclasses import MISSING, field, fields
 from functools import partial
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from gtp_engine.arguments import BadValueError, parse_count, parse_number, parse_size
+from gtp_engine.arguments import (
+    BadValueError,
+    parse_count,
+    parse_names,
+    parse_number,
+    parse_size,
+)
 from gtp_export.span import Span
 
 Plan = TypeVar("Plan")
@@ -68,9 +74,11 @@ def add_options(
 
 
 def _of_type(annotation: Any) -> dict[str, Any]:
-    """Return what `add_argument` is told of a field's type."""
+    """Return what `add_argument` is told of a field's type; names stand with commas between."""
     if annotation is bool:
         return {"action": "store_true"}
+    if get_args(annotation) == (str, ...):
+        return {"type": parse_names}
     inner = next(iter(get_args(annotation)), annotation)
     many = {"nargs": "+"} if get_origin(annotation) is tuple else {}
     return {"type": parse_count if inner is int else inner, **many}

@@ -65,11 +65,7 @@ class NetRun:
     )
     """Of no account once the run has a checkpoint of its own."""
     freeze: tuple[str, ...] = option(
-        "layers that do not learn: beginnings of names, with commas between",
-        (),
-        type=parse_names,
-        nargs=None,
-        metavar="LAYERS",
+        "layers that do not learn: beginnings of names, with commas between", (), metavar="LAYERS"
     )
     name: str = option("name to write into the net", "", shown="the preset's")
     licence: str = option("licence to write into the net", "unknown")
@@ -262,7 +258,6 @@ class QuantisePlan:
         ("stem", "heads"),
         shown="stem,heads",
         type=lambda text: parse_names(text) or ("none",),
-        nargs=None,
         metavar="LAYERS",
     )
     calibration: str = option(
@@ -327,7 +322,6 @@ class DescribePlan(NetTexts):
         "another name for an input or output; may be repeated",
         (),
         type=str,
-        nargs=None,
         action="append",
         metavar="YOURS=NAME",
     )
@@ -343,18 +337,10 @@ class DescribePlan(NetTexts):
         "range of ownership, 1 for the player to move; 0..1 is stretched", "-1..1", choices=_RANGES
     )
     score_columns: tuple[str, ...] = option(
-        f"what the score holds, of {', '.join(SCORE_COLUMNS)}",
-        (),
-        type=parse_names,
-        nargs=None,
-        metavar="LIST",
+        f"what the score holds, of {', '.join(SCORE_COLUMNS)}", (), metavar="LIST"
     )
     board_sizes: tuple[str, ...] = option(
-        "the only board sizes it takes, such as 9,13,19",
-        (),
-        type=parse_names,
-        nargs=None,
-        metavar="LIST",
+        "the only board sizes it takes, such as 9,13,19", (), metavar="LIST"
     )
     architecture: str = option("its architecture", "", metavar="TEXT")
     source: str = option("where it comes from", "", shown="the file's name", metavar="TEXT")

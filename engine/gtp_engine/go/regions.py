@@ -1,6 +1,7 @@
 """A map of a position for people: chains with their liberties and eyes, and the empty regions.
 
-Plain Python, for a picture now and then; what plays uses the kernels of `board` and `life`.
+Plain Python, for pictures and the end of a game; what searches uses the kernels of `board` and
+`life`.
 """
 
 from collections.abc import Iterable, Iterator
