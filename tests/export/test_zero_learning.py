@@ -206,11 +206,29 @@ def test_a_gate_lets_through_who_wins_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, share: float, passes: bool
 ) -> None:
     run = judging_run(tmp_path, gate)
+    judge = judge_of(run)
     put_net(run, 0)
     put_net(run, 4)
+    monkeypatch.setattr("gtp_export.zero.judge.points", lambda games: 0.6 * len(games))
+    assert judge.step()
+    put_net(run, 8)
     monkeypatch.setattr("gtp_export.zero.judge.points", lambda games: share * len(games))
+    assert judge.step()
+    assert [match.promoted for match in matches_of(run)] == [True, passes]
+
+
+@pytest.mark.parametrize(
+    ("gate", "start", "passes"), [(SPRT, "", True), (SPRT, "default", False), (SHARE, "", False)]
+)
+def test_the_first_net_that_learned_from_nothing_passes_the_sequential_test_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: str, start: str, passes: bool
+) -> None:
+    run = new_run(tmp_path, gate=gate, start=start, gate_games=8, judge_visits=2, anchor_games=0)
+    put_net(run, 0)
+    put_net(run, 4)
+    monkeypatch.setattr("gtp_export.zero.judge.points", lambda games: 0.0)
     assert judge_of(run).step()
-    assert matches_of(run)[0].promoted is passes
+    assert [match.promoted for match in matches_of(run)] == [passes]
 
 
 def test_without_a_gate_nets_are_rated_one_after_the_other(tmp_path: Path) -> None:

@@ -75,7 +75,11 @@ class Judge:
         best = line[-1]
         new = [net for net in nets.values() if net.steps > best.steps and net.name not in judged]
         if new:
-            self._write(self._match(new[-1].name, best.name))
+            # A search with a net that likes all moves alike counts the ends of games exactly: the
+            # first that learned may lose to it, and yet only those after it get any better.
+            match = self._match(new[-1].name, best.name)
+            is_first = self._settings.gate == SPRT and best.steps == 0 and not self._settings.start
+            self._write(replace(match, promoted=match.promoted or (is_first and match.games > 0)))
             return True
         if with_anchor and self._is_anchor_due(len(line)):
             self._write(self._play_gnu_go(best.name))

@@ -181,7 +181,8 @@ class Settings:
     gate: str = SPRT
     """SPRT, SHARE or NO_GATE."""
     gate_elo: float = 35.0
-    """SPRT: the test asks whether a net is so much stronger, or so much weaker."""
+    """SPRT: the test asks whether a net is so much stronger, or so much weaker; the first that
+    learned, where a run begins from nothing, passes in any case."""
     gate_share: float = 0.55
     """SHARE: what a net must win."""
     gate_games: int = 120
