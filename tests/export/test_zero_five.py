@@ -192,6 +192,23 @@ def test_all_parts_learn_it_and_say_nothing_of_points(tmp_path: Path) -> None:
     assert rows(run, "select count(*), sum(reason in ('five', 'draw')) from games") == [found]
 
 
+def test_the_empty_board_is_judged_under_the_first_rules(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    run = new_run(tmp_path)  # standard and renju
+    coordinator = Coordinator(run)
+    coordinator.step()
+    coordinator.step()
+    said = coordinator.look_at_empty_board(name := run.playing_net().stem)
+    coordinator.close()
+    net = open_net(str(run.net(name)), "cpu", threads=1)
+    values = [
+        raw.win - raw.loss
+        for raw in (net.raw_evaluation(FiveGame(8, rules=rules)) for rules in (STANDARD, FREESTYLE))
+    ]
+    assert abs(values[0] - values[1]) > 1e-6
+    assert said.value == pytest.approx(values[0], abs=1e-6)
+
+
 def test_recorded_games_are_packed_and_measured_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:

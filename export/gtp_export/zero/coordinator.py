@@ -152,7 +152,7 @@ class Coordinator:
         write_whole(self._run.komi, f"{komi:.2f}\n")
 
     def look_at_empty_board(self, name: str) -> EmptyBoard:
-        """Return what a net says about the empty board at the fair komi.
+        """Return what a net says about the empty board at the fair komi, under the first rules.
 
         Raises:
             NetFileError: The net cannot be used, or puts out what is not finite.
@@ -160,7 +160,8 @@ class Coordinator:
         settings, file = self.settings, str(self._run.net(name))
         komi = round(2.0 * self._run.fair_komi(settings)) / 2.0
         net = open_net(file, "cpu", ONNX_RUNTIME, threads=1, cache_mb=0)
-        board = new_game(settings.game, settings.size, settings.size, Rules(komi=komi))
+        rules, *_ = settings.named_rules or [Rules(komi=komi)]
+        board = new_game(settings.game, settings.size, settings.size, rules)
         raw = net.raw_evaluation(board)
         if not math.isfinite(raw.win + raw.lead):
             raise NetFileError(f"{file}: the net's outputs are not numbers")
