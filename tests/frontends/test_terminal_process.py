@@ -130,6 +130,14 @@ def test_colors_and_ctrl_d(folder: Path) -> None:
     assert terminal.leave() == 0 and len(kept(folder)) == 1
 
 
+def test_keys_pressed_before_the_first_prompt_are_not_lost(folder: Path) -> None:
+    terminal = Terminal(folder, "--size", "5", "--playouts", "5")
+    terminal.wait_for("please wait")
+    terminal.type("c3\r\x04")
+    terminal.wait_for("gtp-engine play --resume ")
+    assert terminal.leave() == 0 and len(kept(folder)) == 2
+
+
 def test_arrow_keys_lead_to_a_point(folder: Path) -> None:
     terminal = Terminal(folder, "--size", "5", "--playouts", "5")
     terminal.wait_for("black> ")

@@ -26,10 +26,6 @@ _KEY = re.compile(
 """What one key sends: an escape sequence, or a letter in UTF-8."""
 
 
-_ENDS = (b"\x04", b"\x00")
-"""Ctrl-D; a null is one that was pressed before the terminal handed over each key."""
-
-
 class Key(NamedTuple):
     """A command of the terminal."""
 
@@ -142,7 +138,11 @@ class Keyboard:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Return a context in which signals are taken care of; afterwards all is as before."""
+        """Return a context in which signals are taken care of; afterwards all is as before.
+
+        Keys are handed over one by one from the beginning: of what is typed before a prompt a
+        terminal that gives lines would keep Ctrl-D and the arrows for itself.
+        """
         wanted = {signal.SIGINT: self._interrupt}
         wanted |= dict.fromkeys(LEAVE_SIGNALS, self._hang_up)
         wanted |= dict.fromkeys(RESIZE_SIGNALS, self._resize)
@@ -152,7 +152,8 @@ class Keyboard:
             waker.setblocking(False)
             woken_before = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
             try:
-                yield
+                with keys_at_once(sys.stdin):
+                    yield
             finally:
                 signal.set_wakeup_fd(woken_before)
                 self._woken = None
@@ -189,7 +190,7 @@ class Keyboard:
 
     def _read_keys(self) -> str | None:
         """Return the next line of a terminal, empty at its end; None where it gives lines only."""
-        with keys_at_once(sys.stdin) as is_possible:
+        with keys_at_once(sys.stdin) as is_possible:  # again, for who was sent to the background
             if not is_possible:
                 return None
             self._show_typed(self._typed)
@@ -214,7 +215,7 @@ class Keyboard:
                 self._typed = ""
                 self._show_typed("\r\n")
                 return line
-            if key in _ENDS and not self._typed:
+            if key == b"\x04" and not self._typed:
                 return ""
             if found["arrow"]:
                 self._on_arrow(*_ARROWS[found["arrow"]])
