@@ -13,7 +13,8 @@ from tests.five.test_lines import game_of
 from tests.five.test_threats import middle_games
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.composition import join
+from gtp_engine.evaluators.composition import Net, join
+from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator, ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.precision import open_files
 from gtp_engine.five.game import FiveGame
@@ -67,9 +68,15 @@ def write_five(path: Path) -> Path:
     return path
 
 
-def test_a_net_gives_way_to_what_is_read_out(tmp_path: Path) -> None:
-    net = join(open_files(str(write_five(tmp_path / "five.onnx")), "cpu", "onnxruntime", 1))
-    evaluator = NetEvaluator(net, 1, 4)
+@pytest.fixture(scope="module")
+def five_net(tmp_path_factory: pytest.TempPathFactory) -> Net:
+    """Random weights."""
+    path = write_five(tmp_path_factory.mktemp("nets") / "five.onnx")
+    return join(open_files(str(path), "cpu", "onnxruntime", 1))
+
+
+def test_a_net_gives_way_to_what_is_read_out(five_net: Net) -> None:
+    evaluator = NetEvaluator(five_net, 1, 4)
     evaluator.threat_nodes = 100
     batch = evaluator.new_batch(3, 15, 15)
     games = [
@@ -87,6 +94,33 @@ def test_a_net_gives_way_to_what_is_read_out(tmp_path: Path) -> None:
         assert batch.priors[2, :223].sum() == pytest.approx(
             1.0, abs=1e-3
         )  # remembered in two bytes
+
+
+@settings(deadline=None, max_examples=20)
+@given(game=middle_games(), symmetry=st.integers(0, 7), share=st.sampled_from([0.0, 0.3, 1.0]))
+def test_shapes_have_their_share_in_what_a_net_says(
+    five_net: Net, game: FiveGame, symmetry: int, share: float
+) -> None:
+    symmetry %= N_SYMMETRIES if game.width == game.height else 4
+    leaf = game.history, game.ply, game.rules.flags, symmetry, 0.0
+    said = []
+    for evaluator in (
+        NetEvaluator(five_net, 1, 4),
+        FiveEvaluator(100 * SHARE_OF_A_LEAF),
+        ShapedEvaluator(five_net, 1, 4, share=share),
+    ):
+        if isinstance(evaluator, NetEvaluator):
+            evaluator.threat_nodes = 100
+        batch = evaluator.new_batch(2, game.width, game.height)
+        evaluator.encode(batch, 1, *leaf)
+        evaluator.encode(batch, 0, *leaf)
+        for _ in range(2):  # computed, then remembered, where priors take two bytes
+            evaluator.evaluate(batch, 2)
+        n = batch.n_moves[1]
+        assert n == batch.n_moves[0]
+        said.append(np.append(batch.priors[1, :n], batch.value[1]))
+    mixed = said[0] + share * (said[1] - said[0])
+    assert said[2] == pytest.approx(mixed, abs=1e-4)
 
 
 def test_each_game_refuses_the_nets_of_the_other(tmp_path: Path) -> None:
@@ -109,7 +143,7 @@ def test_five_is_played_with_the_net_of_that_name(
 ) -> None:
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
     write_five(tmp_path / "five.onnx")
-    for net, says in ((None, "five-tiny"), ("none", "threats and shapes")):
+    for net, says in ((None, "five-tiny on cpu with shapes"), ("none", "threats and shapes")):
         engine = Engine(Settings(game="five", net=net, size=(7, 7), playouts=8, device="cpu"))
         engine.genmove(BLACK)
         assert says in engine.describe()

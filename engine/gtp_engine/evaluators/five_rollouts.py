@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, WALL
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.composition import Net
+from gtp_engine.evaluators.encoders.five import OTHERS, OWN
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
@@ -25,8 +26,6 @@ from gtp_engine.kernels import hot_kernel, int64
 
 DEPTH = 10
 """Moves since the root of the search after which nobody plays on."""
-OWN, OTHERS = 1, 2
-"""Planes of the stones, in both encoders of five in a row."""
 
 
 class Rollouts(NamedTuple):

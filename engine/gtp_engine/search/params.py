@@ -64,6 +64,9 @@ class SearchParams:
     threat_nodes: int = _within(20_000, 0, 10**9)
     """Positions that a game may look at before the search to find a win it can prove; a leaf gets
     a share of what was set when the engine loaded; 0 proves nothing."""
+    shape_share: float = _within(0.5, 0, 1)
+    """Share of priors and values that comes from shapes where a net plays five in a row; as set
+    when the engine loaded."""
 
     def with_option(self, name: str, text: str) -> "SearchParams":
         """Return a copy with one field set from text.

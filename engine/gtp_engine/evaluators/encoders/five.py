@@ -38,6 +38,8 @@ from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
 PLANES = 12
+OWN, OTHERS = 1, 2
+"""Planes of the stones, in both encoders."""
 
 
 @hot_kernel
@@ -58,8 +60,8 @@ def five(
     planes = spatial.reshape(PLANES, int64(board["width"]) * int64(board["height"]))
     planes[:] = 0
     planes[0, :] = 1
-    mark_color(board, to_play, symmetry_map, planes[1])
-    mark_color(board, 3 - to_play, symmetry_map, planes[2])
+    mark_color(board, to_play, symmetry_map, planes[OWN])
+    mark_color(board, 3 - to_play, symmetry_map, planes[OTHERS])
     for back in range(min(2, ply)):
         move = int64(history.turns[ply - back]["move"])
         if move != PASS:
@@ -103,10 +105,10 @@ def five4(
     planes = spatial.reshape(4, int64(board["width"]) * int64(board["height"]))
     planes[:3, :] = 0
     planes[3, :] = 1
-    mark_color(board, to_play, symmetry_map, planes[1])
-    mark_color(board, 3 - to_play, symmetry_map, planes[2])
+    mark_color(board, to_play, symmetry_map, planes[OWN])
+    mark_color(board, 3 - to_play, symmetry_map, planes[OTHERS])
     for at in range(planes.shape[1]):
-        planes[0, at] = planes[1, at] + planes[2, at]
+        planes[0, at] = planes[OWN, at] + planes[OTHERS, at]
 
 
 @kernel
