@@ -204,6 +204,12 @@ def test_a_game_at_any_level_with_handicap_and_rules(client: ClientConnection) -
     assert state["names"] == ["you", "you"]
 
 
+def test_pages_offer_the_nets_that_play_go() -> None:
+    engine = Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator())
+    offered = set(WebGame(engine, "both", []).choices()["net"])
+    assert "default" in offered and not {"five", "five-int8", "default-int8"} & offered
+
+
 def test_moves_are_drawn_from_the_policy_until_a_page_wants_another_level() -> None:
     engine = Engine(Settings(size=(5, 5), policy_temperature=1.0), evaluator=FakeEvaluator())
     game = WebGame(engine, "both", [])
