@@ -138,12 +138,8 @@ def test_each_game_refuses_the_nets_of_the_other(tmp_path: Path) -> None:
     engine.close()
 
 
-def test_five_is_played_with_the_net_of_that_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
-    write_five(tmp_path / "five.onnx")
-    for net, says in ((None, "five-tiny on cpu with shapes"), ("none", "threats and shapes")):
+def test_five_is_played_without_a_net_unless_one_is_named() -> None:
+    for net, says in ((None, "threats and shapes"), ("five", "five on cpu with shapes")):
         engine = Engine(Settings(game="five", net=net, size=(7, 7), playouts=8, device="cpu"))
         engine.genmove(BLACK)
         assert says in engine.describe()

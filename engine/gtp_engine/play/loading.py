@@ -18,7 +18,6 @@ from gtp_engine.evaluators.nets import (
     DEFAULT_ROLLOUT_WEIGHT,
     NO_NET,
     NetFiles,
-    known_nets,
     without_rollouts,
 )
 from gtp_engine.games import FIVE, game_shown
@@ -71,11 +70,8 @@ class Loader:
         self.params = settings.parameters
         """Parameters that the search begins with."""
         self._settings = settings
-        wanted = settings.net
-        if wanted is None and settings.game == FIVE and FIVE in known_nets():
-            wanted = FIVE
-        self._net, self._has_rollouts = without_rollouts(wanted)
-        may_have = settings.game == GO or wanted is not None
+        self._net, self._has_rollouts = without_rollouts(settings.net)
+        may_have = settings.game == GO or settings.net is not None
         self._has_net = evaluator is None and may_have and self._net != NO_NET
         """Whether the settings name a net to be opened."""
         if settings.game != ATARI_GO and (self._net == NO_NET or not may_have):
