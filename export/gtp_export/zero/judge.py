@@ -75,19 +75,19 @@ class Judge:
         best = line[-1]
         new = [net for net in nets.values() if net.steps > best.steps and net.name not in judged]
         if new:
-            # A search with a net that likes all moves alike counts the ends of games exactly: the
-            # first that learned may lose to it, and yet only those after it get any better.
-            match = self._match(new[-1].name, best.name)
-            is_first = self._settings.gate == SPRT and best.steps == 0 and not self._settings.start
-            self._write(replace(match, promoted=match.promoted or (is_first and match.games > 0)))
+            self._write(self._match(new[-1].name, best.name, is_first=best.steps == 0))
             return True
         if with_anchor and self._is_anchor_due(len(line)):
             self._write(self._play_gnu_go(best.name))
             return True
         return False
 
-    def _match(self, net: str, best: str) -> MatchRecord:
-        """Play a net against the best one; without a gate every net becomes that."""
+    def _match(self, net: str, best: str, *, is_first: bool) -> MatchRecord:
+        """Play a net against the best one; without a gate every net becomes that.
+
+        Args:
+            is_first: Whether the best one is what the run began with.
+        """
         settings = self._settings
         komi = round(self._run.fair_komi(settings)) + 0.5 if settings.has_komi else 0.0
         test = Sprt(-settings.gate_elo, settings.gate_elo, ERROR_RATE, ERROR_RATE)
@@ -132,10 +132,13 @@ class Judge:
             logger.warning(f"{error}; {says}")
             return MatchRecord(net, best, 0.0, 0, settings.judge_visits, komi, passes_by)
         share = points(games) / len(games)
+        # A search with a net that likes all moves alike counts the ends of games exactly: the
+        # first that learned may lose to it, and yet only those after it get any better.
+        knew_nothing = is_first and not settings.start
         passes = {
             NO_GATE: True,
             SHARE: share >= settings.gate_share,
-            SPRT: verdict == "elo1" or (verdict is None and share >= 0.5),
+            SPRT: knew_nothing or verdict == "elo1" or (verdict is None and share >= 0.5),
         }
         return MatchRecord(
             *(net, best, points(games), len(games), settings.judge_visits, komi),
