@@ -20,6 +20,9 @@ INTERRUPTED_STATUS = INTERRUPTED_BY + 2
 
 MOST_THREADS = 1024
 
+MOST_AT_ONCE = 4096
+"""Largest batch that may be asked for; a GPU runs 256 positions at once."""
+
 
 class UsageError(ValueError):
     """Arguments that make no sense; the message is one sentence for the user."""
@@ -88,11 +91,20 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def _count_to(most: int, text: str, what: str) -> int:
+    if parse_count(text) > most:
+        raise BadValueError(f"{text[:20]!r} is more than {most} {what}")
+    return int(text)
+
+
 def parse_threads(text: str) -> int:
     """Return a number of threads, up to MOST_THREADS."""
-    if parse_count(text) > MOST_THREADS:
-        raise BadValueError(f"{text[:20]!r} is more than {MOST_THREADS} threads")
-    return int(text)
+    return _count_to(MOST_THREADS, text, "threads")
+
+
+def parse_batch(text: str) -> int:
+    """Return a number of positions to be evaluated at once, up to MOST_AT_ONCE."""
+    return _count_to(MOST_AT_ONCE, text, "positions")
 
 
 def parse_seed(text: str) -> int:

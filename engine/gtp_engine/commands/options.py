@@ -17,6 +17,7 @@ from gtp_engine.arena.statistics import Sprt
 from gtp_engine.arguments import (
     BadValueError,
     UsageError,
+    parse_batch,
     parse_count,
     parse_komi,
     parse_number,
@@ -38,9 +39,6 @@ from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
 from gtp_engine.play.table import SEATS
 from gtp_engine.search.params import RECIPES, SearchParams
-
-MOST_AT_ONCE = 4096
-"""Largest batch that may be asked for; a GPU runs 256 positions at once."""
 
 
 def _within(low: float, high: float) -> Callable[[str], float]:
@@ -64,12 +62,6 @@ def _one_of(names: Collection[str]) -> Callable[[str], str]:
         return text
 
     return parse
-
-
-def _batch(text: str) -> int:
-    if parse_count(text) > MOST_AT_ONCE:
-        raise ValueError(f"{text[:20]!r} is more than {MOST_AT_ONCE} positions")
-    return int(text)
 
 
 def _level(text: str) -> int:
@@ -178,7 +170,7 @@ OPTIONS = (
     Option("runtime", "NAME", f"on a processor: {', '.join(RUNTIMES)}", "auto: the faster",
            _one_of(RUNTIMES), _MACHINE),
     Option("threads", "N", "search threads", "as suits the device", parse_threads, _MACHINE),
-    Option("batch", "N", "most positions evaluated at once", "as suits the device", _batch,
+    Option("batch", "N", "most positions evaluated at once", "as suits the device", parse_batch,
            _MACHINE),
     Option("memory", "MB", "most memory for tree and cache", "", parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", "", _path, _MACHINE),
