@@ -14,7 +14,8 @@ from tests.five.test_threats import middle_games
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.composition import Net, join
-from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator, ShapedEvaluator
+from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator
+from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.precision import open_files
 from gtp_engine.five.game import FiveGame

@@ -279,7 +279,7 @@ class Loader:
                 make = partial(FiveRollouts, player=self._open_player(files[0][0].path))
             make = partial(make, weight=self._rollout_weight, seed=self._seed())
         elif settings.game == FIVE and self.params.shape_share > 0.0:
-            from gtp_engine.evaluators.five import ShapedEvaluator
+            from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 
             make = partial(ShapedEvaluator, share=self.params.shape_share)
         net = serve(
