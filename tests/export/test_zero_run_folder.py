@@ -272,20 +272,24 @@ def test_two_coordinators_on_one_run_are_refused(tmp_path: Path) -> None:
     Coordinator(run).close()
 
 
-def test_only_a_net_that_was_promoted_is_played_with(tmp_path: Path) -> None:
-    run = new_run(tmp_path)
+@pytest.mark.parametrize("newest_plays", [True, False])
+def test_the_best_net_is_the_newest_promoted_and_plays_if_so_wanted(
+    tmp_path: Path, newest_plays: bool
+) -> None:
+    run = new_run(tmp_path, newest_plays=newest_plays)
     first, second, third = (put_net(run, steps) for steps in (0, 5, 9))
     keeper = Coordinator(run)
     keeper.step()
-    assert run.playing_net() == run.net(first)
+    assert run.best.read_bytes() == run.net(first).read_bytes()
+    assert run.playing_net() == run.net(third if newest_plays else first)
     put_match(run, third, first, 9, promoted=False)
     put_match(run, second, first, 15, promoted=True)
     keeper.step()
     keeper.close()
-    assert run.playing_net() == run.net(second)
+    assert run.playing_net() == run.net(third if newest_plays else second)
     assert run.best.read_bytes() == run.net(second).read_bytes()
     status = read_status(run)
-    assert status["promotions"] == 1 and status["nets"] == 3
+    assert status["best"] == second and status["promotions"] == 1 and status["nets"] == 3
     low, estimate, high = status["elo"][second]
     assert low < estimate < high and estimate > 100
     assert status["elo"][first] == [0.0, 0.0, 0.0]
@@ -304,6 +308,7 @@ def test_without_a_gate_the_newest_sound_net_is_played_with(
     keeper.close()
     assert rows(run, "select name from nets where name = ?", broken) == []
     assert run.playing_net() == run.net(second)
+    assert run.best.read_bytes() == run.net(second).read_bytes()
     assert len(warnings_of(caplog)) == 1 and "not numbers" in warnings_of(caplog)[0]
 
 

@@ -40,7 +40,11 @@ def learn(
     keeper = Coordinator(run)
     keeper.step()
     settings = run.settings()
-    worker, learning, judge = Worker(run, seed=1), Learning(run, settings), Judge(run, settings)
+    worker, learning, judge = (
+        Worker(run, seed=settings.seed),
+        Learning(run, settings),
+        Judge(run, settings),
+    )
     best = b""
     try:
         for _ in range(games // settings.shard_games):

@@ -180,17 +180,9 @@ class Catalogue:
             db.execute(f"insert into {table} values ({marks})", (name, *values))
         self._known[table].add(name)
 
-    def best_net(self, needs_promotion: bool) -> str | None:
-        """Return the newest net that was promoted, or the newest of all; None before there is one.
-
-        Args:
-            needs_promotion: Whether nets but the first play only after a match.
-        """
-        promoted = "(steps = 0 or name in (select net from matches where promoted))"
-        row = self._db.execute(
-            f"select name from nets where {promoted if needs_promotion else 'true'} "
-            "order by steps desc, name limit 1"
-        ).fetchone()
+    def newest_net(self, promoted: bool) -> str | None:
+        """Return what `newest_net_query` finds; None before there is a net."""
+        row = self._db.execute(newest_net_query(promoted)).fetchone()
         return None if row is None else str(row[0])
 
     def _add_problem(self, file: str, problem: str) -> None:
@@ -226,6 +218,16 @@ def _age(path: Path) -> tuple[float, str]:
         return path.stat().st_mtime, path.name
     except OSError:
         return 0.0, path.name
+
+
+def newest_net_query(promoted: bool) -> str:
+    """Return the query for the name of the newest net.
+
+    Args:
+        promoted: Whether nets but the first count only after a match that promoted them.
+    """
+    only = "steps = 0 or name in (select net from matches where promoted)" if promoted else "true"
+    return f"select name from nets where {only} order by steps desc, name limit 1"
 
 
 def rows(run: RunFolder, query: str, *values: Any) -> list[Any]:

@@ -60,6 +60,7 @@ class Coordinator:
         self._near: deque[float] = deque(maxlen=KOMI_GAMES)
         self._komi_before = run.fair_komi(self.settings)
         self._problem = ""
+        self._best = ""
         try:
             if rebuild:
                 run.catalogue.unlink(missing_ok=True)
@@ -84,7 +85,7 @@ class Coordinator:
         self.look()
 
     def look(self) -> None:
-        """Take in what is new and hand out the best net; what fails now is tried again."""
+        """Take in what is new and hand out nets; what fails now is tried again."""
         self.part.note()
         try:
             self._take_in(seek_komi=True)
@@ -124,15 +125,18 @@ class Coordinator:
         Raises:
             OSError: That cannot be written, or no first net.
         """
-        run = self._run
-        best = self._catalogue.best_net(self.settings.gate != NO_GATE)
+        run, settings = self._run, self.settings
+        best = self._catalogue.newest_net(promoted=settings.gate != NO_GATE)
         if best is None:
-            add_first_net(run, self.settings)
+            add_first_net(run, settings)
             return
-        if run.playing_net() != run.net(best) or not run.best.exists():
+        if best != self._best or not run.best.exists():
             write_whole(run.best, read_file(run.net(best), 1 << 30))
-            write_whole(run.playing, best + "\n")
-            self._komi_before = run.fair_komi(self.settings)
+            self._best = best
+        playing = self._catalogue.newest_net(promoted=False) if settings.newest_plays else best
+        if playing is not None and run.playing_net() != run.net(playing):
+            write_whole(run.playing, playing + "\n")
+            self._komi_before = run.fair_komi(settings)
 
     def _seek_komi(self, header: Header) -> None:
         """Move the fair komi towards where both win as often, after enough games near it."""

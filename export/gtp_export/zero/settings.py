@@ -58,6 +58,7 @@ SUPERGO: dict[str, Any] = {
     "value_weight": 1.0,
     "score_weight": 0.0,
     "ownership_weight": 0.0,
+    "newest_plays": False,
     "gate": SHARE,
 }
 GUMBEL: dict[str, Any] = {
@@ -96,6 +97,9 @@ class Settings:
     )
 
     # Self-play
+    newest_plays: bool = True
+    """Whether the workers play with the newest net that is sound, promoted or not; otherwise with
+    the best one, as AlphaGo Zero did."""
     least_size: int = 0
     """Every second size from `size` down to here is played on as well; 0: none. In games without
     komi."""
@@ -393,7 +397,8 @@ class RunFolder:
             is_kind = name in kinds and (number or type(value) is kinds[name])
             if not is_kind or not _makes_sense(name, value):
                 raise RunError(f"{self.settings_file}: {name} = {value!r} makes no sense")
-        settings = Settings(**found)
+        # What an older run's file does not say yet is as its recipe has it.
+        settings = Settings(**(RECIPES.get(str(found.get("recipe")), OURS) | found))
         settings.check()
         return settings
 

@@ -8,9 +8,9 @@ from gtp_engine.arena.ratings import rate_players
 from gtp_engine.coords import format_vertex
 from gtp_engine.games import game_of
 from gtp_engine.go.rules import GO
-from gtp_export.zero.catalogue import rows
+from gtp_export.zero.catalogue import newest_net_query, rows
 from gtp_export.zero.part import COORDINATE, spent_by
-from gtp_export.zero.settings import RunFolder
+from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.shards import SUFFIX, ShardError, read_shard
 
 RATED_NETS = 400
@@ -32,8 +32,7 @@ def read_status(run: RunFolder) -> dict[str, Any]:
         run, "select name, steps, samples, losses, value, lead, komi from nets order by steps"
     )
     promotions = rows(run, "select count(*) from matches where promoted")[0][0]
-    playing = run.playing_net()
-    best = None if playing is None else playing.stem
+    best = next((name for (name,) in rows(run, newest_net_query(settings.gate != NO_GATE))), None)
     known = next((net for net in nets if net[0] == best), None)
     spent = spent_by(run)
     seconds = spent_by(run, COORDINATE).seconds
