@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import BadValueError, parse_count, parse_komi, parse_names, parse_threads
+from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import (
     ENCODERS,
@@ -176,6 +177,12 @@ class DistilRun(NetRun):
         0.0,
         type=parse_share,
         metavar="SHARE",
+    )
+    largest_board: int = option(
+        "longest side of the boards to label and to learn, for a net of small boards alone",
+        MAX_SIZE,
+        type=parse_side,
+        metavar="N",
     )
     runtime: str = option(
         "what runs the teacher on a processor; auto: the faster", "auto", choices=RUNTIMES

@@ -18,7 +18,14 @@ from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.net_file import TINY_SHAPE
-from gtp_export.labelling.generation import KINDS, Generator, _chunks, draw_size, spent_on_labels
+from gtp_export.labelling.generation import (
+    KINDS,
+    Generator,
+    _chunks,
+    _draw_student_size,
+    draw_size,
+    spent_on_labels,
+)
 from gtp_export.labelling.record_positions import _pick_positions
 from gtp_export.labelling.samples import (
     Samples,
@@ -255,6 +262,19 @@ def test_sizes_cover_the_range() -> None:
     sizes = [draw_size(generator) for _ in range(2000)]
     assert {side for size in sizes for side in size} == set(range(2, 26))
     assert 0.2 < sum(width != height for width, height in sizes) / 2000 < 0.5
+
+
+def test_small_boards_alone(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    drawn = [draw_size(generator, 7) for _ in range(500)]
+    assert {side for size in drawn for side in size} == set(range(2, 8))
+    drawn = [_draw_student_size(generator, 9) for _ in range(500)]
+    assert max(side for size in drawn for side in size) == 9
+    assert 0.7 < drawn.count((9, 9)) / 500 < 0.95  # 0.4 of 0.5, and some of the others
+    run = replace(RUN, largest_board=9, student_games=0.5)
+    generating = Generator(run, tmp_path, None, TINY_NET)
+    jobs = [job for job in (generating._next_job() for _ in range(40)) if job is not None]
+    assert {job.kind.name for job in jobs} == {"9x9", "other", "student"}
 
 
 def test_a_folder_of_shards_goes_on_where_it_was(

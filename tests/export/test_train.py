@@ -560,6 +560,17 @@ def test_labels_leave_time_for_training(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--label-minutes must be less than --minutes" in capsys.readouterr().err
 
 
+def test_games_on_large_boards_alone_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    game = tmp_path / "game.sgf"
+    game.write_text("(;SZ[13]RE[B+3];B[cc];W[kk];B[ck];W[kc])")
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path / "run"), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, "--games", str(game), "--largest-board", "9"]) == 1
+    error = capsys.readouterr().err
+    assert "game.sgf: no game is on a board of at most 9 points a side" in error
+
+
 def test_a_preset_nobody_knows_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

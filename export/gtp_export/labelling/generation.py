@@ -55,7 +55,13 @@ class Kind:
     games: int
     """Games a shard."""
     share: float
-    """Share of the shards; the shares of all kinds sum to 1."""
+    """Share of the shards, of what can be made."""
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        """Width and height where all boards of this kind are alike."""
+        width, by, height = self.name.partition("x")
+        return (int(width), int(height)) if by else None
 
 
 KINDS = (
@@ -82,6 +88,8 @@ class Job:
     records: tuple[GameRecord, ...] = ()
     """Games of one board size to take positions from; none for self-play."""
     played_weight: float = 0.0
+    largest_board: int = MAX_SIZE
+    """Longest side of self-play's boards."""
 
 
 class Generator:
@@ -120,7 +128,9 @@ class Generator:
         self._kinds = [
             replace(kind, share=share)
             for kind, share in shares.items()
-            if share > 0.0 and (kind.name != RECORDS or self._chunks)
+            if share > 0.0
+            and (kind.name != RECORDS or self._chunks)
+            and max(kind.size or (0, 0)) <= run.largest_board
         ]
         self._planned = _count_shards(folder)
 
@@ -199,6 +209,7 @@ class Generator:
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
                 records,
                 self._run.played_weight,
+                self._run.largest_board,
             )
         return None
 
@@ -312,32 +323,35 @@ def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None
         return label_records(teacher, job.records, seed, job.played_weight)
     generator = np.random.Generator(np.random.PCG64(seed))
     if kind.name == STUDENT:
-        width, height = _draw_student_size(generator)
+        width, height = _draw_student_size(generator, job.largest_board)
         plans = [
             replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
             for _ in range(max(1, STUDENT_POSITIONS // (width * height)))
         ]
         return play_games(teacher, plans, width, height, seed, student)
-    if kind.name == OTHER:
-        width, height = draw_size(generator)
-    else:
-        width, height = (int(side) for side in kind.name.split("x"))
+    width, height = kind.size or draw_size(generator, job.largest_board)
     plans = [draw_plan(generator, width, height) for _ in range(kind.games)]
     return play_games(teacher, plans, width, height, seed)
 
 
-def _draw_student_size(generator: np.random.Generator) -> tuple[int, int]:
-    draw = generator.random()
-    for size, share in STUDENT_SIZES.items():
+def _draw_student_size(generator: np.random.Generator, largest: int) -> tuple[int, int]:
+    shares = {size: share for size, share in STUDENT_SIZES.items() if max(size) <= largest}
+    draw = generator.random() * (1.0 - sum(STUDENT_SIZES.values()) + sum(shares.values()))
+    for size, share in shares.items():
         draw -= share
         if draw < 0.0:
             return size
-    return draw_size(generator)
+    return draw_size(generator, largest)
 
 
-def draw_size(generator: np.random.Generator) -> tuple[int, int]:
-    """Draw a board size: all of 2 to 25, mostly 5 to 19, two in five rectangular."""
+def draw_size(generator: np.random.Generator, largest: int = MAX_SIZE) -> tuple[int, int]:
+    """Draw a board size: all of 2 to 25, mostly 5 to 19, two in five rectangular.
+
+    Args:
+        largest: No side is longer.
+    """
     low, high = (MIN_SIZE, MAX_SIZE) if generator.random() < 0.15 else (5, 19)
+    low, high = min(low, largest), min(high, largest)
     width = int(generator.integers(low, high + 1))
     height = int(generator.integers(low, high + 1)) if generator.random() < 0.4 else width
     return width, height

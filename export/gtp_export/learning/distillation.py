@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
@@ -77,7 +78,8 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
         The finished net's file.
 
     Raises:
-        NetFileError: The teacher cannot be used, or the options make no sense.
+        NetFileError: The teacher cannot be used, or the options make no sense, or all games are on
+            larger boards.
         SgfError: There is no game in the packs.
         OSError: A file cannot be read or written.
     """
@@ -96,7 +98,7 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
         labels = label_span.times(part)
         if labels.share(spent_on_labels(task.data)) < 1.0:
             if run.games and games is None:
-                games = read_table(run.games)
+                games = _read_games(run)
             Generator(run, task.data, games, _newest_student(plan)).run(labels, say)
         train(plan, NetExport(run.out, info), say, until=part)
     facts = {
@@ -132,6 +134,15 @@ def divide_span(run: DistilRun) -> tuple[Span, Span]:
     return Span(whole.amount - labels.amount, whole.unit), labels
 
 
+def _read_games(run: DistilRun) -> Games:
+    largest = run.largest_board
+    games = read_table(run.games).on_boards(lambda *size: max(size) <= largest)
+    if not len(games):
+        files = ", ".join(path.name for path in run.games)
+        raise NetFileError(f"{files}: no game is on a board of at most {largest} points a side")
+    return games
+
+
 def _newest_student(plan: TrainPlan) -> Path | None:
     """Return the net that the run wrote last, or begins with; None where there is no net file."""
     written = plan.out / f"{plan.stem}-latest.onnx"
@@ -150,11 +161,12 @@ def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
     begun = f", begun with {run.start.name}" if run.start else ""
     files = ", ".join(path.name for path in run.games)
     records = f", and of game records ({files})" if files else ""
+    sizes = "sizes" if run.largest_board == MAX_SIZE else f"sizes up to {run.largest_board}"
     return replace(
         describe_net(shape, run.name),
-        trained_sizes=(2, 25),
+        trained_sizes=(MIN_SIZE, run.largest_board),
         source=f"distilled from {teacher.name}{begun}",
-        trained_on=f"positions of quick self-play on all sizes, rules and komi{records}, "
+        trained_on=f"positions of quick self-play on all {sizes}, rules and komi{records}, "
         f"labelled by {teacher.name} ({teacher.architecture})",
         licence=run.licence,
         created_by="gtp-export distil",

@@ -10,8 +10,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.accuracy import compare_nets
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
@@ -151,14 +149,14 @@ def fitting(games: Games, info: NetInfo, path: Path) -> Games:
     Raises:
         NetFileError: There are none.
     """
-    fits = [games.of_size(*size) for size in games.sizes if info.accepts(*size)]
-    if not fits:
+    fits = games.on_boards(info.accepts)
+    if not len(fits):
         found = ", ".join(f"{width}x{height}" for width, height in games.sizes)
         raise NetFileError(
             f"{path.name} takes boards of {info.board_min} to {info.board_max} points a side, and "
             f"the games are on {found}"
         )
-    return games.take(np.sort(np.concatenate(fits)))
+    return fits
 
 
 def compare(

@@ -97,6 +97,11 @@ class Games:
         """Return [n] which games are on boards of a size."""
         return np.flatnonzero((self.table.width == width) & (self.table.height == height))
 
+    def on_boards(self, fits: Callable[[int, int], bool]) -> "Games":
+        """Return the games on boards whose width and height fit; there may be none."""
+        chosen = [self.of_size(*size) for size in self.sizes if fits(*size)]
+        return self.take(np.sort(np.concatenate([np.empty(0, np.int64), *chosen])))
+
     def plies(self) -> NDArray[np.int64]:
         """Return [M, 2] which game each move is of, and after how many moves it came."""
         starts = self.table.starts
