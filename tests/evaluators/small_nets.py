@@ -27,10 +27,10 @@ def write_with_heads(path: Path, *heads: str, name: str = "part") -> Path:
     return path
 
 
-def write_owner(path: Path, **changes: object) -> Path:
-    """Write a net, of GoCNN's planes, that gives each color 0.9 of the points of its stones."""
+def write_owner(path: Path, share: float = 0.9, **changes: object) -> Path:
+    """Write a net, of GoCNN's planes, that gives each color a share of the points of its stones."""
     kernel = np.zeros((1, 8, 1, 1), np.float32)
-    kernel[0, :3], kernel[0, 3:6] = 0.9, -0.9
+    kernel[0, :3], kernel[0, 3:6] = share, -share
     axis = numpy_helper.from_array(np.array([1], np.int64), "axis")
     last = helper.make_node("Squeeze", ["map", "axis"], ["ownership"])
     return _write(path, "gocnn8", "ownership", kernel, last, [axis], changes)

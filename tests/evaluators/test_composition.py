@@ -18,6 +18,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.precision import OpenPart
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.messages import collected
@@ -214,7 +215,7 @@ def test_it_runs_where_all_its_parts_run_now(tmp_path: Path) -> None:
     first = OnnxNet(write_with_heads(tmp_path / "a.onnx", "policy"), "cpu")
     second = OnnxNet(write_with_heads(tmp_path / "b.onnx", "value"), "cpu")
     first.device = second.device = "cuda"
-    net = ComposedNet([(first, ()), (second, ())])
+    net = ComposedNet([OpenPart(first), OpenPart(second)])
     assert net.device == "cuda"
     second.device = "cpu"  # its GPU has failed
     assert net.device == "cpu"
@@ -239,6 +240,38 @@ def test_each_part_has_its_own_doubts(tmp_path: Path) -> None:
     assert "the net small was trained on boards of 5x5 to 7x7, not 4x3" in doubts[0]
     assert "the net owner was made for japanese rules" in doubts[1]
     assert net.doubts(Position(5, 7, Rules.parse("japanese"))) == []
+
+
+# Weights for small boards ------------------------------------------------------------------------
+
+
+def write_family(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write a net that gives its stones 0.9 of their points; up to 4x4 they get 0.3."""
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(folder))
+    write_owner(folder / "family.onnx")
+    write_owner(folder / "family-4x4.onnx", share=0.3, trained_sizes=(2, 4))
+    return "family"
+
+
+def test_a_board_is_judged_by_the_net_of_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = opened(write_family(tmp_path, monkeypatch))
+    assert "; family-4x4 on boards up to 4x4" in net.describe()
+    for width, height, share in ((4, 3, 0.3), (4, 4, 0.3), (5, 3, 0.9), (3, 5, 0.9)):
+        board = Position(width, height)
+        board.play(BLACK, board.legal_moves()[0])
+        ownership = net.raw_evaluation(board).ownership
+        assert ownership is not None
+        assert np.abs(ownership).max() == pytest.approx(share), (width, height)
+        assert net.doubts(board) == []
+
+
+def test_nets_of_one_family_look_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = write_family(tmp_path, monkeypatch)
+    write_chooser(tmp_path / "family-4x4.onnx")
+    with pytest.raises(NetFileError, match=r"family-4x4.onnx: has other inputs or outputs than"):
+        open_net(name, "cpu")
 
 
 def test_a_file_called_like_several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

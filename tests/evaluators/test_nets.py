@@ -81,6 +81,23 @@ def test_the_files_of_a_net(
         nets.find_files("strong-fp32")
 
 
+def test_weights_for_small_boards_lie_beside_a_net(folders: tuple[Path, Path]) -> None:
+    shipped, own = folders
+    names = ("13x13", "9x9", "9x9-int8", "9x7", "099x099", "five")
+    for file in (*(shipped / f"default-{name}.onnx" for name in names), own / "mine-7x7.onnx"):
+        file.write_bytes(b"")
+    parts = nets.find_parts("default")
+    assert [part.largest_board for part in parts] == [9, 13, None]
+    assert [part.files.fp32.stem for part in parts] == ["default-9x9", "default-13x13", "default"]
+    assert parts[0].files.int8 == shipped / "default-9x9-int8.onnx" and not parts[1].files.int8
+    assert nets.find_parts(None) == parts
+    assert [part.largest_board for part in nets.find_parts("mine")] == [7, None]
+    for alone in ("default-fp32", "default-9x9", str(shipped / "default.onnx"), "small"):
+        assert [part.largest_board for part in nets.find_parts(alone)] == [None]
+    (own / "default.onnx").write_bytes(b"")  # the user's own has no such weights
+    assert nets.find_parts("default") == [nets.Part(nets.NetFiles(own / "default.onnx"))]
+
+
 @pytest.mark.parametrize(
     "wanted", ["~nobody-of-this-name/net.onnx", "long" * 2000, "policy=~nobody-of-this-name/a"]
 )

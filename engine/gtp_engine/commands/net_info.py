@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
-from gtp_engine.evaluators.composition import ComposedNet, Net, members_of, open_exactly
+from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, members_of, open_exactly
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import NO_NET, PART_HEADS, ROLLOUTS_PART, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -76,7 +76,11 @@ def run_info(args: argparse.Namespace) -> int:
     found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
         documents = [_info_document(*one) for one in found]
-        document = documents[0] if isinstance(net, OnnxNet) else _whole(net, documents)
+        document = documents[-1]
+        if isinstance(net, ComposedNet):
+            document = _whole(net, documents)
+        elif isinstance(net, SizedNet):
+            document = {**document, "small_boards": documents[:-1]}
         print(json.dumps(document, indent=1))
     else:
         texts = [describe(member.info, member.path, differences) for member, differences in found]

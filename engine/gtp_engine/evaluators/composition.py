@@ -1,16 +1,18 @@
-"""Nets of several files: the policy from one, the value from another, ownership from a third.
+"""Nets of several files, which to everything else look like one.
 
-To everything else such a net looks like one. Its planes are those of its parts one after the
-other, each encoder's once: a part reads its own slice of them, whoever else reads it too.
+The policy may come from one, the value from another, ownership from a third: a `ComposedNet`. Its
+planes are those of its parts one after the other, each encoder's once: a part reads its own slice
+of them, whoever else reads it too. Or each file judges boards of some sizes: a `SizedNet`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.encoders.inputs import (
     Encode,
     Features,
@@ -22,7 +24,7 @@ from gtp_engine.evaluators.encoders.inputs import (
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.precision import OpenPart, open_part
 from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
@@ -43,25 +45,10 @@ class Share:
     features: slice
 
 
-class ComposedNet:
-    """Some open nets as one, with the face of an `OnnxNet`."""
+class _Members:
+    """Some open nets."""
 
-    def __init__(self, parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> None:
-        """Join nets.
-
-        Args:
-            parts: Each net with the heads it is asked for; none where it may give all it has.
-
-        Raises:
-            NetFileError: A net lacks a head it is asked for, gives nothing that another does not
-                give, or there is no board that all of them take.
-        """
-        self.members = tuple(net for net, _ in parts)
-        self.path = Path("+".join(str(net.path) for net in self.members))
-        self.givers = _assign_heads(parts)
-        """Which of the members each head comes from."""
-        self._shares = _share_inputs(self.members)
-        self.info = _joined_info(self.members, self.givers, list(self._shares.values()))
+    members: tuple[OnnxNet, ...]
 
     @property
     def runtime(self) -> str:
@@ -74,6 +61,67 @@ class ComposedNet:
         """Where all the nets run now; "cpu" if some have left the GPU."""
         devices = {net.device for net in self.members}
         return devices.pop() if len(devices) == 1 else "cpu"
+
+
+class SizedNet(_Members):
+    """Some open nets, each for the boards of some sizes, with the face of an `OnnxNet`."""
+
+    def __init__(self, parts: Sequence[OpenPart]) -> None:
+        """Join nets.
+
+        Args:
+            parts: Each net with its largest board, smaller ones first; the last takes all others.
+
+        Raises:
+            NetFileError: They do not read the same inputs or have the same outputs.
+        """
+        self.members = tuple(part.net for part in parts)
+        self._sides = [part.largest_board or MAX_SIZE for part in parts]
+        last = self.members[-1]
+        for net in self.members:
+            if _face(net) != _face(last):
+                raise NetFileError(f"{net.path}: has other inputs or outputs than {last.path}")
+        self.path = last.path
+        small = ", ".join(
+            f"{net.info.name} on boards up to {side}x{side}"
+            for net, side in zip(self.members[:-1], self._sides, strict=False)
+        )
+        self.info = replace(last.info, architecture=f"{last.info.architecture}; {small}")
+
+    def for_board(self, width: int, height: int) -> OnnxNet:
+        """Return the net that judges boards of a size."""
+        fitting = zip(self.members, self._sides, strict=True)
+        return next(net for net, side in fitting if max(width, height) <= side)
+
+    def prepare(self, batch: int, width: int, height: int) -> None:
+        """Get the net of a board ready; see `OnnxNet.prepare`."""
+        self.for_board(width, height).prepare(batch, width, height)
+
+    def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        """Evaluate a batch by the net of its board; see `OnnxNet.run`."""
+        height, width = spatial.shape[2:]
+        return self.for_board(width, height).run(spatial, features)
+
+
+class ComposedNet(_Members):
+    """Some open nets as one, with the face of an `OnnxNet`."""
+
+    def __init__(self, parts: Sequence[OpenPart]) -> None:
+        """Join nets.
+
+        Args:
+            parts: Each net with the heads it is asked for; none where it may give all it has.
+
+        Raises:
+            NetFileError: A net lacks a head it is asked for, gives nothing that another does not
+                give, or there is no board that all of them take.
+        """
+        self.members = tuple(part.net for part in parts)
+        self.path = Path("+".join(str(net.path) for net in self.members))
+        self.givers = _assign_heads(parts)
+        """Which of the members each head comes from."""
+        self._shares = _share_inputs(self.members)
+        self.info = _joined_info(self.members, self.givers, list(self._shares.values()))
 
     def prepare(self, batch: int, width: int, height: int) -> None:
         """Get each net ready; see `OnnxNet.prepare`."""
@@ -115,7 +163,7 @@ class ComposedNet:
             share.encode(history, ply, rules, told, reader, symmetry_map, planes, numbers)
 
 
-Net = OnnxNet | ComposedNet
+Net = OnnxNet | ComposedNet | SizedNet
 
 
 def open_exactly(wanted: str | None, device: str, runtime: str = AUTO) -> Net:
@@ -124,26 +172,26 @@ def open_exactly(wanted: str | None, device: str, runtime: str = AUTO) -> Net:
     Raises:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
-    parts = find_parts(wanted)
-    exact = [NetFiles(part.files.fp32, is_exact=True) for part in parts]
-    nets = [open_best(files, device, runtime) for files in exact]
-    return join([(net, part.heads) for net, part in zip(nets, parts, strict=True)])
+    exact = [
+        replace(part, files=NetFiles(part.files.fp32, is_exact=True)) for part in find_parts(wanted)
+    ]
+    return join([open_part(part, device, runtime) for part in exact])
 
 
-def join(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> Net:
-    """Return open nets as one; see `ComposedNet`.
+def join(parts: Sequence[OpenPart]) -> Net:
+    """Return open nets as one; see `ComposedNet` and `SizedNet`.
 
     Raises:
         NetFileError: They do not fit together.
     """
-    if len(parts) == 1 and not parts[0][1]:
-        return parts[0][0]
-    return ComposedNet(parts)
+    if len(parts) == 1 and not parts[0].heads:
+        return parts[0].net
+    return ComposedNet(parts) if parts[0].largest_board is None else SizedNet(parts)
 
 
 def members_of(net: Net) -> tuple[OnnxNet, ...]:
     """Return the files a net consists of."""
-    return net.members if isinstance(net, ComposedNet) else (net,)
+    return (net,) if isinstance(net, OnnxNet) else net.members
 
 
 def encoder_of(net: Net) -> Encode:
@@ -151,21 +199,31 @@ def encoder_of(net: Net) -> Encode:
     return net.encode if isinstance(net, ComposedNet) else find_encoder(net.info.encoder)
 
 
-def _assign_heads(parts: Sequence[tuple[OnnxNet, tuple[str, ...]]]) -> dict[str, int]:
+def _face(net: OnnxNet) -> tuple[object, ...]:
+    """Return what of a net's description its callers go by."""
+    info = net.info
+    return (
+        *(info.encoder, info.meta_features, info.pass_alive_under_suicide),
+        *(set(info.heads), info.has_pass, info.value_kind, info.no_result, info.score_columns),
+        *(info.policy_optimism_root, info.policy_optimism_tree),
+    )
+
+
+def _assign_heads(parts: Sequence[OpenPart]) -> dict[str, int]:
     """Return by head the number of the part that gives it."""
     givers: dict[str, int] = {}
-    for number, (net, asked) in enumerate(parts):
+    for number, (net, asked, _) in enumerate(parts):
         for head in asked:
             if head not in net.info.heads:
                 has = ", ".join(net.info.heads)
                 raise NetFileError(f"{net.path}: has no {head}; it has {has}")
             givers[head] = number
-    for number, (net, asked) in enumerate(parts):
+    for number, (net, asked, _) in enumerate(parts):
         if not asked:
             for head in PART_HEADS:
                 if head in net.info.heads:
                     givers.setdefault(head, number)
-    for number, (net, _) in enumerate(parts):
+    for number, (net, *_) in enumerate(parts):
         if number not in givers.values():
             raise NetFileError(f"{net.path}: adds nothing to the nets before it")
     return givers

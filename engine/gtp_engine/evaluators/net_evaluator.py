@@ -13,7 +13,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.composition import Net, encoder_of, join, members_of
+from gtp_engine.evaluators.composition import Net, SizedNet, encoder_of, join, members_of
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
     decode_slots,
@@ -198,10 +198,11 @@ class NetEvaluator:
 
     def doubts(self, position: Position) -> list[str]:
         """Return what about a game the net was not made for, a sentence each."""
-        game = position.rules, position.width, position.height
-        return [
-            doubt for member in members_of(self.net) for doubt in list_doubts(member.info, *game)
-        ]
+        board = position.width, position.height
+        judges = members_of(self.net)
+        if isinstance(self.net, SizedNet):
+            judges = (self.net.for_board(*board),)
+        return [doubt for net in judges for doubt in list_doubts(net.info, position.rules, *board)]
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return the workers of one search and the leaves of each; given numbers stay."""

@@ -4,7 +4,9 @@ What `--net` takes is a file, a name, or several of them joined by `+`: see `fin
 """
 
 import contextlib
+import glob
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +47,8 @@ class Part:
     files: NetFiles
     heads: tuple[str, ...] = ()
     """Out of `PART_HEADS`, the only ones it is asked for; empty where nothing was said."""
+    largest_board: int | None = None
+    """Longest side of the boards that it judges, those left by the parts before it; None: all."""
 
 
 def shipped_folder() -> Path:
@@ -133,7 +137,12 @@ def find_files(wanted: str | None) -> NetFiles:
     path = find_net(wanted)
     if is_file:
         return NetFiles(path, is_exact=True)
-    versions = {kind: path.with_name(f"{name}-{kind}.onnx") for kind in ("int8", "fp16")}
+    return _with_versions(path)
+
+
+def _with_versions(path: Path) -> NetFiles:
+    """Return a net's file with those in other precisions beside it."""
+    versions = {kind: path.with_name(f"{path.stem}-{kind}.onnx") for kind in ("int8", "fp16")}
     found = {kind: file for kind, file in versions.items() if file.is_file()}
     return NetFiles(path, found.get("int8"), found.get("fp16"))
 
@@ -148,7 +157,10 @@ def without_rollouts(wanted: str | None) -> tuple[str | None, bool]:
 
 
 def find_parts(wanted: str | None) -> list[Part]:
-    """Return what a net is made of: one part, or several joined by `+`.
+    """Return the parts of a net: one, one for each size of boards, or several joined by `+`.
+
+    A net asked for by its `name` may have other weights for small boards beside it: that part of
+    `name-9x9.onnx` judges boards up to 9x9, the part after it the larger ones.
 
     `A+B` is a net of two files: each head comes from the first that has it. `policy=A+value=B`
     takes these heads from there and nothing else; one part may be asked for several heads, as in
@@ -159,13 +171,27 @@ def find_parts(wanted: str | None) -> list[Part]:
             the same head.
     """
     if wanted is None or _given_file(wanted) is not None or wanted in known_nets():
-        return [Part(find_files(wanted))]
+        whole = find_files(wanted)
+        return [*_parts_for_small_boards(whole), Part(whole)]
     parts = [_find_part(text) for text in wanted.split("+")]
     asked = [head for part in parts for head in part.heads]
     for head in asked:
         if asked.count(head) > 1:
             raise NetFileError(f"{wanted}: the {head} can come from one net only")
     return parts
+
+
+def _parts_for_small_boards(files: NetFiles) -> list[Part]:
+    """Return the parts of a net that have weights for small boards, the smallest boards first."""
+    if files.is_exact:
+        return []
+    name = files.fp32.stem
+    found: dict[int, NetFiles] = {}
+    for path in files.fp32.parent.glob(f"{glob.escape(name)}-*.onnx"):
+        board = re.fullmatch(r"-([1-9][0-9]?)x\1", path.stem.removeprefix(name))
+        if board is not None:
+            found[int(board[1])] = _with_versions(path)
+    return [Part(found[side], largest_board=side) for side in sorted(found)]
 
 
 def _find_part(text: str) -> Part:

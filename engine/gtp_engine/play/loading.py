@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.evaluators.precision import OpenPart
     from gtp_engine.kernel_cache import KernelCache
     from gtp_engine.search.search import Search
-
-    Files = list[tuple[OnnxNet, tuple[str, ...]]]
-    """Open files, each with the heads that it is asked for."""
 
 logger = logging.getLogger(__name__)
 
@@ -80,7 +78,7 @@ class Loader:
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
         self._net_error: str | None = None
-        self._files: Future[Files | None] = Future()
+        self._files: Future[list[OpenPart] | None] = Future()
         """What another thread has opened; None where that is put off."""
         self._kernel_cache: KernelCache | None = None
         self._is_first = False
@@ -178,7 +176,7 @@ class Loader:
         if self._has_net:
             threading.Thread(target=begin, daemon=True).start()
 
-    def _open_files(self) -> "Files":
+    def _open_files(self) -> "list[OpenPart]":
         from gtp_engine.evaluators.precision import open_files
 
         settings = self._settings
@@ -264,11 +262,11 @@ class Loader:
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
-        files = self._files.result() or self._open_files()
-        for file, _ in files:
-            if (game_shown(file.info.encoder) == FIVE) != (settings.game == FIVE):
-                name = file.info.name
-                raise NetFileError(f"{file.path}: the net {name} does not play {settings.game}")
+        parts = self._files.result() or self._open_files()
+        for net, *_ in parts:
+            if (game_shown(net.info.encoder) == FIVE) != (settings.game == FIVE):
+                name = net.info.name
+                raise NetFileError(f"{net.path}: the net {name} does not play {settings.game}")
         if self._rollout_weight > 0.0:
             if settings.game == ATARI_GO:
                 raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
@@ -276,32 +274,32 @@ class Loader:
             if settings.game == FIVE:
                 from gtp_engine.evaluators.five_rollouts import FiveRollouts
 
-                make = partial(FiveRollouts, player=self._open_player(files[0][0].path))
+                make = partial(FiveRollouts, player=self._open_player(parts[0].net.path))
             make = partial(make, weight=self._rollout_weight, seed=self._seed())
         elif settings.game == FIVE and self.params.shape_share > 0.0:
             from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 
             make = partial(ShapedEvaluator, share=self.params.shape_share)
-        net = serve(
-            join(files),
+        evaluator = serve(
+            join(parts),
             make=make,
             threads=settings.threads,
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
         )
-        if is_judged_by_rollouts(net):
+        if is_judged_by_rollouts(evaluator):
             self.params = ROLLOUT_PARAMS.changed_by(self.params)
         if settings.game == FIVE:
             from gtp_engine.evaluators.five import SHARE_OF_A_LEAF
 
-            net.threat_nodes = self.params.threat_nodes // SHARE_OF_A_LEAF
-        logger.info(net.describe())
+            evaluator.threat_nodes = self.params.threat_nodes // SHARE_OF_A_LEAF
+        logger.info(evaluator.describe())
         profile = settings.human_profile
-        if profile is not None and net.takes_profile:
-            net.human_profile = profile
+        if profile is not None and evaluator.takes_profile:
+            evaluator.human_profile = profile
         elif profile is not None:
             logger.warning(f"warning: {NO_PROFILE}; the profile {profile.name} changes nothing")
-        return net
+        return evaluator
 
     def _open_player(self, path: Path) -> "OnnxNet":
         """Open the net beside one of five in a row that plays its rollouts.
