@@ -255,6 +255,8 @@ def test_plans_cover_rules_and_komi() -> None:
     assert any(plan.encores for plan in plans) and any(plan.rules.button for plan in plans)
     assert all(2 * plan.rules.komi == round(2 * plan.rules.komi) for plan in plans)
     assert np.std([plan.rules.komi for plan in plans]) > 1.0
+    tiny = [draw_plan(generator, 2, 3) for _ in range(50)]
+    assert {plan.random_opening for plan in tiny} == {0, 1}
 
 
 def test_sizes_cover_the_range() -> None:

@@ -84,7 +84,6 @@ def best_action(net: NetEvaluator, size: int, komi: float) -> int:
     return int(policy.argmax())
 
 
-@pytest.mark.slow
 def test_three_by_three_is_worth_nine_points_from_the_center(tmp_path: Path) -> None:
     assert any(
         black_winrate(net, 3, 8.5) > 0.8

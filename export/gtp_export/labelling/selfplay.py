@@ -51,7 +51,7 @@ class GamePlan:
 def draw_plan(generator: np.random.Generator, width: int, height: int) -> GamePlan:
     """Draw a game's rules, komi and habits."""
     area = width * height
-    opening = int(generator.geometric(20 / area)) if generator.random() < 0.5 else 0
+    opening = int(generator.geometric(min(1.0, 20 / area))) if generator.random() < 0.5 else 0
     rules = replace(draw_rules(generator), komi=draw_komi(generator, width, height))
     return GamePlan(
         rules=rules,
