@@ -94,6 +94,8 @@ def test_weights_for_small_boards_lie_beside_a_net(folders: tuple[Path, Path]) -
     assert [part.largest_board for part in nets.find_parts("mine")] == [7, None]
     for alone in ("default-fp32", "default-9x9", str(shipped / "default.onnx"), "small"):
         assert [part.largest_board for part in nets.find_parts(alone)] == [None]
+    odd = ["default-099x099", "default-9x7", "default-five"]
+    assert sorted(nets.whole_nets()) == ["default", *odd, "mine", "small"]
     (own / "default.onnx").write_bytes(b"")  # the user's own has no such weights
     assert nets.find_parts("default") == [nets.Part(nets.NetFiles(own / "default.onnx"))]
 

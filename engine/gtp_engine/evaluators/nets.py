@@ -22,6 +22,9 @@ ROLLOUTS_PART = "rollouts"
 """A part of a composed net that plays positions out."""
 DEFAULT_ROLLOUT_WEIGHT = 0.5
 """Share of rollouts in the value of a net that they were added to: lambda of Silver et al. 2016."""
+_BOARD = r"([1-9][0-9]?)x\1"
+_VERSION = re.compile(rf"-(?:int8|fp16|{_BOARD})$")
+"""Ends of the names of files that serve a net whose name is what stands before."""
 PART_HEADS = ("policy", "value", "score", "ownership")
 """Heads that a part of a composed net may be asked for by name."""
 
@@ -76,6 +79,12 @@ def known_nets() -> dict[str, Path]:
         with contextlib.suppress(OSError, RuntimeError):  # not to be read, or no home folder
             found.update({path.stem: path for path in sorted(choose_folder().glob("*.onnx"))})
     return found
+
+
+def whole_nets() -> list[str]:
+    """Return the names of known nets but those that only serve another: its int8 file, say."""
+    nets = known_nets()
+    return [name for name in nets if _VERSION.sub("", name) not in nets.keys() - {name}]
 
 
 def _given_file(wanted: str | None) -> Path | None:
@@ -188,7 +197,7 @@ def _parts_for_small_boards(files: NetFiles) -> list[Part]:
     name = files.fp32.stem
     found: dict[int, NetFiles] = {}
     for path in files.fp32.parent.glob(f"{glob.escape(name)}-*.onnx"):
-        board = re.fullmatch(r"-([1-9][0-9]?)x\1", path.stem.removeprefix(name))
+        board = re.fullmatch(f"-{_BOARD}", path.stem.removeprefix(name))
         if board is not None:
             found[int(board[1])] = _with_versions(path)
     return [Part(found[side], largest_board=side) for side in sorted(found)]

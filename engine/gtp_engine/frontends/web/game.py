@@ -20,7 +20,7 @@ from gtp_engine.arguments import parse_count, parse_komi, parse_size
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import DEFAULT_NET, known_nets
+from gtp_engine.evaluators.nets import DEFAULT_NET, whole_nets
 from gtp_engine.games import FIVE
 from gtp_engine.go.handicap import fixed_handicap_points
 from gtp_engine.go.rules import GO, PRESETS, Rules
@@ -65,8 +65,7 @@ class WebGame:
 
     def __init__(self, engine: Engine, seat: str, notices: list[str]) -> None:
         self._engine = engine
-        names = (name for name in known_nets() if not name.endswith(("-int8", "-fp16")))
-        named = {name: name for name in names if name != FIVE}
+        named = {name: name for name in whole_nets() if name != FIVE}
         own = engine.settings.net or DEFAULT_NET
         self._nets = named if own in named else {"as started": own, **named}
         """What pages call the nets that they may choose."""
