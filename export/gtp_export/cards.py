@@ -19,7 +19,7 @@ COLUMNS = {
 KIND_NAMES = {
     "records": "game records",
     "student": "games of the student with itself",
-    "other": "self-play, other sizes 2 to 25, square and rectangular",
+    "other": "self-play, other sizes, square and rectangular",
 }
 FIGURES = {
     "top1 all": ("the recorded move is the net's first", 100.0, " %"),
@@ -191,7 +191,11 @@ def _boards(info: NetInfo) -> str:
     if info.board_min == info.board_max and info.square_only:
         return f"{info.board_min}x{info.board_max}"
     kind = "squares" if info.square_only else "rectangles too"
-    return f"{info.board_min} to {info.board_max}, {kind}"
+    text = f"{info.board_min} to {info.board_max}, {kind}"
+    smallest, largest = info.trained_sizes or (info.board_min, info.board_max)
+    if info.board_min < smallest or largest < info.board_max:
+        text += f"; it learned on {smallest} to {largest}"
+    return text
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
