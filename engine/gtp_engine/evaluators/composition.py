@@ -191,7 +191,7 @@ def join(parts: Sequence[OpenPart]) -> Net:
 
 def members_of(net: Net) -> tuple[OnnxNet, ...]:
     """Return the files a net consists of."""
-    return (net,) if isinstance(net, OnnxNet) else net.members
+    return net.members if isinstance(net, _Members) else (net,)
 
 
 def encoder_of(net: Net) -> Encode:
