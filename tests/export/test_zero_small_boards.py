@@ -40,11 +40,8 @@ def learn(
     keeper = Coordinator(run)
     keeper.step()
     settings = run.settings()
-    worker, learning, judge = (
-        Worker(run, seed=settings.seed),
-        Learning(run, settings),
-        Judge(run, settings),
-    )
+    worker = Worker(run, seed=settings.seed)
+    learning, judge = Learning(run, settings), Judge(run, settings)
     best = b""
     try:
         for _ in range(games // settings.shard_games):

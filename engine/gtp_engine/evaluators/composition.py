@@ -194,6 +194,11 @@ def members_of(net: Net) -> tuple[OnnxNet, ...]:
     return net.members if isinstance(net, _Members) else (net,)
 
 
+def judges_of(net: Net, width: int, height: int) -> tuple[OnnxNet, ...]:
+    """Return those of a net's files that judge boards of a size."""
+    return (net.for_board(width, height),) if isinstance(net, SizedNet) else members_of(net)
+
+
 def encoder_of(net: Net) -> Encode:
     """Return what fills a net's inputs."""
     return net.encode if isinstance(net, ComposedNet) else find_encoder(net.info.encoder)

@@ -13,7 +13,7 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.composition import Net, SizedNet, encoder_of, join, members_of
+from gtp_engine.evaluators.composition import Net, encoder_of, join, judges_of, members_of
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
     decode_slots,
@@ -199,10 +199,11 @@ class NetEvaluator:
     def doubts(self, position: Position) -> list[str]:
         """Return what about a game the net was not made for, a sentence each."""
         board = position.width, position.height
-        judges = members_of(self.net)
-        if isinstance(self.net, SizedNet):
-            judges = (self.net.for_board(*board),)
-        return [doubt for net in judges for doubt in list_doubts(net.info, position.rules, *board)]
+        return [
+            doubt
+            for net in judges_of(self.net, *board)
+            for doubt in list_doubts(net.info, position.rules, *board)
+        ]
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return the workers of one search and the leaves of each; given numbers stay."""
