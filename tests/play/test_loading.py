@@ -1,5 +1,6 @@
 """Kernels and net are loaded side by side, unless opening the net measures something."""
 
+import random
 import sys
 import threading
 from collections.abc import Callable
@@ -90,6 +91,12 @@ def test_a_wait_may_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not made.wait_ready(0.01)
     goes_on.set()
     assert made.wait_ready(PATIENCE)
+
+
+def test_a_seed_is_not_drawn_from_the_random_numbers_of_the_program_around_it() -> None:
+    state = random.getstate()
+    loader().wait_ready(PATIENCE)
+    assert random.getstate() == state
 
 
 def test_a_net_that_is_not_there_is_reported_once_and_the_kernels_are(
