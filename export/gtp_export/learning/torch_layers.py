@@ -68,7 +68,9 @@ class Net(nn.Module):
 
     def forward(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate [B, P, H, W] planes (any number type) and [B, G] globals."""
-        heads = self.shape.compute(TorchLayers(self, spatial), spatial.float(), features)
+        # Convolutions keep the layout of their input; with channels last a step is up to a fourth faster.
+        planes = spatial.to(torch.float32, memory_format=torch.channels_last)
+        heads = self.shape.compute(TorchLayers(self, spatial), planes, features)
         return NetOutputs(
             heads.get("policy"), heads.get("value"), heads.get("score"), heads.get("ownership")
         )
