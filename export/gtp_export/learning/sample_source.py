@@ -24,14 +24,11 @@ FEWEST_POINTS = 24
 """Smaller boards count as so many points, lest their batches grow huge."""
 SYMMETRIES_PER_BATCH = 4
 COMMON_SIZES = {(9, 9): 0.22, (13, 13): 0.12, (19, 19): 0.56}
-"""Share of the batches, and so of the time, by board size; the rest is for all other sizes.
+"""How often a batch is of a size, and so how much time it gets, beside the others of these.
 
 A batch of 19x19 holds a quarter of the positions of one of 9x9, and there is most to learn."""
-SETTLED = 0.8
-"""Mean of the ownership's size from which a board counts as settled."""
-SETTLED_WEIGHT = 3.0
-"""How much likelier a settled board is drawn than another: no search mends it if a net does not
-know who has won in the end."""
+OTHER_SIZES = 0.1
+"""Share of the batches for all other sizes together."""
 
 
 def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Batch:
@@ -104,8 +101,6 @@ class SampleSource:
         self._batch_points = batch_points
         self._known: set[Path] = set()
         self._pools: dict[tuple[int, int], Samples] = {}
-        self._weights: dict[tuple[int, int], NDArray[np.float64]] = {}
-        """[N] each, by board size, each sample's added to those before it."""
         self._scan()
         if not self._pools:
             raise FileNotFoundError(f"{folder}: there are no shards of samples")
@@ -120,9 +115,9 @@ class SampleSource:
         if time.monotonic() - self._scanned > RESCAN_SECONDS:
             self._scan()
         size = self._draw_size(generator)
-        samples, weights = self._pools[size], self._weights[size]
+        samples = self._pools[size]
         count = max(2, self._batch_points // max(FEWEST_POINTS, samples.area))
-        index = np.searchsorted(weights, generator.random(count) * weights[-1], "right")
+        index = generator.integers(len(samples.features), size=count)
         # Transposing changes the shape of a rectangle; with all flips a batch keeps one shape.
         transposed = 4 * int(generator.integers(2))
         flips = generator.permutation(4)[:SYMMETRIES_PER_BATCH]
@@ -140,9 +135,8 @@ class SampleSource:
         counts = np.array([len(self._pools[size].features) for size in sizes], np.float64)
         common = np.array([COMMON_SIZES.get(size, 0.0) for size in sizes])
         others = np.where(common == 0.0, counts, 0.0)
-        if others.any():
-            others *= (1.0 - sum(COMMON_SIZES.values())) / others.sum()
-        chances = common + others
+        chances = common * ((1.0 - OTHER_SIZES) / max(common.sum(), 1e-9))
+        chances += others * (OTHER_SIZES / max(others.sum(), 1.0))
         return sizes[int(generator.choice(len(sizes), p=chances / chances.sum()))]
 
     def _scan(self) -> None:
@@ -152,9 +146,7 @@ class SampleSource:
         while found:  # one size at a time, so that not everything is there twice
             size, shards = found.popitem()
             old = [self._pools[size]] if size in self._pools else []
-            self._pools[size] = samples = join_samples(old + shards)
-            settled = np.abs(samples.ownership).mean(1) > SETTLED * 127.0
-            self._weights[size] = np.where(settled, SETTLED_WEIGHT, 1.0).cumsum()
+            self._pools[size] = join_samples(old + shards)
         self._scanned = time.monotonic()
 
 
