@@ -126,6 +126,14 @@ def test_batches_hold_one_size_and_about_as_many_points(data: Path) -> None:
     assert shapes <= {(9, 22, 5, 5), (10, 22, 6, 4), (10, 22, 4, 6)} and len(shapes) == 3
 
 
+def test_rare_sizes_are_a_tenth_of_the_batches_whatever_else_there_is(data: Path) -> None:
+    write_shard(data / "train" / "9x9-000000.npz", easy_samples(9, 9, 20))
+    source = SampleSource(data / "train", batch_points=240)
+    generator = np.random.default_rng(1)
+    drawn = [source.draw(generator).spatial.shape[2] == 9 for _ in range(500)]
+    assert 0.86 < np.mean(drawn) < 0.94
+
+
 def test_processes_share_the_shards(data: Path) -> None:
     for number in (2, 3, 4):
         write_shard(data / "train" / f"5x5-{number:06d}.npz", easy_samples(5, 5, 60 + number))
