@@ -24,7 +24,7 @@ MOST_WAITING = 100
 def learn(
     folder: Path, size: int, games: int, recipe: str = "ours", game: str = GO, **wanted: object
 ) -> Generator[NetEvaluator]:
-    """Let all parts of a run take turns in this process; yield the best net now and then.
+    """Let all parts of a run take turns in this process; yield the best net, the first one too.
 
     Args:
         folder: Of the run.
@@ -42,9 +42,14 @@ def learn(
     settings = run.settings()
     worker = Worker(run, seed=settings.seed)
     learning, judge = Learning(run, settings), Judge(run, settings)
+    learning.step()  # makes the first net
+    keeper.step()
     best = b""
     try:
         for _ in range(games // settings.shard_games):
+            if run.best.read_bytes() != best:
+                best = run.best.read_bytes()
+                yield open_net(str(run.best), "cpu", threads=1)
             shards = len(list(run.shards.iterdir()))
             while len(list(run.shards.iterdir())) == shards:
                 worker.step()
@@ -54,9 +59,6 @@ def learn(
             judge.step()
             keeper.step()
             worker.look()
-            if run.best.read_bytes() != best:
-                best = run.best.read_bytes()
-                yield open_net(str(run.best), "cpu", threads=1)
     finally:
         keeper.close()
 
@@ -65,9 +67,10 @@ def learn(
 def test_every_recipe_learns_and_hands_its_nets_on(tmp_path: Path, recipe: str) -> None:
     few = {"net_samples": 256, "first_positions": 50, "shard_games": 10, "gate_games": 20}
     few |= {"batch": 32, "judge_visits": 4, "visits": 8, "fast_visits": 4}
-    nets = learn(tmp_path / "run", 3, 1000, recipe, **few)
-    trained = next(net for net in nets if not net.net.info.name.endswith("-0"))
+    nets = learn(tmp_path / "run", 3, 200, recipe, **few)
+    first, trained = next(nets), next(nets)
     nets.close()
+    assert first.net.info.name.endswith("-0") and not trained.net.info.name.endswith("-0")
     assert "score" in trained.net.info.heads or recipe == "supergo"
 
 

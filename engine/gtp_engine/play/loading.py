@@ -5,7 +5,7 @@ that a game needs, see `warmup.py`. Only the standard library is imported here.
 """
 
 import logging
-import secrets
+import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -322,7 +322,7 @@ class Loader:
 
     def _seed(self) -> int:
         seed = self._settings.seed
-        return secrets.randbelow(2**31) if seed is None else seed
+        return random.SystemRandom().randrange(2**31) if seed is None else seed
 
     @property
     def _memory_mb(self) -> int:
