@@ -104,7 +104,7 @@ def evaluate_net(
 ) -> dict[str, Figure]:
     """Ask a net about random positions of random games of files; see `evaluate_games`.
 
-    On a processor a runtime runs it, see `precision.choose_runtime`.
+    On a processor a runtime runs it, see `precision.choose`.
 
     Raises:
         NetFileError: The net cannot be used.

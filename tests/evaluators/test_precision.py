@@ -12,15 +12,15 @@ from gtp_engine.evaluators import openvino_runtime, precision
 from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import NetFiles
+from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.precision import (
     Check,
+    Choice,
     choose,
-    choose_runtime,
     has_to_measure,
-    int8_check,
     open_best,
 )
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
+from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 from gtp_engine.evaluators.self_check import Difference, difference
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -36,16 +36,28 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetFiles:
     return NetFiles(tmp_path / "net.onnx", tmp_path / "net-int8.onnx", tmp_path / "net-fp16.onnx")
 
 
-def measure_as(speed_up: float, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let int8 measure so fast; return a list that grows with each measurement."""
-    measured: list[float] = []
+def measure_as(speed_up: float, monkeypatch: pytest.MonkeyPatch, **speed_ups: float) -> list[str]:
+    """Let every way measure so fast, or as fast as is said of `int8_openvino`, say.
 
-    def speed(*nets: object) -> float:
-        measured.append(speed_up)
-        return speed_up
+    Returns:
+        A list that grows by the name of each way that is timed.
+    """
+    measured: list[str] = []
 
-    monkeypatch.setattr(precision, "_speed_up", speed)
+    def speeds(original: OnnxNet, other: OnnxNet) -> dict[str, float]:
+        kind = "int8" if other.path.stem.endswith("int8") else "fp32"
+        name = f"{kind}_{other.runtime}".replace("-", "_")
+        measured.append(name)
+        return {"9x9 by 1": speed_ups.get(name, speed_up)}
+
+    monkeypatch.setattr(precision, "_speed_ups", speeds)
     return measured
+
+
+def int8_check(files: NetFiles) -> Check:
+    """Return what is found of a net's int8 file in ONNX Runtime."""
+    assert files.int8 is not None
+    return precision._check(files, files.int8, ONNX_RUNTIME)
 
 
 def damage_golden(path: Path) -> None:
@@ -123,22 +135,23 @@ def test_fp32_that_does_not_load_is_an_error(files: NetFiles) -> None:
 def test_the_check_is_made_once_for_a_net(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     assert files.int8 is not None
     measured = measure_as(2.0, monkeypatch)
-    first = int8_check(files.fp32, files.int8)
-    assert int8_check(files.fp32, files.int8) == first and len(measured) == 1
-    assert first == Check(True, 2.0, "int8 is 2.00 times as fast as fp32 here")
+    first = int8_check(files)
+    assert int8_check(files) == first and len(measured) == 1
+    finding = "int8 is 2.00 times as fast as fp32 here (2.00 on 9x9 by 1)"
+    assert first == Check(True, first.speed_up, finding) and first.speed_up == pytest.approx(2.0)
     files.int8.write_bytes(TINY.read_bytes() + b"")  # a new file of the same content
-    int8_check(files.fp32, files.int8)
+    int8_check(files)
     assert len(measured) == 2
 
 
 def test_a_damaged_memory_is_made_anew(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     assert files.int8 is not None
     measured = measure_as(2.0, monkeypatch)
-    int8_check(files.fp32, files.int8)
+    int8_check(files)
     (fact,) = measurements_folder().iterdir()
     for text in ("", "[]", "{}", fact.read_text().replace("speed_up", "speed_down")):
         fact.write_text(text)
-        assert int8_check(files.fp32, files.int8).speed_up == 2.0
+        assert int8_check(files).speed_up == pytest.approx(2.0)
     assert len(measured) == 5
 
 
@@ -161,13 +174,13 @@ def test_where_nothing_can_be_kept_all_works(
     (tmp_path / "cache").write_text("in the way of the folder")
     measured = measure_as(2.0, monkeypatch)
     for _ in range(2):
-        assert int8_check(files.fp32, files.int8).passed
+        assert int8_check(files).speed_up == pytest.approx(2.0)
     assert len(measured) == 2
 
 
 def test_a_real_measurement_is_a_ratio_of_times(files: NetFiles) -> None:
     assert files.int8 is not None
-    check = int8_check(files.fp32, files.int8)
+    check = int8_check(files)
     assert check.is_right and 0.1 < check.speed_up < 10, "the files are the same"
 
 
@@ -197,6 +210,11 @@ def auto(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(precision.RUNTIME_VARIABLE)
 
 
+def runtime_of(path: Path, wanted: str = AUTO) -> Choice:
+    """Return what is chosen for a file that was asked for."""
+    return choose(NetFiles(path, is_exact=True), on_gpu=False, runtime=wanted)
+
+
 @pytest.mark.parametrize("speed_up, taken", [(1.3, OPENVINO_BF16), (1.05, ONNX_RUNTIME)])
 def test_the_faster_runtime_is_taken_and_remembered(
     speed_up: float, taken: str, files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch
@@ -204,11 +222,54 @@ def test_the_faster_runtime_is_taken_and_remembered(
     monkeypatch.setattr(openvino_runtime, "has_bf16", lambda: True)
     measured = measure_as(speed_up, monkeypatch)
     assert has_to_measure(str(files.fp32), "cpu")
-    assert choose_runtime(files.fp32)[0] == taken
+    assert runtime_of(files.fp32).runtime == taken
     n_measured = len(measured)
     assert n_measured and not has_to_measure(str(files.fp32), "cpu")
     assert open_best(NetFiles(files.fp32, is_exact=True), "cpu").runtime == taken
     assert len(measured) == n_measured
+
+
+@pytest.mark.parametrize(
+    "int8, int8_openvino, bf16, wanted, precision_taken, taken",
+    [
+        (2.0, 2.5, 3.0, AUTO, "fp32", OPENVINO_BF16),
+        (2.0, 2.5, 2.7, AUTO, "int8", OPENVINO),  # less than a tenth faster
+        (2.0, 2.1, 2.1, AUTO, "int8", ONNX_RUNTIME),
+        (0.8, 0.9, 1.5, AUTO, "fp32", OPENVINO_BF16),
+        (0.8, 0.9, 1.0, AUTO, "fp32", ONNX_RUNTIME),
+        (2.0, 9.0, 9.0, ONNX_RUNTIME, "int8", ONNX_RUNTIME),
+        (2.0, 0.5, 0.6, OPENVINO, "fp32", OPENVINO_BF16),
+        (2.0, 0.6, 0.5, OPENVINO, "int8", OPENVINO),
+    ],
+)
+def test_the_fastest_of_all_files_in_all_runtimes_is_taken(
+    int8: float,
+    int8_openvino: float,
+    bf16: float,
+    wanted: str,
+    precision_taken: str,
+    taken: str,
+    files: NetFiles,
+    auto: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "has_bf16", lambda: True)
+    speeds = {"int8_openvino": int8_openvino, "fp32_openvino_bf16": bf16}
+    measured = measure_as(1.0, monkeypatch, int8_onnxruntime=int8, **speeds)
+    choice = choose(files, on_gpu=False, runtime=wanted)
+    assert (choice.precision, choice.runtime) == (precision_taken, taken)
+    assert choice.path == (files.int8 if precision_taken == "int8" else files.fp32)
+    assert len(measured) == len(set(measured)), "each way once"
+    assert all(wanted in name for name in measured) or wanted == AUTO
+
+
+def test_bfloat16_is_not_tried_where_the_processor_lacks_it(
+    files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "has_bf16", lambda: False)
+    measured = measure_as(1.3, monkeypatch)
+    choice = runtime_of(files.fp32)
+    assert (choice.runtime, measured) == (OPENVINO, ["fp32_openvino"])
 
 
 def test_a_runtime_that_computes_something_else_is_not_taken(
@@ -216,8 +277,8 @@ def test_a_runtime_that_computes_something_else_is_not_taken(
 ) -> None:
     damage_golden(files.fp32)
     measured = measure_as(9.0, monkeypatch)
-    runtime, why = choose_runtime(files.fp32)
-    assert runtime == ONNX_RUNTIME and "self-check: FAILED" in why
+    choice = runtime_of(files.fp32)
+    assert choice.runtime == ONNX_RUNTIME and "self-check: FAILED" in choice.why
     assert not measured and not said
 
 
@@ -228,8 +289,8 @@ def test_a_runtime_that_fails_is_not_taken_and_not_spoken_of(
         raise RuntimeError("no kernel for it")
 
     monkeypatch.setattr(openvino_runtime.OpenVinoSession, "request_for", fail)
-    runtime, why = choose_runtime(files.fp32)
-    assert runtime == ONNX_RUNTIME and "no kernel for it" in why and not said
+    choice = runtime_of(files.fp32)
+    assert choice.runtime == ONNX_RUNTIME and "no kernel for it" in choice.why and not said
 
 
 def test_without_openvino_auto_says_nothing(
@@ -237,5 +298,9 @@ def test_without_openvino_auto_says_nothing(
 ) -> None:
     monkeypatch.setattr(openvino_runtime, "INSTALLED", False)
     assert not has_to_measure(str(files.fp32), "cpu")
-    assert choose_runtime(files.fp32)[0] == ONNX_RUNTIME and not said
-    assert choose_runtime(files.fp32, OPENVINO)[0] == OPENVINO, "who opens it says what it needs"
+    assert runtime_of(files.fp32).runtime == ONNX_RUNTIME and not said
+    measure_as(2.0, monkeypatch)
+    for asked in (files, NetFiles(files.fp32, is_exact=True)):
+        choice = choose(asked, on_gpu=False, runtime=OPENVINO)
+        assert choice.runtime == OPENVINO, "who opens it says what it needs"
+        assert choice.path == (asked.int8 or asked.fp32), "and runs the best in ONNX Runtime"

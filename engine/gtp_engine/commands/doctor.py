@@ -183,12 +183,12 @@ def _nets(wanted: str | None) -> Sections:
 
 def _net(files: "NetFiles") -> Iterator[Finding]:
     from gtp_engine.evaluators.devices import cuda_obstacle
-    from gtp_engine.evaluators.precision import choose, choose_runtime, open_best
+    from gtp_engine.evaluators.precision import choose, open_best
     from gtp_engine.evaluators.self_check import differences_of, verdict
 
-    yield _choice("on the CPU", choose(files, on_gpu=False), files)
-    runtime, why = choose_runtime(choose(files, on_gpu=False).path)
-    yield Finding("runtime", f"{runtime} with --runtime auto: {why}")
+    on_cpu = choose(files, on_gpu=False)
+    yield _choice("on the CPU", on_cpu, files)
+    yield Finding("runtime", f"{on_cpu.runtime} with --runtime auto")
     if cuda_obstacle() is None:
         yield _choice("on the GPU", choose(files, on_gpu=True), files)
     with collected() as said:

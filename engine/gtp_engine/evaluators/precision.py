@@ -1,18 +1,18 @@
-"""Which of a net's files a device runs: 8 bits, 16 bits or 32.
+"""Which of a net's files a device runs, and in what: the fastest way that is right.
 
 A net called `name` may come in several files: `name.onnx` in fp32, `name-int8.onnx` and
-`name-fp16.onnx`. Asked for by name, a GPU runs fp16 where there is such a file. A processor runs
-int8 where a self-check finds it right and faster here: products of 8 bits overflow on processors
-without VNNI, and some compute them slower than fp32. A net asked for by file is that file.
+`name-fp16.onnx`. Asked for by name, a GPU runs fp16 where there is such a file. On a processor
+there are several ways, and which is the fastest depends on it: int8 overflows without VNNI, and may
+lose to bfloat16 with AMX. So each file in each runtime is checked: it has to reproduce its recorded
+outputs, and is timed beside fp32 in ONNX Runtime. A check takes a second or two and is remembered.
 
-What runs the file on a processor is chosen in the same way: OpenVINO, in bfloat16 where the file
-is in fp32, if it is there, right and faster. Each check takes a second or two and is remembered.
+A net asked for by file is that file, in one runtime or the other.
 """
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,16 +26,16 @@ from gtp_engine.evaluators.net_info import SPATIAL_INPUT, GoldenCase, NetFileErr
 from gtp_engine.evaluators.nets import NetFiles, Part, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.onnx_runtime import runtime_version
-from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
+from gtp_engine.evaluators.runtimes import AUTO, NAMES, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 from gtp_engine.evaluators.self_check import differences_of, verdict
 from gtp_engine.messages import collected
 
 MIN_SPEED_UP = 1.1
-"""How much faster int8 must be than fp32, or OpenVINO than ONNX Runtime, to be taken."""
+"""How much faster a way must be than those before it to be taken."""
 ROUNDS = 8
 """Turns that each net gets; its fastest counts, for other programs only ever slow one down."""
 BATCHES = (1, 8)
-"""Rows that runtimes are timed with."""
+"""Rows that ways are timed with."""
 RUNTIME_VARIABLE = "GTP_ENGINE_RUNTIME"
 """Names the runtime that is taken where none is asked for."""
 MAX_SECONDS = 1.0
@@ -44,76 +44,91 @@ MAX_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A file to run, and why it was taken."""
+    """A file to run, in what, and why."""
 
     path: Path
     precision: str
     """int8, fp16 or fp32; empty where the user named the file."""
     why: str
     """A phrase for people."""
+    runtime: str = ONNX_RUNTIME
+    """What runs it on a processor, one of `runtimes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What a processor makes of a net's int8 file, or in another runtime."""
+    """What a processor makes of one of a net's files in one runtime."""
 
     is_right: bool
     """Whether it computes what it computed when it was made."""
     speed_up: float
-    """Speed over that of fp32 or of ONNX Runtime; 0 if that was not measured."""
+    """Speed over that of fp32 in ONNX Runtime; 0 if that was not measured."""
     finding: str
     """What was found, as a phrase for people."""
 
-    @property
-    def passed(self) -> bool:
-        """Whether it is to be used."""
-        return self.is_right and self.speed_up >= MIN_SPEED_UP
 
+def choose(files: NetFiles, on_gpu: bool, runtime: str = AUTO) -> Choice:
+    """Return which file to run, and in what.
 
-def choose(files: NetFiles, on_gpu: bool) -> Choice:
-    """Return which file to run.
+    Args:
+        runtime: What is to run it on a processor: any, or this one alone.
 
     Raises:
         NetFileError: The file in fp32 is needed to decide, and cannot be used.
     """
+    if not on_gpu:
+        return _choose_on_cpu(files, _wanted_runtime(runtime), _check)
     if files.is_exact:
         return Choice(files.fp32, "", "the file that was asked for")
-    if on_gpu:
-        if files.fp16 is not None:
-            return Choice(files.fp16, "fp16", "GPUs compute fp16 fastest")
-        return Choice(files.fp32, "fp32", "the net has no fp16 file")
-    if files.int8 is None:
-        return Choice(files.fp32, "fp32", "the net has no int8 file")
-    check = int8_check(files.fp32, files.int8)
-    if check.passed:
-        return Choice(files.int8, "int8", check.finding)
-    return Choice(files.fp32, "fp32", check.finding)
+    if files.fp16 is not None:
+        return Choice(files.fp16, "fp16", "GPUs compute fp16 fastest")
+    return Choice(files.fp32, "fp32", "the net has no fp16 file")
 
 
-def choose_runtime(path: Path, wanted: str = AUTO) -> tuple[str, str]:
-    """Return what is to run a file on the processor, one of `runtimes`, and why.
+def _choose_on_cpu(
+    files: NetFiles, wanted: str, check: Callable[[NetFiles, Path, str], Check]
+) -> Choice:
+    """Return the first of the ways to run a net that no later one beats clearly.
 
-    Raises:
-        NetFileError: ONNX Runtime is needed to decide, and cannot use the file.
+    Args:
+        wanted: ONNX_RUNTIME, OPENVINO or AUTO.
+        check: Returns what is found of a file in a runtime.
     """
-    wanted = _wanted_runtime(wanted)
-    if wanted not in (AUTO, OPENVINO):
-        return wanted, "what was asked for"
-    check = Check(False, 0.0, "OpenVINO is not installed")
-    for runtime in _candidates():
-        check = _runtime_check(path, runtime)
-        if check.passed or (check.is_right and wanted == OPENVINO):
-            return runtime, check.finding
-    return (OPENVINO if wanted == OPENVINO else ONNX_RUNTIME), check.finding
+    why = "the file that was asked for" if files.is_exact else "the net has no int8 file"
+    best = Choice(files.fp32, "" if files.is_exact else "fp32", why)
+    fastest = 0.0 if wanted == OPENVINO else 1.0
+    refused = []
+    for path, runtime in _ways(files, wanted):
+        if runtime == OPENVINO and path == files.fp32 and best.runtime != ONNX_RUNTIME:
+            continue  # the same in bfloat16, or int8, is faster wherever it is right
+        found = check(files, path, runtime)
+        if found.is_right and found.speed_up >= MIN_SPEED_UP * fastest:
+            precision = "int8" if path == files.int8 else best.precision and "fp32"
+            best, fastest = Choice(path, precision, found.finding, runtime), found.speed_up
+        elif found.finding:
+            refused.append(found.finding)
+    if best.runtime == ONNX_RUNTIME and wanted == OPENVINO:  # whoever opens it says what it needs
+        return replace(_choose_on_cpu(files, ONNX_RUNTIME, check), runtime=OPENVINO)
+    if refused and best.path == files.fp32 and best.runtime == ONNX_RUNTIME:
+        return replace(best, why="; ".join(refused))
+    return best
+
+
+def _ways(files: NetFiles, wanted: str) -> Iterator[tuple[Path, str]]:
+    """Yield files and runtimes besides fp32 in ONNX Runtime, the likeliest to be right first."""
+    int8 = None if files.is_exact else files.int8
+    if int8 is not None and wanted != OPENVINO:
+        yield int8, ONNX_RUNTIME
+    if wanted == ONNX_RUNTIME or not openvino_runtime.INSTALLED:
+        return
+    if int8 is not None:
+        yield int8, OPENVINO
+    yield files.fp32, OPENVINO_BF16
+    yield files.fp32, OPENVINO
 
 
 def _wanted_runtime(wanted: str) -> str:
     return os.environ.get(RUNTIME_VARIABLE, AUTO) if wanted == AUTO else wanted
-
-
-def _candidates() -> tuple[str, ...]:
-    """Return what may take ONNX Runtime's place, the likeliest to be fast first."""
-    return (OPENVINO_BF16, OPENVINO) if openvino_runtime.INSTALLED else ()
 
 
 def open_best(
@@ -123,17 +138,17 @@ def open_best(
 
     Args:
         device: One of DEVICES.
-        runtime: What runs it on a processor, see `choose_runtime`.
+        runtime: What is to run it on a processor, see `choose`.
         threads: Runs under way at once on a processor at most; None: as many as it has cores.
 
     Raises:
         NetFileError: It cannot be used.
     """
     if not _may_use_gpu(device):
-        path = choose(files, on_gpu=False).path
-        return OnnxNet(path, device, runtime=choose_runtime(path, runtime)[0], streams=threads)
-    best = choose(files, on_gpu=True).path
-    return OnnxNet(best, device, spare=lambda: choose(files, on_gpu=False).path)
+        best = choose(files, on_gpu=False, runtime=runtime)
+        return OnnxNet(best.path, device, runtime=best.runtime, streams=threads)
+    best = choose(files, on_gpu=True)
+    return OnnxNet(best.path, device, spare=lambda: choose(files, False, ONNX_RUNTIME).path)
 
 
 class OpenPart(NamedTuple):
@@ -176,14 +191,19 @@ def has_to_measure(wanted: str | None, device: str, runtime: str = AUTO) -> bool
 
 
 def _is_unknown(files: NetFiles, runtime: str) -> bool:
-    """Whether a file or a runtime is to be chosen and no check has been made that would tell."""
-    int8 = None if files.is_exact else files.int8
-    if int8 is not None and _known_check(_int8_subject(files.fp32, int8)) is None:
+    """Whether a check is needed that has not been made yet."""
+
+    def known(files: NetFiles, path: Path, runtime: str) -> Check:
+        found = _known_check(_subject(files, path, runtime))
+        if found is None:
+            raise LookupError
+        return found
+
+    try:
+        _choose_on_cpu(files, _wanted_runtime(runtime), known)
+    except LookupError:
         return True
-    if _wanted_runtime(runtime) == ONNX_RUNTIME:
-        return False
-    path = choose(files, on_gpu=False).path
-    return any(_known_check(_runtime_subject(path, one)) is None for one in _candidates()[:1])
+    return False
 
 
 def _may_use_gpu(device: str) -> bool:
@@ -194,59 +214,36 @@ def _may_use_gpu(device: str) -> bool:
 # Checks -------------------------------------------------------------------------------------------
 
 
-def int8_check(fp32: Path, int8: Path) -> Check:
-    """Return whether int8 is right and faster here, measured once and then remembered.
+def _check(files: NetFiles, path: Path, runtime: str) -> Check:
+    """Return what is found of a file in a runtime, measured once and then remembered.
 
     Raises:
         NetFileError: The file in fp32 cannot be used.
     """
-
-    def measure() -> Check:
-        original = OnnxNet(fp32, "cpu")
-        what = "the int8 file"
-        other, refusal = _open_other(int8, ONNX_RUNTIME, what)
-        if other is None:
-            return Check(False, 0.0, refusal)
-        cases = sorted(other.golden_cases(), key=_size)
-        speed_up = _speed_up(original, other, cases[-1].inputs)
-        judged = "is" if speed_up >= MIN_SPEED_UP else "is only"
-        return Check(True, speed_up, f"int8 {judged} {speed_up:.2f} times as fast as fp32 here")
-
-    return _once(_int8_subject(fp32, int8), measure)
-
-
-def _runtime_check(path: Path, runtime: str) -> Check:
-    """Return whether a runtime is right and faster than ONNX Runtime, measured once."""
-
-    def measure() -> Check:
-        original = OnnxNet(path, "cpu")
-        if runtime == OPENVINO_BF16 and not (
-            original.info.precision == "fp32" and openvino_runtime.has_bf16()
-        ):
-            return Check(False, 0.0, "bfloat16 is for files in fp32, where the processor has it")
-        other, refusal = _open_other(path, runtime, "OpenVINO")
-        if other is None:
-            return Check(False, 0.0, refusal)
-        found = _speed_ups(original, other)
-        if other.runtime != runtime:
-            return Check(False, 0.0, "OpenVINO does not run it")
-        mean = float(np.exp(np.mean(np.log(list(found.values())))))
-        kind = "OpenVINO, in bfloat16," if runtime == OPENVINO_BF16 else "OpenVINO"
-        each = ", ".join(f"{ratio:.2f} on {what}" for what, ratio in found.items())
-        return Check(
-            True, mean, f"{kind} is {mean:.2f} times as fast as ONNX Runtime here ({each})"
-        )
-
-    return _once(_runtime_subject(path, runtime), measure)
-
-
-def _once(subject: str, measure: Callable[[], Check]) -> Check:
-    """Return what was found before, or measure and remember it."""
+    subject = _subject(files, path, runtime)
     found = _known_check(subject)
     if found is None:
-        found = measure()
+        found = _measure(files, path, runtime)
         remember(subject, asdict(found))
     return found
+
+
+def _measure(files: NetFiles, path: Path, runtime: str) -> Check:
+    original = OnnxNet(files.fp32, "cpu")
+    kind = original.info.precision.split(",")[0]  # what follows is kept in fp32
+    if runtime == OPENVINO_BF16 and not (kind == "fp32" and openvino_runtime.has_bf16()):
+        return Check(False, 0.0, "")  # no way at all: of that nothing need be said
+    what = f"{kind if path == files.fp32 else 'int8'}{NAMES[runtime]}"
+    other, refusal = _open_other(path, runtime, what)
+    if other is None:
+        return Check(False, 0.0, refusal)
+    found = _speed_ups(original, other)
+    if other.runtime != runtime:
+        return Check(False, 0.0, "OpenVINO does not run it")
+    mean = float(np.exp(np.mean(np.log(list(found.values())))))
+    each = ", ".join(f"{ratio:.2f} on {on}" for on, ratio in found.items())
+    than = kind if runtime == ONNX_RUNTIME else f"{kind} by ONNX Runtime"
+    return Check(True, mean, f"{what} is {mean:.2f} times as fast as {than} here ({each})")
 
 
 def _known_check(subject: str) -> Check | None:
@@ -261,18 +258,12 @@ def _known_check(subject: str) -> Check | None:
         return None  # a file that something else has written
 
 
-def _int8_subject(fp32: Path, int8: Path) -> str:
-    return _subject("int8 against fp32", runtime_version(), describe_files([fp32, int8]))
-
-
-def _runtime_subject(path: Path, runtime: str) -> str:
-    versions = runtime_version(), openvino_runtime.runtime_version()
-    return _subject(f"{runtime} against ONNX Runtime", *versions, describe_files([path]))
-
-
-def _subject(what: str, *facts: str) -> str:
+def _subject(files: NetFiles, path: Path, runtime: str) -> str:
     """Return what a check holds for: versions and files on this machine."""
-    return "\n".join([what, cpu_name(), *facts])
+    versions = [runtime_version()]
+    if runtime != ONNX_RUNTIME:
+        versions.append(openvino_runtime.runtime_version())
+    return "\n".join([runtime, cpu_name(), *versions, describe_files([files.fp32, path])])
 
 
 def _open_other(path: Path, runtime: str, what: str) -> tuple[OnnxNet | None, str]:
