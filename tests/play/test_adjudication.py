@@ -329,6 +329,32 @@ def test_a_group_in_doubt_is_read_out(winner: int) -> None:
         assert min(fight.chances) == pytest.approx(max(fight.chances))
 
 
+SEKI = """
+    . O O O . X O
+    X X X X X X O
+    O O O O O O O
+    . O . . . . .
+    . . . . . X .
+"""
+"""Who plays on one of the two points in the first row is captured; Black, if he captures the four
+stones that White then has there, keeps a row of four."""
+
+
+@pytest.mark.parametrize("stone", ["A4", "B5"])
+def test_a_group_in_seki_lives_whatever_the_net_expects(stone: str) -> None:
+    position = position_of(SEKI, AREA)
+    found = explain(position, None)
+    (chain,) = (one for one in found.chains if vertices(stone, position)[0] in one.stones)
+    far = vertices("F1", position)
+    expected = found.expected.copy()
+    expected[position.stones(BLACK)], expected[position.stones(WHITE)] = 0.9, -0.9
+    expected[list(chain.stones)] = -0.5 if chain.color == BLACK else 0.5
+    expected[far] = -0.9
+    given_up = replace(found, dead=frozenset({*chain.stones, *far}), expected=expected)
+    (fight,) = read_fights(FlatEvaluator(favourite=PASS), position, given_up)
+    assert fight.stones == {*chain.stones} and fight.was_dead and not fight.is_dead
+
+
 def test_a_group_on_which_little_hangs_is_not_read_out(monkeypatch: pytest.MonkeyPatch) -> None:
     position = position_of(FIGHT, AREA)
     found = explain(position, np.zeros((7, 7), np.float32))

@@ -37,16 +37,20 @@ LONGEST_ASCENT = 60
 LEAST_GAIN = 1e-6
 
 
-def without_history(position: Position, to_play: int, rules: Rules | None = None) -> Position:
+def without_history(
+    position: Position, to_play: int, rules: Rules | None = None, gone: Collection[int] = ()
+) -> Position:
     """Return a game that begins with the stones of a position.
 
     Passes, bans of ko and prisoners are forgotten: none of them changes which stones are dead.
 
     Args:
         rules: The rules; the position's when None.
+        gone: Stones that are taken off.
     """
     fresh = Position(position.width, position.height, rules or position.rules)
-    fresh.set_up(position.stones(BLACK), position.stones(WHITE), to_play)
+    black, white = ([p for p in position.stones(c) if p not in gone] for c in (BLACK, WHITE))
+    fresh.set_up(black, white, to_play)
     return fresh
 
 
