@@ -304,3 +304,15 @@ def test_without_openvino_auto_says_nothing(
         choice = choose(asked, on_gpu=False, runtime=OPENVINO)
         assert choice.runtime == OPENVINO, "who opens it says what it needs"
         assert choice.path == (asked.int8 or asked.fp32), "and runs the best in ONNX Runtime"
+
+
+def test_a_runtime_that_somebody_added_runs_what_it_is_asked_to(
+    files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = measure_as(2.0, monkeypatch)
+    assert runtime_of(files.fp32, "reference") == Choice(
+        files.fp32, "", "the file that was asked for", "reference"
+    )
+    assert not measured
+    choice = choose(files, on_gpu=False, runtime="reference")
+    assert (choice.path, choice.runtime) == (files.int8, "reference")

@@ -91,7 +91,7 @@ def _choose_on_cpu(
     """Return the first of the ways to run a net that no later one beats clearly.
 
     Args:
-        wanted: ONNX_RUNTIME, OPENVINO or AUTO.
+        wanted: The one runtime to choose among, or AUTO.
         check: Returns what is found of a file in a runtime.
     """
     why = "the file that was asked for" if files.is_exact else "the net has no int8 file"
@@ -107,8 +107,9 @@ def _choose_on_cpu(
             best, fastest = Choice(path, precision, found.finding, runtime), found.speed_up
         elif found.finding:
             refused.append(found.finding)
-    if best.runtime == ONNX_RUNTIME and wanted == OPENVINO:  # whoever opens it says what it needs
-        return replace(_choose_on_cpu(files, ONNX_RUNTIME, check), runtime=OPENVINO)
+    if best.runtime == ONNX_RUNTIME and wanted not in (AUTO, ONNX_RUNTIME):
+        # Whatever opens it there says what it needs.
+        return replace(_choose_on_cpu(files, ONNX_RUNTIME, check), runtime=wanted)
     if refused and best.path == files.fp32 and best.runtime == ONNX_RUNTIME:
         return replace(best, why="; ".join(refused))
     return best
@@ -117,9 +118,9 @@ def _choose_on_cpu(
 def _ways(files: NetFiles, wanted: str) -> Iterator[tuple[Path, str]]:
     """Yield files and runtimes besides fp32 in ONNX Runtime, the likeliest to be right first."""
     int8 = None if files.is_exact else files.int8
-    if int8 is not None and wanted != OPENVINO:
+    if int8 is not None and wanted in (AUTO, ONNX_RUNTIME):
         yield int8, ONNX_RUNTIME
-    if wanted == ONNX_RUNTIME or not openvino_runtime.INSTALLED:
+    if wanted not in (AUTO, OPENVINO) or not openvino_runtime.INSTALLED:
         return
     if int8 is not None:
         yield int8, OPENVINO
