@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import BadValueError, parse_count, parse_komi, parse_names, parse_threads
-from gtp_engine.coords import MAX_SIZE
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import (
     ENCODERS,
@@ -184,9 +184,20 @@ class DistilRun(NetRun):
         type=parse_side,
         metavar="N",
     )
+    smallest_board: int = option(
+        "the same of the smallest of them, for a net of large boards alone",
+        MIN_SIZE,
+        type=parse_side,
+        metavar="N",
+    )
     runtime: str = option(
         "what runs the teacher on a processor; auto: the faster", "auto", choices=RUNTIMES
     )
+
+    @property
+    def sides(self) -> range:
+        """What the longest side of a board may be."""
+        return range(self.smallest_board, self.largest_board + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -268,15 +268,29 @@ def test_sizes_cover_the_range() -> None:
 
 def test_small_boards_alone(tmp_path: Path) -> None:
     generator = np.random.default_rng(1)
-    drawn = [draw_size(generator, 7) for _ in range(500)]
+    drawn = [draw_size(generator, range(2, 8)) for _ in range(500)]
     assert {side for size in drawn for side in size} == set(range(2, 8))
-    drawn = [_draw_student_size(generator, 9) for _ in range(500)]
+    drawn = [_draw_student_size(generator, range(2, 10)) for _ in range(500)]
     assert max(side for size in drawn for side in size) == 9
     assert 0.7 < drawn.count((9, 9)) / 500 < 0.95  # 0.4 of 0.5, and some of the others
     run = replace(RUN, largest_board=9, student_games=0.5)
     generating = Generator(run, tmp_path, None, TINY_NET)
     jobs = [job for job in (generating._next_job() for _ in range(40)) if job is not None]
     assert {job.kind.name for job in jobs} == {"9x9", "other", "student"}
+
+
+def test_large_boards_alone(tmp_path: Path) -> None:
+    generator = np.random.default_rng(1)
+    drawn = [draw_size(generator, range(13, 26)) for _ in range(500)]
+    assert {max(size) for size in drawn} == set(range(13, 26))
+    assert min(min(size) for size in drawn) < 7, "a narrow board is large too"
+    drawn = [_draw_student_size(generator, range(10, 26)) for _ in range(500)]
+    assert min(max(size) for size in drawn) == 10
+    assert 0.5 < drawn.count((19, 19)) / 500 < 0.8  # 0.4 of 0.6, and some of the others
+    generating = Generator(replace(RUN, smallest_board=10), tmp_path, None)
+    jobs = [job for job in (generating._next_job() for _ in range(40)) if job is not None]
+    assert {job.kind.name for job in jobs} == {"13x13", "19x19", "other"}
+    assert all(job.sides == range(10, 26) for job in jobs)
 
 
 def test_a_folder_of_shards_goes_on_where_it_was(

@@ -576,7 +576,10 @@ def test_games_on_large_boards_alone_are_refused(
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path / "run"), "--preset", "tiny"]
     assert run_command(["distil", *arguments, "--games", str(game), "--largest-board", "9"]) == 1
     error = capsys.readouterr().err
-    assert "game.sgf: no game is on a board of at most 9 points a side" in error
+    assert "game.sgf: no game is on a board of 2 to 9 points a side" in error
+    between = ["--largest-board", "9", "--smallest-board", "10"]
+    assert run_command(["distil", *arguments, *between]) == 1
+    assert "--smallest-board is larger than --largest-board" in capsys.readouterr().err
 
 
 def test_a_preset_nobody_knows_is_one_sentence(

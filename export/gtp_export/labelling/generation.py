@@ -43,6 +43,7 @@ STUDENT_POSITIONS = 1500
 STUDENT_SIZES = {(9, 9): 0.4, (13, 13): 0.1, (19, 19): 0.4}
 """Share of the student's shards by board size; the rest is for any other."""
 NOTE = "labelling.json"
+ALL_SIDES = range(MIN_SIZE, MAX_SIZE + 1)
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ class Job:
     records: tuple[GameRecord, ...] = ()
     """Games of one board size to take positions from; none for self-play."""
     played_weight: float = 0.0
-    largest_board: int = MAX_SIZE
-    """Longest side of self-play's boards."""
+    sides: range = ALL_SIDES
+    """Longest sides of self-play's boards."""
 
 
 class Generator:
@@ -130,7 +131,7 @@ class Generator:
             for kind, share in shares.items()
             if share > 0.0
             and (kind.name != RECORDS or self._chunks)
-            and max(kind.size or (0, 0)) <= run.largest_board
+            and (kind.size is None or max(kind.size) in run.sides)
         ]
         self._planned = _count_shards(folder)
 
@@ -209,7 +210,7 @@ class Generator:
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
                 records,
                 self._run.played_weight,
-                self._run.largest_board,
+                self._run.sides,
             )
         return None
 
@@ -323,35 +324,37 @@ def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None
         return label_records(teacher, job.records, seed, job.played_weight)
     generator = np.random.Generator(np.random.PCG64(seed))
     if kind.name == STUDENT:
-        width, height = _draw_student_size(generator, job.largest_board)
+        width, height = _draw_student_size(generator, job.sides)
         plans = [
             replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
             for _ in range(max(1, STUDENT_POSITIONS // (width * height)))
         ]
         return play_games(teacher, plans, width, height, seed, student)
-    width, height = kind.size or draw_size(generator, job.largest_board)
+    width, height = kind.size or draw_size(generator, job.sides)
     plans = [draw_plan(generator, width, height) for _ in range(kind.games)]
     return play_games(teacher, plans, width, height, seed)
 
 
-def _draw_student_size(generator: np.random.Generator, largest: int) -> tuple[int, int]:
-    shares = {size: share for size, share in STUDENT_SIZES.items() if max(size) <= largest}
+def _draw_student_size(generator: np.random.Generator, sides: range) -> tuple[int, int]:
+    shares = {size: share for size, share in STUDENT_SIZES.items() if max(size) in sides}
     draw = generator.random() * (1.0 - sum(STUDENT_SIZES.values()) + sum(shares.values()))
     for size, share in shares.items():
         draw -= share
         if draw < 0.0:
             return size
-    return draw_size(generator, largest)
+    return draw_size(generator, sides)
 
 
-def draw_size(generator: np.random.Generator, largest: int = MAX_SIZE) -> tuple[int, int]:
+def draw_size(generator: np.random.Generator, sides: range = ALL_SIDES) -> tuple[int, int]:
     """Draw a board size: all of 2 to 25, mostly 5 to 19, two in five rectangular.
 
     Args:
-        largest: No side is longer.
+        sides: What the longest side may be.
     """
-    low, high = (MIN_SIZE, MAX_SIZE) if generator.random() < 0.15 else (5, 19)
-    low, high = min(low, largest), min(high, largest)
-    width = int(generator.integers(low, high + 1))
-    height = int(generator.integers(low, high + 1)) if generator.random() < 0.4 else width
-    return width, height
+    while True:
+        low, high = (MIN_SIZE, MAX_SIZE) if generator.random() < 0.15 else (5, 19)
+        low, high = min(low, sides[-1]), min(high, sides[-1])
+        width = int(generator.integers(low, high + 1))
+        height = int(generator.integers(low, high + 1)) if generator.random() < 0.4 else width
+        if max(width, height) in sides:
+            return width, height

@@ -83,6 +83,8 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
         SgfError: There is no game in the packs.
         OSError: A file cannot be read or written.
     """
+    if not run.sides:
+        raise NetFileError("--smallest-board is larger than --largest-board")
     task = DistilTask(find_tower(run.preset), run.out / "data")
     span, label_span = divide_span(run)
     rate = run.learning_rate
@@ -135,11 +137,11 @@ def divide_span(run: DistilRun) -> tuple[Span, Span]:
 
 
 def _read_games(run: DistilRun) -> Games:
-    largest = run.largest_board
-    games = read_table(run.games).on_boards(lambda *size: max(size) <= largest)
+    games = read_table(run.games).on_boards(lambda *size: max(size) in run.sides)
     if not len(games):
         files = ", ".join(path.name for path in run.games)
-        raise NetFileError(f"{files}: no game is on a board of at most {largest} points a side")
+        boards = f"{run.smallest_board} to {run.largest_board} points a side"
+        raise NetFileError(f"{files}: no game is on a board of {boards}")
     return games
 
 
@@ -161,10 +163,14 @@ def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
     begun = f", begun with {run.start.name}" if run.start else ""
     files = ", ".join(path.name for path in run.games)
     records = f", and of game records ({files})" if files else ""
-    sizes = "sizes" if run.largest_board == MAX_SIZE else f"sizes up to {run.largest_board}"
+    sizes = "sizes"
+    if run.smallest_board > MIN_SIZE:
+        sizes += f" from {run.smallest_board}"
+    if run.largest_board < MAX_SIZE:
+        sizes += f" up to {run.largest_board}"
     return replace(
         describe_net(shape, run.name),
-        trained_sizes=(MIN_SIZE, run.largest_board),
+        trained_sizes=(run.smallest_board, run.largest_board),
         source=f"distilled from {teacher.name}{begun}",
         trained_on=f"positions of quick self-play on all {sizes}, rules and komi{records}, "
         f"labelled by {teacher.name} ({teacher.architecture})",
