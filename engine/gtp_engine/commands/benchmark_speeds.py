@@ -283,7 +283,8 @@ def net_jobs(
         wanted: Its name, under which its file in fp32 is found.
         batches: Leaves a thread to try with each.
     """
-    jobs: list[Job] = [net_job(RAW, net, size, batch) for batch in sorted({1, *batches})]
+    alone = sorted({1, *batches})
+    jobs: list[Job] = [net_job(RAW, net, size, batch) for batch in alone]
     if not is_fp32(net) and net.net.device == "cpu":
         fp32 = NetEvaluator(open_exactly(wanted, "cpu"), streams=1, max_batch=1, cache_mb=0)
         if is_fp32(fp32):  # a file that was named has no other beside it
@@ -291,7 +292,7 @@ def net_jobs(
     encoding = _EncodingNet(net.net, streams=1, max_batch=1, cache_mb=0)
     for batch in (1, MANY_LEAVES):
         jobs.append(search_job(ENCODING, encoding, size, FAKE_PLAYOUTS, batch=batch))
-    jobs.append(search_job(SEARCH, net, size, playouts))
+    jobs += [search_job(SEARCH, net, size, playouts, batch=batch) for batch in alone]
     jobs += [
         search_job(SEARCH, net, size, playouts, threads=workers, batch=batch, use_cache=True)
         for workers in threads
