@@ -116,6 +116,38 @@ def test_komi_and_openings_vary_as_asked() -> None:
     assert max(drawn) >= 2
 
 
+class Stubborn(UniformEvaluator):
+    """Sees one move alone, the first one in the order of the board."""
+
+    def encode(
+        self,
+        batch: EvalBatch,
+        slot: int,
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        symmetry: int,
+        optimism: float,
+    ) -> None:
+        super().encode(batch, slot, history, ply, rules, symmetry, optimism)
+        batch.priors[slot] = 1e-9
+        batch.priors[slot, 0] = 1.0
+
+
+@pytest.mark.parametrize(("share", "fewest", "most"), [(0.0, 1, 1), (1.0, 7, SIZE * SIZE)])
+def test_openings_may_have_moves_that_no_policy_would_play(
+    share: float, fewest: int, most: int
+) -> None:
+    settings = small(opening_moves=0.5, opening_random=share, stored_share=0.0)
+    players = SelfPlay(settings, Stubborn(), "", 0.5, 1)
+    games: list[PlayedGame] = []
+    while len(games) < 60:
+        games += players.step()
+    drawn = {game.record.moves[0].point for game in games if game.searched[0] is None}
+    assert fewest <= len(drawn) <= most
+    assert PASS not in drawn
+
+
 def test_games_begin_in_the_middle_of_earlier_ones() -> None:
     games = play(small(stored_share=0.5, rules_share=0.5), 80)
     taken = [game for game in games if game.begun > 0]

@@ -226,10 +226,12 @@ class SelfPlay:
         return None
 
     def _draw_opening(self, found: RootResult) -> int:
-        """Draw a move from the policy; the pass only where there is no other."""
+        """Draw a move, from the policy or of all; the pass only where there is no other."""
         policy = found.priors.copy()
         if policy[:-1].any():
             policy[-1] = 0.0
+        if self._generator.random() < self.settings.opening_random:
+            policy = (policy > 0.0).astype(np.float64)
         return draw_move(policy, 1.0, self._generator)
 
     def _choose(self, game: _Game, found: RootResult) -> int:

@@ -135,6 +135,8 @@ class Settings:
     """... in between it halves in so many moves a line of the board."""
     opening_moves: float = 0.04
     """Mean moves a point of the board that are drawn from the policy alone at first."""
+    opening_random: float = 0.25
+    """Share of these that are any legal move: opponents may begin as no good policy would."""
     komi: float = 0.0
     """At first; a fair one is sought from there."""
     komi_step: float = 0.5
@@ -280,6 +282,7 @@ OF_GAMES: dict[str, dict[str, Any]] = {
         "score_weight": 0.0,
         "ownership_weight": 0.0,
         "opening_moves": 0.02,
+        "opening_random": 0.0,
         "judge_openings": 0.03,
         "threat_nodes": 100,
     },
