@@ -66,6 +66,12 @@ def test_whoever_oversteps_the_time_loses(tmp_path: Path) -> None:
     assert document["games"][0]["clock_left"][1] == 0.0 < document["games"][0]["clock_left"][0]
 
 
+def test_a_clock_of_the_kind_none_is_no_clock(tmp_path: Path) -> None:
+    document = play(tmp_path, engine("C3", "D3"), engine("C4"), "--clock", "none")
+    assert [game["reason"] for game in document["games"]] == ["score"] * 2
+    assert document["games"][0]["clock_left"] == [None, None]
+
+
 def test_kept_games_are_added_to_those_that_are_there(tmp_path: Path) -> None:
     for _ in range(2):
         play(tmp_path, engine("C3"), engine("resign"), "--keep-games", str(tmp_path / "kept"))

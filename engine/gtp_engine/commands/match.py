@@ -220,14 +220,15 @@ def _read_openings(path: Path, game: "Position") -> tuple[tuple[int, ...], ...]:
 
 def _read_clock(text: str | None) -> "TimeSystem | None":
     from gtp_engine.play.clock.notation import named_time_system
-    from gtp_engine.play.clock.systems import ClockError
+    from gtp_engine.play.clock.systems import ClockError, Unlimited
 
     if text is None:
         return None
     try:
-        return named_time_system(text.split())
+        system = named_time_system(text.split())
     except ClockError as error:
         raise UsageError(f"--clock: {error}") from None
+    return None if isinstance(system, Unlimited) else system
 
 
 def _make_folder(folder: Path, option: str) -> None:
