@@ -238,6 +238,14 @@ def test_what_a_net_has_no_head_for_comes_from_rollouts_alone() -> None:
     assert again.value[0] == -1.0 and np.array_equal(batch.priors, again.priors)
 
 
+def test_a_raw_evaluation_is_the_nets_own_whatever_heads_it_lacks() -> None:
+    net = open_exactly("alphago-sl", "cpu")
+    found = MixedEvaluator(net, 1, 1, weight=0.5).raw_evaluation(Position(9), 0)
+    alone = NetEvaluator(net, 1, 1).raw_evaluation(Position(9), 0)
+    assert np.array_equal(found.policy, alone.policy)
+    assert found.win == alone.win and found.ownership is alone.ownership is None
+
+
 def test_a_mixed_evaluator_serves_a_search() -> None:
     evaluator = MixedEvaluator(open_exactly(TINY, "cpu"), 1, 4, weight=0.5)
     search = Search(evaluator, SearchParams(expansion_visits=3), threads=2, batch=2)

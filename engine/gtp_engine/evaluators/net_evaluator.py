@@ -332,7 +332,8 @@ class NetEvaluator:
         width, height = position.width, position.height
         shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
         share = self.net.info.policy_optimism_root if optimism is None else optimism
-        batch = self.new_batch(len(shown), width, height)
+        # The net's own: rollouts beside it add an ownership that nobody asks for here.
+        batch = NetEvaluator.new_batch(self, len(shown), width, height)
         rules = position.rules.flags
         options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
