@@ -67,7 +67,7 @@ class Settings:
     ponder: bool = False
     """Whether to search on while the opponent thinks."""
     seed: int | None = None
-    """With one thread, two runs of the same seed play the same game; None: from the clock."""
+    """With one thread, two runs of the same seed play the same game; None: the system draws one."""
     keep_games: Path | None = None
     """Folder that gets an SGF file of every game in which the engine makes a move."""
     keep_all_games: bool = False
