@@ -354,3 +354,11 @@ def test_changed_rules_replay_the_game() -> None:
     position.komi = 3.5
     position.set_rules(replace(Rules.parse("japanese"), komi=0.5))
     assert position.komi == 0.5 and position.ply == 30
+
+
+def test_changed_rules_leave_the_turn_to_whoever_has_it() -> None:
+    position = Position(5)
+    position.play(BLACK, position.points()[12])
+    position.to_play = BLACK
+    position.set_rules(Rules.parse("japanese"))
+    assert position.to_play == BLACK and position.ply == 1

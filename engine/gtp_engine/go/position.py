@@ -267,6 +267,8 @@ class Position:
                 changed.play(move.color, move.point, strict=False)
             except IllegalMoveError as error:
                 raise SetupError(f"the game does not fit the new rules: {error}") from None
+        if changed.to_play != self.to_play:  # as a record may say at its end
+            changed.to_play = self.to_play
         self._rules, self._flags = changed._rules, changed._flags
         self.history, self.ply = changed.history, changed.ply
 
