@@ -572,6 +572,14 @@ def test_a_level_searches_briefly_and_leaves_the_search_as_it_was() -> None:
     assert best.analysis is not None and best.analysis.playouts == 60
 
 
+def test_games_that_are_not_counted_have_no_levels() -> None:
+    made = engine(game="atari-go")
+    with pytest.raises(ValueError, match="the game atari-go is played at level 10 alone"):
+        made.set_level(3)
+    assert made.settings.level is None
+    made.set_level(highest_level())
+
+
 def test_moves_are_drawn_from_the_policy_without_a_search() -> None:
     drawn = set()
     for seed in range(8):

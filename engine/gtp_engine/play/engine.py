@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from gtp_engine.coords import BLACK, COLOR_NAMES, PASS
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.handicap import HandicapError, largest_fixed
+from gtp_engine.go.rules import GO
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import decide_at_level, find_level, policy_level
+from gtp_engine.play.levels import decide_at_level, find_level, highest_level, policy_level
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -336,11 +337,14 @@ class Engine(Game):
         """Play at a level from now on; None: as well as the settings let it.
 
         Raises:
-            ValueError: There is no such level.
+            ValueError: There is no such level, or none but the highest in this game.
         """
-        temperature = self.settings.policy_temperature
+        game, temperature = self.settings.game, self.settings.policy_temperature
         if number is not None:
-            self._level = find_level(number)
+            level = find_level(number)
+            if level is not None and game != GO:
+                raise ValueError(f"the game {game} is played at level {highest_level()} alone")
+            self._level = level
         else:
             self._level = None if temperature is None else policy_level(temperature)
         self.settings = replace(self.settings, level=number)

@@ -46,7 +46,6 @@ from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
-from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.table import HANDICAP_KOMI, Table
 from gtp_engine.search.analysis import Analysis
@@ -508,9 +507,10 @@ class TerminalGame:
 
     def _set_level(self, rest: str) -> None:
         try:
-            self._engine.set_level(int(rest) if rest else None)
-        except ValueError:
-            self._message.append(f"The level is a number from 1 to {highest_level()}.")
+            level = int(rest) if rest.isdecimal() else 0
+            self._engine.set_level(level if rest else None)
+        except ValueError as error:
+            self._message.append(f"{str(error).capitalize()}.")
         else:
             self._message.append(f"The engine plays at level {rest}." if rest else "At its best.")
 
