@@ -22,10 +22,11 @@ from gtp_engine.play.adjudication.status import FinalStatus, judge
 from gtp_engine.play.clock.systems import Absolute, Byoyomi, PlayerTime
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level, load_levels
-from gtp_engine.play.loading import EngineUnavailableError
+from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -578,6 +579,20 @@ def test_games_that_are_not_counted_have_no_levels() -> None:
         made.set_level(3)
     assert made.settings.level is None
     made.set_level(highest_level())
+
+
+def test_parameters_that_are_set_while_the_search_is_made_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made, make = engine(), Loader._new_search
+
+    def make_slowly(loader: Loader, evaluator: Evaluator) -> Search:
+        search = make(loader, evaluator)
+        made.search_params = replace(made.search_params, cpuct=2.5)
+        return search
+
+    monkeypatch.setattr(Loader, "_new_search", make_slowly)
+    assert made.search.params.cpuct == made.search_params.cpuct == 2.5
 
 
 def test_moves_are_drawn_from_the_policy_without_a_search() -> None:

@@ -201,6 +201,7 @@ class Loader:
         if self.evaluator is None:
             self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
+        self.search.params = self.params  # they may have been set while it was made
         try:
             if self._is_first and self._has_net and self._settings.game == GO:
                 from gtp_engine.play.warmup import compile_search
