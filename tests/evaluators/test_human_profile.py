@@ -1,6 +1,9 @@
 """Human profiles: their names, and what a net is told of them."""
 
 import math
+import os
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -87,3 +90,20 @@ def test_every_row(reference_data: Path) -> None:
             area = row["width"] * row["height"]
             found = profile.inputs(parse_color(row["to_play"]), area)
             np.testing.assert_allclose(found, row["input"]["meta"], rtol=0, atol=1e-6)
+
+
+def test_a_digest_is_the_same_in_every_run() -> None:
+    code = "from gtp_engine.evaluators.human_profile import HumanProfile as P; " + (
+        "print(P.parse('rank_5k').digest, P.parse('rank_5k_4k').digest)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1 and len(set(found.pop().split())) == 2

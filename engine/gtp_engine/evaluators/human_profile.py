@@ -16,6 +16,8 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
+from hashlib import blake2b
 
 from gtp_engine.coords import WHITE
 
@@ -88,6 +90,11 @@ class HumanProfile:
             f"{name[:40]!r} is no human profile; profiles look like rank_5k, rank_9d_3k (Black"
             f" and White, 20k to 9d), preaz_5k or proyear_1950 ({FIRST_YEAR} to {LAST_YEAR})"
         )
+
+    @cached_property
+    def digest(self) -> int:
+        """56 bits that tell profiles apart, the same in every run, as a `hash` of text is not."""
+        return int.from_bytes(blake2b(repr(self).encode(), digest_size=7).digest(), "big")
 
     def inputs(self, to_play: int, area: int) -> list[float]:
         """Return the 192 numbers a net is told.

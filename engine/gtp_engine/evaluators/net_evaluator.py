@@ -256,7 +256,7 @@ class NetEvaluator:
         salt = 0
         if self.takes_profile:
             profile = self.human_profile  # once: another thread may change it
-            salt = hash(profile) & (2**63 - 1)
+            salt = profile.digest
             rows = _meta_rows(profile, width * height)
             numbers[self._n_globals :] = rows[history.turns[ply]["to_play"]]
             numbers = numbers[: self._n_globals]
