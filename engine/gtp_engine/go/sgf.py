@@ -363,9 +363,7 @@ _PLAIN_MOVE = re.compile(r";([BW])\[([a-y]*)\]")
 
 
 def read_games(
-    path: str | Path,
-    on_error: Callable[[str], None] | None = None,
-    kind: type[Position] = Position,
+    path: str | Path, on_error: Callable[[str], None] | None = None
 ) -> Iterator[GameRecord]:
     """Read all games of a pack, an SGF file or a folder of such files, in order of their names.
 
@@ -380,7 +378,7 @@ def read_games(
     """
     for file in list_game_files(path):
         try:
-            yield from _read_file(file, on_error, kind)
+            yield from _read_file(file, on_error)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             _complain(f"cannot read {str(file)!r}: {reason}", on_error)
@@ -440,12 +438,10 @@ def _points_by_name(width: int, height: int) -> dict[str, int]:
     return table
 
 
-def _read_file(
-    file: Path, on_error: Callable[[str], None] | None, kind: type[Position]
-) -> Iterator[GameRecord]:
+def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[GameRecord]:
     if file.suffix.lower() not in PACKED_SUFFIXES:
         try:
-            yield from parse_games(read_file(file), kind)
+            yield from parse_games(read_file(file))
         except SgfError as error:
             _complain(f"{file}: {error}", on_error)
         return
@@ -457,8 +453,7 @@ def _read_file(
             if not line.strip():
                 continue
             try:
-                text = decode_sgf(line)
-                record = parse_game_line(text) if kind is Position else parse_sgf(text, kind)
+                record = parse_game_line(decode_sgf(line))
             except SgfError as error:
                 _complain(f"{file}, line {number}: {error}", on_error)
             else:
