@@ -10,6 +10,7 @@ from gtp_engine.arena.signature import random_position
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at
 from gtp_engine.evaluators.eval_batch import list_moves, new_eval_batch
 from gtp_engine.evaluators.position_hash import FEW_STONES, write_position_hash
+from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, point_table, symmetries, transform
@@ -18,11 +19,16 @@ RULES = Rules.parse("chinese")
 
 
 def hash_of(
-    position: Position, optimism: float = 0.0, salt: int = 0
+    position: Position, optimism: float = 0.0, salt: int = 0, before: int = 0
 ) -> tuple[tuple[int, int], int]:
-    """Return the hash of a position, and the symmetry under which it is remembered."""
+    """Return the hash of a position, and the symmetry under which it is remembered.
+
+    Args:
+        before: What the slot holds for moves before it is filled.
+    """
     width, height = position.width, position.height
     batch = new_eval_batch(1, width, height, 0, 0, False)
+    batch.moves[0] = before
     flags = position.rules.flags
     list_moves(batch, 0, position.history, position.ply, flags)
     batch.slots["optimism"][0] = optimism
@@ -74,6 +80,15 @@ KO = """
     . . . . .
     . . . . .
 """
+
+
+def test_what_a_slot_held_before_is_not_part_of_it() -> None:
+    game = AtariGo(5)
+    for vertex in ("C3", "B1", "D3", "A2"):
+        game.play(game.to_play, parse_vertex(vertex, 5, 5))
+    corner = parse_vertex("A1", 5, 5)
+    assert not game.is_legal(BLACK, corner) and game.board["empty"][20] == corner
+    assert hash_of(game) == hash_of(game, before=corner)
 
 
 def test_a_ban_by_ko_is_part_of_the_hash() -> None:

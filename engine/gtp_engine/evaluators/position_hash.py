@@ -63,18 +63,19 @@ def _sum_board(
             low += _COEFFICIENTS[color, symmetry_map[point], 0]
             high += _COEFFICIENTS[color, symmetry_map[point], 1]
     moves = batch.moves[slot]
+    n_moves = int64(batch.slots[slot]["n_moves"])
     if turn["phase"] == 0:
         # Legal moves stand in the order of the board's empty points; those left out are banned.
         i = 0
         for k in range(board["n_empty"]):
             point = int64(board["empty"][k])
-            if moves[i] == point:
+            if i < n_moves and moves[i] == point:
                 i += 1
             else:
                 low += _COEFFICIENTS[_BANNED, symmetry_map[point], 0]
                 high += _COEFFICIENTS[_BANNED, symmetry_map[point], 1]
         return low, high
-    for i in range(batch.slots[slot]["n_moves"]):
+    for i in range(n_moves):
         low += _COEFFICIENTS[_LISTED, symmetry_map[moves[i]], 0]
         high += _COEFFICIENTS[_LISTED, symmetry_map[moves[i]], 1]
     for point in range(board["n_points"]):
