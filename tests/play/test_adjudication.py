@@ -10,6 +10,7 @@ from tests.search.scripted import FlatEvaluator, Verdict
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
@@ -23,6 +24,9 @@ from gtp_engine.play.adjudication.explanation import (
 )
 from gtp_engine.play.adjudication.fights import Fight, read_fights
 from gtp_engine.play.adjudication.status import adjudicate, judge, status_of
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+from gtp_engine.play.table import Table
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 AREA = replace(Rules.parse("chinese"), komi=0.5)
@@ -212,6 +216,30 @@ def test_land_behind_an_open_border_can_be_its_expected_owners(
         assert given.seki == [] and len(given.alive) == 8
         # White has five points more, the komi, and under territory rules the prisoner.
         assert given.white_score == score
+
+
+def test_land_behind_an_open_border_stays_whose_it_is_when_stones_elsewhere_are_turned() -> None:
+    position = position_of(
+        """
+        . X O . O . .
+        . X O . O . X
+        . X O . O . .
+        . X O . O . .
+        . . . . O . .
+        """,
+        AREA,
+    )
+    halves = owned("\n".join(["XXOOOOO"] * 5))
+    halves[4, 1:3] = 0.3, -0.3
+    found = explain(position, halves)
+    counted = status_of(position, found.chains, found.dead, found.expected)
+    assert counted.dead == vertices("G4", position) and len(counted.black_territory) == 5
+    table = Table(Engine(Settings(size=(7, 5)), FakeEvaluator()), frozenset())
+    table.engine.adopt(position)
+    alive = table.turn_status(counted, counted.dead[0])
+    assert alive.dead == [] and alive.black_territory == counted.black_territory
+    assert alive.white_score == counted.white_score - 11  # ten points of White's, one of Black's
+    assert table.turn_status(alive, counted.dead[0]) == counted
 
 
 # Explaining what a net expects --------------------------------------------------------------------

@@ -130,14 +130,16 @@ class Table:
     def turn_status(self, status: "FinalStatus", point: int) -> "FinalStatus":
         """Count again with a group the other way, dead for alive or alive for dead.
 
-        The group are the stones of one color that no stone of the other parts. A game that was
-        ended by a count has the new result.
+        The group are the stones of one color that no stone of the other parts. Land behind an open
+        border stays whose it is. A game that was ended by a count has the new result.
 
         Args:
             point: One of the stones.
         """
+        import numpy as np
+
         from gtp_engine.go.regions import regions
-        from gtp_engine.go.scoring import format_result
+        from gtp_engine.go.scoring import agreed_owners, format_result
         from gtp_engine.play.adjudication.explanation import explain
         from gtp_engine.play.adjudication.status import status_of
 
@@ -147,8 +149,12 @@ class Table:
         (region,) = (each for each in regions(open_points, position.width) if point in each)
         group = {p for p in region if position.color_at(p) == color}
         dead = set(status.dead)
+        on_the_board = agreed_owners(position, dead)
+        expected = np.zeros(len(on_the_board))
+        for land, sign in ((status.black_territory, 1.0), (status.white_territory, -1.0)):
+            expected[[p for p in land if on_the_board[p] == EMPTY]] = sign
         dead = dead - group if point in dead else dead | group
-        found = status_of(position, explain(position, None).chains, dead)
+        found = status_of(position, explain(position, None).chains, dead, expected)
         if self.result and not self.result.endswith("+R"):
             self.end(format_result(found.white_score))
         return found
