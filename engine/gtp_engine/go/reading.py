@@ -71,7 +71,7 @@ _MAX_MOVES = 48
 _PROOF, _DISPROOF, _CHOSEN, _SECOND, _SLOT, _KO = 0, 1, 2, 3, 4, 5
 _FRAME = 6
 
-_SEARCH, _USED, _MET_KO, _CUT, _BROKEN = 0, 1, 2, 3, 4
+_SEARCH, _USED, MET_KO, _CUT, _BROKEN = 0, 1, 2, 3, 4
 
 
 class Memory(NamedTuple):
@@ -92,7 +92,8 @@ class Memory(NamedTuple):
     hashes: npt.NDArray[np.uint64]
     """[MAX_DEPTH]: hash of the stones at each depth."""
     counts: npt.NDArray[np.int64]
-    """[4]: number of the search, slots used, whether a ko was met, whether it was too deep."""
+    """[5]: number of the search, slots used, whether a ko was met, whether it was too deep, bans
+    that the master of kos has broken on the way."""
 
 
 def new_memory(slots: int = 1 << 18) -> Memory:
@@ -116,7 +117,7 @@ def new_memory(slots: int = 1 << 18) -> Memory:
 def _may_play(memory: Memory, board: BoardRecord, point: int, color: int, ko_master: int) -> bool:
     """Whether a move is allowed: no suicide, and a banned ko for its master alone."""
     if point == board["ko_point"]:
-        memory.counts[_MET_KO] = 1
+        memory.counts[MET_KO] = 1
         return bool(color == ko_master and memory.counts[_BROKEN] < KO_THREATS)
     return not is_suicide(board, point, color)
 

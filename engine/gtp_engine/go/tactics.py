@@ -14,7 +14,7 @@ import numpy as np
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.go.board import BoardRecord, count_liberties, neighbors, place_stone
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.reading import OUT, Memory, follow, new_memory, search
+from gtp_engine.go.reading import MET_KO, OUT, Memory, follow, new_memory, search
 from gtp_engine.go.regions import Chain, RegionMap, map_regions
 from gtp_engine.go.rollouts import is_own_eye
 
@@ -106,7 +106,7 @@ def _read(position: Position, chain: int, first: int, budget: int) -> Reading:
         (Verdict.KO, EMPTY),
         (Verdict.KO_THREAT, first),
     ):
-        memory.counts[2] = 0
+        memory.counts[MET_KO] = 0
         for tiers, share in ((1, 4), (2, 2), (3, 1)):
             memory.board[0] = position.board
             if first != position.to_play:  # whom no ko bans: it is the one who took it
@@ -120,7 +120,7 @@ def _read(position: Position, chain: int, first: int, budget: int) -> Reading:
             moves = tuple(Move(colors[i % 2], int(line[i])) for i in range(n))
             return Reading(verdict, moves)
         is_settled &= result >= 0
-        if not memory.counts[2]:
+        if not memory.counts[MET_KO]:
             break
     return Reading(Verdict.FAILS if is_settled else Verdict.UNSETTLED)
 
