@@ -178,6 +178,18 @@ def test_a_gumbel_root_halves_its_candidates(visits: int, counts: list[int]) -> 
     assert set(best.tolist()) == set(np.flatnonzero(result.counts).tolist())
 
 
+def test_gumbel_roots_of_one_forest_may_have_other_plans() -> None:
+    found = []
+    for other in (RootPlan(33, gumbel=8), RootPlan(9, gumbel=4)):
+        forest = new_forest(2)
+        for seat, plan in enumerate((RootPlan(33, gumbel=8), other)):
+            forest.sit(seat, started(3, 1).branch(200))
+            forest.begin(seat, plan)
+        finish(forest, range(2))
+        found.append(forest.result(0).counts.tolist())
+    assert found[0] == found[1]
+
+
 def test_more_candidates_than_moves_do_no_harm() -> None:
     position = AtariGo(2)
     forest = Forest(UniformEvaluator(), 2, 2, 1, SearchParams())

@@ -131,7 +131,7 @@ class Forest:
         self._candidates = np.zeros((seats, width * height + 1))
         actions = np.arange(width * height + 1)
         self._points = np.array([action_to_point(int(a), width, height) for a in actions], np.int16)
-        self._schedule = np.zeros((0, 0), np.int32)
+        self._schedules = np.zeros((seats, 0), np.int32)
         self.use(evaluator)
 
     def use(self, evaluator: Evaluator) -> None:
@@ -254,7 +254,7 @@ class Forest:
             self._paths,
             self._seats,
             self._candidates,
-            self._schedule,
+            self._schedules,
             params.numbers,
             params.score_around(0.0, self._area),
         )
@@ -303,8 +303,12 @@ class Forest:
         record["gumbel"] = min(plan.gumbel, len(legal))
         if plan.gumbel:
             self._candidates[seat] = gumbel_candidates(priors, self.generator)
-            self._schedule = schedules(plan.gumbel, plan.visits - 1)  # one is the root's own
             record["begun"] = node["visits"]
+            visits = schedule(int(record["gumbel"]), plan.visits - 1)  # one is the root's own
+            more = len(visits) - self._schedules.shape[1]
+            if more > 0:
+                self._schedules = np.pad(self._schedules, ((0, 0), (0, more)))
+            self._schedules[seat, : len(visits)] = visits
 
     def result(self, seat: int) -> RootResult:
         """Return what a search has found."""
@@ -332,10 +336,9 @@ class Forest:
 
 
 @lru_cache
-def schedules(candidates: int, playouts: int) -> npt.NDArray[np.int32]:
-    """Return [candidates + 1, playouts] `considered_visits` by the number of candidates."""
-    rows = [considered_visits(n, playouts) for n in range(candidates + 1)]
-    return np.array(rows, np.int32)
+def schedule(candidates: int, playouts: int) -> npt.NDArray[np.int32]:
+    """Return [playouts] `considered_visits`."""
+    return np.array(considered_visits(candidates, playouts), np.int32)
 
 
 @hot_kernel
@@ -344,7 +347,7 @@ def select_all(
     paths: Paths,
     seats: npt.NDArray[np.void],
     candidates: Floats,
-    schedule: npt.NDArray[np.int32],
+    schedules: npt.NDArray[np.int32],
     numbers: PuctNumbers,
     score: ScoreUtility,
 ) -> bool:
@@ -355,7 +358,7 @@ def select_all(
     Args:
         seats: [G] of SEAT; `is_leaf` is written.
         candidates: [G, A + 1] for Gumbel roots.
-        schedule: [candidates + 1, playouts] for Gumbel roots.
+        schedules: [G, playouts] `considered_visits` for Gumbel roots.
         score: How points count; the center is each seat's own.
     """
     is_full = False
@@ -376,7 +379,7 @@ def select_all(
                 mark(tree, path)
                 kind = LEAF
             else:
-                child = _child_at_root(tree, seat, candidates[i], schedule, numbers, own)
+                child = _child_at_root(tree, seat, candidates[i], schedules[i], numbers, own)
                 kind = select(tree, path, int64(0), numbers, own, child)
                 if kind == AGAIN:
                     back_up_again(tree, path)
@@ -400,7 +403,7 @@ def _child_at_root(
     root = int64(seat["root"])
     if seat["gumbel"] > 0:
         at = int64(tree.nodes[root]["visits"]) - int64(seat["begun"])
-        visits = int64(schedule[seat["gumbel"], at])
+        visits = int64(schedule[at])
         return gumbel_child(tree, root, candidates, visits, numbers, score)
     if seat["forced"] > 0.0:
         return forced_child(tree, root, np.float64(seat["forced"]))
