@@ -1,6 +1,7 @@
 """The trainer and the judge of a run that learns from nothing."""
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ from tests.export.test_zero_targets import write_games
 
 from gtp_engine.arena.many_games import PlayedGame, play_games
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_export.learning import zero_training
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of
 from gtp_export.zero.catalogue import MatchRecord
@@ -58,6 +60,20 @@ def test_training_waits_for_games_and_makes_nets(tmp_path: Path) -> None:
     assert info.trained_sizes == (SIZE, SIZE) and "learned from nothing" in info.source
     write_games(run.shards, 2, games=1)
     assert learning.step()  # more games, more training
+
+
+def test_training_that_is_behind_learns_from_the_newest_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path, samples_per_position=1000.0)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+    monkeypatch.setattr(zero_training, "LOOK_SECONDS", math.inf)
+    assert learning.step()
+    write_games(run.shards, 2, games=4)
+    assert learning.step() and learning._shards.positions < positions_in(run)
+    monkeypatch.setattr(zero_training, "LOOK_SECONDS", 0.0)
+    assert learning.step() and learning._shards.positions == positions_in(run)
 
 
 @pytest.mark.parametrize("head", ["policy", "value", "score", "ownership"])

@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.5
 """Between two looks for new shards while self-play is behind."""
+LOOK_SECONDS = 5.0
+"""The same while training is behind, for its window is to hold the newest games."""
 LOSS_DECAY = 0.98
 QUANTISE_POSITIONS = 200
 
@@ -175,7 +177,7 @@ class Learning:
         self._shards = ShardSource(run, settings, shape_of(settings).encoder)
         self._trainer: _Trainer | None = None
         self._losses: dict[str, float] = {}
-        self._saved = time.monotonic()
+        self._saved = self._looked = time.monotonic()
 
     def step(self) -> bool:
         """Train on a batch, unless self-play is behind; return whether it was not.
@@ -184,8 +186,9 @@ class Learning:
             NetFileError: The net that the run goes on from cannot be used, or no new one be made.
             OSError: A file cannot be written.
         """
-        if self._is_ahead():
+        if self._is_ahead() or time.monotonic() - self._looked >= LOOK_SECONDS:
             self._shards.look()
+            self._looked = time.monotonic()
             if self._is_ahead():
                 return False
         if self._trainer is None:
