@@ -1,5 +1,6 @@
 """Workers on a Ray cluster: two nodes on this machine, one of which is killed."""
 
+import errno
 import os
 import secrets
 import signal
@@ -9,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,8 +24,8 @@ from gtp_export.zero import ray_workers
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.part import spent_by
-from gtp_export.zero.ray_workers import Player, RayWorkers
-from gtp_export.zero.settings import RunError, RunFolder, settings_for
+from gtp_export.zero.ray_workers import Player, RayWorkers, _Seat
+from gtp_export.zero.settings import RunError, RunFolder, content_name, settings_for
 from gtp_export.zero.shards import read_shard
 from gtp_export.zero.work import STOP
 
@@ -72,25 +75,83 @@ def test_an_actor_that_was_killed_leaves_its_shards_to_the_next(
     player = player_elsewhere(run)
     files: dict[str, bytes] = {}
     while not (shards := [name for name in files if name.endswith(".shard")]):
-        files = player.play(*net, set())
-    assert any(name.startswith("spent/") for name in files) or player.play(*net, set())
+        files = player.play(*net, set(), False)
+    assert any(name.startswith("spent/") for name in files) or player.play(*net, set(), False)
     again = player_elsewhere(run)
-    assert set(shards) <= set(again.play(*net, set()))  # nobody said that they had come
-    later = again.play(*net, set(shards))
+    assert set(shards) <= set(again.play(*net, set(), False))  # nobody said that they had come
+    later = again.play(*net, set(shards), False)
     assert not set(shards) & set(later)
     third = player_elsewhere(run)
     third.end()
-    assert not set(shards) & set(third.play(*net, set()))
+    assert not set(shards) & set(third.play(*net, set(), False))
     assert not shards_of(run)
     third.clean()
     assert third._own is not None and not third._own.path.exists()
+
+
+class OneActorOfRay:
+    """In place of Ray: an actor in this process, which answers at once."""
+
+    exceptions = SimpleNamespace(RayError=RuntimeError)
+
+    def __init__(self, player: Player) -> None:
+        self.play = SimpleNamespace(remote=self.call)
+        self.player = player
+        self.answers: dict[int, dict[str, bytes]] = {}
+
+    def call(self, *given: Any) -> int:
+        self.answers[len(self.answers)] = self.player.play(*given)
+        return len(self.answers) - 1
+
+    def put(self, content: bytes) -> bytes:
+        return content
+
+    def wait(self, calls: list[int], **_: Any) -> tuple[list[int], list[int]]:
+        return calls, []
+
+    def get(self, call: int) -> dict[str, bytes]:
+        return self.answers[call]
+
+
+def test_a_shard_that_could_not_be_written_is_sent_again(
+    tmp_path: Path,
+    calls_are_short: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = small_run(tmp_path / "run")
+    keeper = Coordinator(run)
+    keeper.step()
+    keeper.step()
+    keeper.close()
+    player = player_elsewhere(run)
+    ray = OneActorOfRay(player)
+    driver = RayWorkers.__new__(RayWorkers)  # its own beginning starts a cluster
+    vars(driver).update(_ray=ray, _run=run, _settings=run.settings(), _seats=[_Seat(ray)])
+    vars(driver).update(_calls={}, _net=("", None), _problem="")
+    monkeypatch.setattr(ray_workers, "RETRY_SECONDS", 0.0)
+    lost: set[str] = set()
+
+    def refuse(folder: Path, content: bytes) -> None:
+        lost.add(content_name(content))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
+
+    with monkeypatch.context() as full:
+        full.setattr(ray_workers, "store_shard", refuse)
+        while not lost:
+            driver.step(0.1)
+    assert "No space left on device" in caplog.text and "failed" not in caplog.text
+    driver.step(0.1)
+    driver.step(0.1)
+    assert lost <= shards_of(run)
+    player.clean()
 
 
 def test_an_actor_that_sees_the_folder_plays_there(tmp_path: Path, calls_are_short: None) -> None:
     run = small_run(tmp_path / "run")
     player = Player(run.path, "run.toml", run.settings(), ray_workers.__version__, "no-folder")
     while not shards_of(run):
-        assert player.play("", b"", "", set()) == {}
+        assert player.play("", b"", "", set(), False) == {}
 
 
 def test_an_actor_of_another_version_does_not_play(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 An actor has the worker that plays everywhere. Where it sees the run's folder, that one reads and
 writes there. Elsewhere it works in a folder of its own: each call brings the net and the komi, and
 takes away the shards and what was spent. A shard stays with its actor until the next call says that
-it has come; so a shard may come twice, which makes the same file, but not be lost on the way.
+it has come, and is sent again if the answer was lost or could not be written; so a shard may come
+twice, which makes the same file, but not be lost on the way.
 """
 
 import logging
@@ -75,7 +76,7 @@ class Player:
         self._sent: set[str] = set()
         self._worker = Worker(RunFolder(folder))
 
-    def play(self, net: str, content: bytes, komi: str, come: set[str]) -> Files:
+    def play(self, net: str, content: bytes, komi: str, come: set[str], again: bool) -> Files:
         """Play for a while; return the files that are new, none where the run's folder is seen.
 
         Args:
@@ -83,6 +84,7 @@ class Player:
             content: Its file.
             komi: The fair one, as text.
             come: Shards that have arrived.
+            again: Whether to send all others again, for an answer has not arrived.
         """
         own = self._own
         if own is None:
@@ -90,6 +92,8 @@ class Player:
             return {}
         for shard in come:
             (own.path / shard).unlink(missing_ok=True)
+        if again:
+            self._sent.clear()
         write_whole(own.komi, komi)
         if not own.net(net).exists():
             write_whole(own.net(net), content)
@@ -121,6 +125,8 @@ class _Seat:
     not_before: float = 0.0
     come: set[str] = field(default_factory=set)
     """Shards that it has not yet been told to have come."""
+    again: bool = False
+    """Whether an answer of it was lost, and it has not yet been told so."""
 
 
 class RayWorkers:
@@ -159,7 +165,7 @@ class RayWorkers:
         self._seats = [_Seat(player.remote(*given, name)) for name in names]
         self._calls: dict[Any, _Seat] = {}
         self._net: tuple[str, Any] = "", None
-        self._problem: list[str] = []
+        self._problem = ""
 
     def step(self, seconds: float, calls: int = CALLS) -> None:
         """Call the actors that have too few calls, and take in what comes within so long."""
@@ -170,10 +176,10 @@ class RayWorkers:
         for seat in self._seats:
             while seat.calls < calls and now >= seat.not_before and self._net[1] is not None:
                 komi = str(self._run.fair_komi(self._settings))
-                call = seat.actor.play.remote(*self._net, komi, seat.come)
+                call = seat.actor.play.remote(*self._net, komi, seat.come, seat.again)
                 self._calls[call] = seat
                 seat.calls += 1
-                seat.come = set()
+                seat.come, seat.again = set(), False
         if not self._calls:
             time.sleep(seconds)
             return
@@ -184,12 +190,12 @@ class RayWorkers:
             try:
                 seat.come |= self._take(self._ray.get(call))
             except (self._ray.exceptions.RayError, OSError) as error:
-                seat.not_before = time.monotonic() + RETRY_SECONDS
-                problem = str(error).strip().splitlines()[-1:]
+                seat.not_before, seat.again = time.monotonic() + RETRY_SECONDS, True
+                problem = "".join(str(error).strip().splitlines()[-1:])
+                if isinstance(error, self._ray.exceptions.RayError):
+                    problem = f"a worker on Ray failed: {problem}; Ray starts it again"
                 if problem != self._problem:
-                    logger.warning(
-                        f"a worker on Ray failed: {''.join(problem)}; Ray starts it again"
-                    )
+                    logger.warning(problem)
                 self._problem = problem
 
     def _take(self, files: Files) -> set[str]:
