@@ -143,6 +143,17 @@ def test_another_run_in_the_same_folder_is_refused(
     assert run.settings() == before
 
 
+def test_a_net_that_says_no_numbers_begins_no_run(tmp_path: Path) -> None:
+    other, run = new_run(tmp_path), RunFolder(tmp_path / "another")
+    start = other.net(put_net(other, 0, broken=True))
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    given = parser.parse_args([str(run.path), "--size", "4", "--from", str(start)])
+    with pytest.raises(NetFileError, match="not numbers"):
+        zero._prepare(run, given)
+    assert not run.path.exists()
+
+
 def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_command(["zero", str(tmp_path / "run"), "--core-hours", "0"])

@@ -150,5 +150,9 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     from gtp_export.zero.nets import shape_of
 
     shape_of(settings)
+    if settings.start:
+        from gtp_export.zero.work import open_checked
+
+        open_checked(Path(settings.start), settings)
     run.create(settings)
     return {}

@@ -196,10 +196,13 @@ class Learning:
         trainer, settings = self._trainer, self._settings
         try:
             found = trainer.step()
-        except TrainError as error:
+        except TrainError:
             self._settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
             self._trainer = None
-            logger.warning(f"{error}; it goes on from there at half the rate")
+            logger.warning(
+                f"gradients are no longer finite after {trainer.steps} steps; training goes on "
+                "from its last checkpoint at half the rate"
+            )
             return True
         for name, loss in found.items():
             before = self._losses.get(name, loss)
