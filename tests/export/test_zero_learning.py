@@ -1,7 +1,9 @@
 """The trainer and the judge of a run that learns from nothing."""
 
+import errno
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -178,6 +180,26 @@ def test_the_newest_net_plays_the_best_one_and_is_judged_once(tmp_path: Path) ->
     (match,) = matches_of(run)
     assert (match.net, match.other) == (newest, first) and match.games == ROUND
     assert not judge.step() and len(matches_of(run)) == 1
+
+
+def test_a_match_that_could_not_be_written_is_not_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judging_run(tmp_path, SPRT)
+    first, net = put_net(run, 0), put_net(run, 4)
+    judge = judge_of(run)
+
+    def refuse(path: Path, content: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as full:
+        full.setattr("gtp_export.zero.judge.write_whole", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            judge.step()
+    monkeypatch.setattr(Judge, "_match", None)
+    assert not judge.step()
+    (match,) = matches_of(run)
+    assert (match.net, match.other, match.games) == (net, first, ROUND)
 
 
 def test_no_opening_comes_twice_in_the_rounds_of_a_match(

@@ -57,14 +57,18 @@ class Judge:
         self._settings = settings
         self._nets: dict[str, NetRecord] = {}
         self._matches: dict[str, MatchRecord] = {}
+        self._unwritten: MatchRecord | None = None
+        """A match that was played, but could not be written."""
 
     def step(self, with_anchor: bool = True) -> bool:
         """Play a match if one is due, also against GNU Go if so wanted; return whether one was.
 
         Raises:
             NetFileError: A net cannot be used; it is counted as beaten.
-            OSError: The result cannot be written.
+            OSError: The result cannot be written; the next step tries again.
         """
+        if self._unwritten is not None:
+            self._write(self._unwritten)
         self._look()
         nets = {net.name: net for net in list_nets(self._run, self._nets)}
         judged = {match.net for match in self._matches.values()}
@@ -187,8 +191,10 @@ class Judge:
                 self._matches[path.stem] = match
 
     def _write(self, match: MatchRecord) -> None:
+        self._unwritten = match
         content = json.dumps(asdict(match)).encode()
         write_whole(self._run.matches / f"{content_name(content)}.json", content)
+        self._unwritten = None
 
 
 def _find_gnu_go() -> str | None:
@@ -205,6 +211,7 @@ def judge_run(run: RunFolder) -> int:
     part = Part(run, JUDGE, with_children=True)
     part.end_with_parent()
     judge = Judge(run, settings, part.wait_while_halted)
+    problem = ""
     while not part.is_over:
         part.wait_while_halted()
         part.note()
@@ -213,8 +220,11 @@ def judge_run(run: RunFolder) -> int:
         try:
             if mine <= bound and judge.step(with_anchor=2.0 * mine <= bound):
                 part.note(0.0)
+                problem = ""
                 continue
         except OSError as error:
-            logger.warning(f"{error}; judging goes on")
+            if str(error) != problem:
+                logger.warning(f"{error}; it is tried again")
+            problem = str(error)
         time.sleep(LOOK_SECONDS)
     return 0
