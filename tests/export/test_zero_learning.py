@@ -148,7 +148,7 @@ def test_a_damaged_shard_is_left_out_and_old_games_leave_the_window(
     bad = write_games(run.shards, 99)
     bad.write_bytes(bad.read_bytes()[:-5])
     shards = ShardSource(run, run.settings(), "katago_v7")
-    assert sum("is damaged" in record.getMessage() for record in caplog.records) == 1
+    assert not caplog.records  # the coordinator warns
     assert 30 < shards._window.positions < shards.positions
 
 

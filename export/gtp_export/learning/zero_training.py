@@ -104,7 +104,7 @@ class ShardSource:
             try:
                 self.positions += self._window.add(path)
             except ShardError as error:
-                logger.warning(f"{error}; left out")
+                logger.debug(f"{error}; left out")  # the coordinator warns
             self._window.keep(self._settings.window_positions(self.positions))
 
     def draw(self, generator: np.random.Generator) -> Batch:
