@@ -46,7 +46,7 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import CHECKPOINT_SECONDS, Say, Trainer, TrainPlan
+from gtp_export.learning.training import CHECKPOINT, CHECKPOINT_SECONDS, Say, Trainer, TrainPlan
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games
@@ -218,7 +218,7 @@ class Reinforcement:
             self._ladder = json.loads(self._ladder_file.read_text(encoding="utf-8"))
         torch.set_num_threads(1)
         # The norms of a net that a run begins with get their statistics from a round of its own.
-        if not (run.out / "checkpoint.pt").exists():
+        if not (run.out / CHECKPOINT).exists():
             self._play(self._open(BEGUN), BEGUN, np.random.default_rng([run.seed, 0]))
         self._trainer = Trainer(0, self._plan)
         self._trainer.restore()

@@ -37,8 +37,6 @@ KEPT_GAMES = 500
 """Finished games from whose positions others may begin."""
 WIDE_KOMI = 10.0
 """Times the usual spread, of a komi that is spread widely."""
-SMALL_AREA = 25
-"""Points of a board on which positions come again so often that evaluations are remembered."""
 
 OPENING = RootPlan(1)
 """Of a move that is drawn from the policy alone."""
@@ -73,7 +71,6 @@ def search_params(settings: Settings) -> SearchParams:
         root_noise_total=settings.root_noise_total,
         score_utility=settings.score_utility,
         dynamic_score_utility=0.0,
-        use_cache=settings.size**2 <= SMALL_AREA,
     )
 
 

@@ -22,7 +22,14 @@ from gtp_export.architectures.presets import find_preset
 from gtp_export.zero.part import Part
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import PlayedGame, Searched, ShardError, read_shard, write_shard
+from gtp_export.zero.shards import (
+    SUFFIX,
+    PlayedGame,
+    Searched,
+    ShardError,
+    read_shard,
+    write_shard,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -184,7 +191,7 @@ def open_checked(path: Path, settings: Settings) -> Evaluator:
     Raises:
         NetFileError: It cannot be opened, is of another size, or says what are no numbers.
     """
-    cache_mb = 64 if settings.size <= 5 else 0
+    cache_mb = 64 if settings.size <= 5 else 0  # positions come again so often only there
     runtime = ONNX_RUNTIME if settings.size <= 4 else AUTO  # OpenVINO compiles longer than it saves
     evaluator = open_net(str(path), "cpu", runtime, threads=1, cache_mb=cache_mb)
     evaluator.threat_nodes = settings.threat_nodes
@@ -200,7 +207,7 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
     games: list[PlayedGame] = []
     nothing: tuple[Searched | None, ...] = ()
     with contextlib.suppress(OSError):
-        newest = sorted(folder.glob("*.shard"), key=lambda path: -path.stat().st_mtime)
+        newest = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
         for path in islice(newest, EARLIER_SHARDS):
             with contextlib.suppress(ShardError):
                 table = read_shard(path, settings.boards).games
