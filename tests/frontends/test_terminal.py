@@ -504,6 +504,18 @@ def test_level_komi_and_rules_within_a_game(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Japanese rules, komi 3.5" in sitting.text and sitting.position.ply == 2
 
 
+def test_the_rules_of_five_in_a_row_change_within_a_game(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Black's three and three is a forbidden point of renju.
+    moves = ["g8", "a1", "f8", "c1", "h9", "e1", "h10", "g1", "h8"]
+    lines = ["rules japanese", "rules standard", *moves, "rules renju", "rules caro"]
+    both = (BLACK, WHITE)
+    sitting = Sitting(monkeypatch, *lines, game="five", size=(15, 15), colors=both)
+    assert "No such rules: there are no rules 'japanese'; known are freestyle" in sitting.text
+    assert "Five in a row, standard" in sitting.text
+    assert "The rules stay as they are: the game does not fit the new rules" in sitting.text
+    assert "Five in a row, caro" in sitting.text and sitting.position.ply == len(moves)
+
+
 def test_an_even_lead_is_said_in_a_word() -> None:
     assert describe_lead(0.04) == describe_lead(-0.04) == "Even"
     assert describe_lead(-0.3) == "White leads by 0.3"

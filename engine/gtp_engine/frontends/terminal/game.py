@@ -38,9 +38,9 @@ from gtp_engine.frontends.terminal.screen import (
     describe_lead,
     describe_score,
 )
-from gtp_engine.games import position_type
-from gtp_engine.go.position import IllegalMoveError, Position
-from gtp_engine.go.rules import NO_FIVE, Rules, parse_komi
+from gtp_engine.games import parse_rules, position_type
+from gtp_engine.go.position import IllegalMoveError, Position, SetupError
+from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, parse_komi
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
@@ -523,9 +523,11 @@ class TerminalGame:
 
     def _set_rules(self, rest: str) -> None:
         try:
-            self._engine.rules = Rules.parse(rest)
-        except ValueError as error:
+            self._engine.rules = parse_rules(self._engine.settings.game, rest)
+        except InvalidRulesError as error:
             self._message.append(f"No such rules: {error}.")
+        except SetupError as error:
+            self._message.append(f"The rules stay as they are: {error}.")
         self._view = View()
 
     def _go(self, rest: str) -> None:
