@@ -302,8 +302,9 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 def test_names_that_no_file_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["c3", "save ~nobody-of-this-name/x.sgf", f"save {'x' * 300}.sgf", "save x\0y", "d4"]
-    sitting = Sitting(monkeypatch, *lines, "load ~nobody-of-this-name/x.sgf", "b2", colors=(1, 2))
-    assert sitting.text.count("cannot be written") == 3 and "Not loaded" in sitting.text
+    lines += ["save ~x\0y", "load ~x\0y", "load ~nobody-of-this-name/x.sgf", "b2"]
+    sitting = Sitting(monkeypatch, *lines, colors=(1, 2))
+    assert sitting.text.count("cannot be written") == 4 and sitting.text.count("Not loaded") == 2
     assert sitting.position.ply == 3, "the game goes on"
 
 

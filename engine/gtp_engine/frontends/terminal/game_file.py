@@ -75,7 +75,10 @@ class GameFile:
 
 def path_of(name: str) -> Path:
     """Return the path that a person names, `~` standing for the home folder."""
-    return Path(os.path.expanduser(name))
+    try:
+        return Path(os.path.expanduser(name))
+    except ValueError:  # a null byte in a person's name
+        return Path(name)
 
 
 def _complaint(path: Path, error: Exception) -> str:
