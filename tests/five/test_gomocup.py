@@ -178,8 +178,18 @@ def test_a_net_of_the_other_game_is_one_sentence() -> None:
     engine.close()
 
 
+def run(script: str) -> list[str]:
+    """Return what the command answers to a script."""
+    done = subprocess.run(own_command("five"), input=script, capture_output=True, text=True)
+    assert done.returncode == 0
+    return done.stdout.splitlines()
+
+
 def test_the_command_speaks_the_protocol_alone() -> None:
     script = "START 15\nINFO timeout_turn 0\nTURN 7,7\nEND\nABOUT\n"
-    run = subprocess.run(own_command("five"), input=script, capture_output=True, text=True)
-    first, move, *rest = run.stdout.splitlines()
-    assert (run.returncode, first, move.count(","), rest) == (0, "OK", 1, [])
+    first, move, *rest = run(script)
+    assert (first, move.count(","), rest) == ("OK", 1, [])
+
+
+def test_a_manager_that_goes_in_the_middle_of_a_board_gets_no_answer() -> None:
+    assert run("START 15\nBOARD\n7,7,1\n") == ["OK"]

@@ -4,6 +4,7 @@ Points are `x,y` from 0 at the top left. Stones are kept here, so that all but t
 is answered while kernels still compile.
 """
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,13 +27,15 @@ if TYPE_CHECKING:
 
 LEAST_SIZE, LARGEST_SIZE = 5, 25
 NO_LIMIT = 2147483647
-"""What `INFO time_left` says where there is no clock."""
+"""What `INFO time_left` says where there is no clock; no other number is taken for a larger one."""
 MARGIN = 0.2
 """Seconds of a move that are not for thinking, at most half of them."""
 MOVES_TO_GO, FEWEST_TO_GO = 35, 12
 """Own moves that a match time is shared between at the start, and at any time at least."""
 SWAP_OPENING = ((-1, -6), (1, -5), (-3, -6))
 """Black, White, Black: three stones by the edge, from the centre, for whoever begins a swap2."""
+
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 class GomocupError(Exception):
@@ -99,6 +102,8 @@ class Server:
                     answer = f"UNKNOWN command {line.request.name[:40]}"
                 else:
                     answer = handler(line.request.rest)
+            except EOFError:  # in the middle of a board
+                return
             except (GomocupError, NetFileError, EngineUnavailableError) as error:
                 answer = f"ERROR {error}"
             except Exception as error:  # whatever it is, the game goes on
@@ -214,7 +219,7 @@ class Server:
     def _take_info(self, rest: str) -> str:
         key, _, value = rest.partition(" ")
         try:
-            number = int(value)
+            number = min(max(int(value), -NO_LIMIT), NO_LIMIT)
         except ValueError:
             return ""
         if key.lower() == "rule":
@@ -342,6 +347,6 @@ def _integers(text: str, what: str) -> list[int]:
         GomocupError: Something else is there.
     """
     words = [word.strip() for word in text.split(",")]
-    if not all(word.lstrip("-").isdecimal() and len(word) < 10 for word in words):
+    if not all(_INTEGER.fullmatch(word) for word in words):
         raise GomocupError(f"{text.strip()[:40]!r} is not {what}")
     return [int(word) for word in words]
