@@ -178,17 +178,20 @@ def test_a_net_of_the_other_game_is_one_sentence() -> None:
     engine.close()
 
 
-def run(script: str) -> list[str]:
+def run(script: str, *options: str) -> list[str]:
     """Return what the command answers to a script."""
-    done = subprocess.run(own_command("five"), input=script, capture_output=True, text=True)
+    command = own_command("five", *options)
+    done = subprocess.run(command, input=script, capture_output=True, text=True)
     assert done.returncode == 0
     return done.stdout.splitlines()
 
 
-def test_the_command_speaks_the_protocol_alone() -> None:
+def test_the_command_speaks_the_protocol_alone(tmp_path: Path) -> None:
+    log = tmp_path / "five.log"
     script = "START 15\nINFO timeout_turn 0\nTURN 7,7\nEND\nABOUT\n"
-    first, move, *rest = run(script)
+    first, move, *rest = run(script, "--log", str(log))
     assert (first, move.count(","), rest) == ("OK", 1, [])
+    assert "> START 15" in log.read_text() and f"< {move}" in log.read_text()
 
 
 def test_a_manager_that_goes_in_the_middle_of_a_board_gets_no_answer() -> None:

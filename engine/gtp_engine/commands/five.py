@@ -46,14 +46,16 @@ def run(args: argparse.Namespace) -> int:
     settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
+    from gtp_engine.frontends.gtp.journal import Journal
     from gtp_engine.frontends.gtp.stdio import Inbox
     from gtp_engine.play.engine import Engine
 
     output = open_output()
     inbox = Inbox(0, parse_line, "END", is_stop)
     inbox.start()
+    note = Journal(settings.log).note
     engine = Engine(replace(settings, size=(15, 15)))
-    Server(engine, inbox, output).run()
+    Server(engine, inbox, output, note).run()
     end_process(engine)
     return 0
 

@@ -54,11 +54,21 @@ def is_stop(text: str) -> bool:
 
 
 class Server:
-    """Talks to one manager until it leaves."""
+    """Talks to one manager until it leaves.
 
-    def __init__(self, engine: "Engine", inbox: Inbox, output: Output) -> None:
+    Args:
+        note: Called with what is asked and answered, for a log.
+    """
+
+    def __init__(
+        self,
+        engine: "Engine",
+        inbox: Inbox,
+        output: Output,
+        note: Callable[[str, str], None] = lambda mark, text: None,
+    ) -> None:
         output.on_closed = inbox.abandon
-        self._engine, self._inbox, self._output = engine, inbox, output
+        self._engine, self._inbox, self._output, self._note = engine, inbox, output, note
         self._size = (0, 0)
         """Width and height; zeros before START."""
         self._rules = FREESTYLE
@@ -110,11 +120,13 @@ class Server:
                 answer = f"ERROR {type(error).__name__}: {' '.join(str(error).split())}"
             if answer:
                 self._output.write(answer + "\r\n")
+                self._note("?" if answer.startswith("ERROR") else "<", answer)
             if line.request.name in ("START", "RECTSTART") and self._size[0]:
                 self._engine.load()
 
     def _next(self) -> Line:
         self._line = self._inbox.next()
+        self._note(">", f"{self._line.request.name} {self._line.request.rest}".strip())
         return self._line
 
     # The game -----------------------------------------------------------------------------------
