@@ -21,6 +21,7 @@ from tests.frontends.web_client import PATIENCE, SEAT, Served, new_game, served,
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
+from gtp_engine.children import own_command
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.web.game import WebGame
@@ -486,3 +487,10 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_one_sentence(tmp_path: Path)
         assert taken.returncode == 2 and taken.stderr.count("\n") == 1
         assert f"port {running.port}" in taken.stderr and "in use; --port" in taken.stderr
         assert running.end() == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes stdout")
+def test_without_a_stdout_nobody_would_learn_the_address() -> None:
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *own_command("web", "--port", "0")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 1 and "stdout is closed" in done.stderr

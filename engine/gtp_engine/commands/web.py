@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import secrets
 import socket
+import sys
 from dataclasses import replace
 
 from gtp_engine.arguments import UsageError
@@ -35,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit status."""
     settings = read_settings(args)
+    if sys.stdout is None:
+        sys.exit("gtp-engine: stdout is closed, so nobody would learn the address")
     try:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
         listener = socket.create_server((args.host, args.port), family=family)
