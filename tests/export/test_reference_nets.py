@@ -16,8 +16,6 @@ RAW_LOGITS = 3e-4
 PROBABILITY = 1e-4
 LEAD = 0.01
 OWNERSHIP = 1e-3
-# Raw score outputs that come back unchanged but for a multiplier: column, index in the raw row.
-LINEAR_COLUMNS = {"score_mean": 0, "lead": 2}
 
 
 def unpack_planes(rows: list[str], height: int, width: int) -> np.ndarray:
