@@ -125,7 +125,7 @@ def test_game_records_go_into_a_file_that_is_gone_on_with(tmp_path: Path) -> Non
     (folder / "bad.sgf").write_text("no game at all")
     (folder / "illegal.sgf").write_text(GAME.replace("W[bb]", "W[cc]"))
     out = tmp_path / "out.jsonl"
-    answers, done = analyse_records(out, folder)
+    answers, done = analyse_records(out, folder, good)  # which is in the folder already
     assert done.returncode == 1
     complaints = [line for line in done.stderr.splitlines() if "bad.sgf" in line]
     assert len(complaints) == 1

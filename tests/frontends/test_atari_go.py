@@ -64,7 +64,7 @@ def test_what_only_go_has_is_refused(option: str) -> None:
     add_options(parser)
     assert read_settings(parser.parse_args(["--game", "atari-go"])).game == "atari-go"
     name = option.split("=")[0]
-    with pytest.raises(UsageError, match=f"{name}: is not for the game atari-go"):
+    with pytest.raises(UsageError, match=f"{name} is not for the game atari-go"):
         read_settings(parser.parse_args(["--game", "atari-go", option]))
 
 

@@ -41,7 +41,8 @@ def analyse_files(
         output = OutputFile(out)
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
-    files = [file for path in paths for file in list_game_files(path)]
+    # A file that is named twice, or lies in a folder that is named too, is analysed once.
+    files = list(dict.fromkeys(file for path in paths for file in list_game_files(path)))
     problems: list[str] = []
     positions = done = 0
     for identity, record in playable_games(files, problems.append):

@@ -322,7 +322,7 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         of_go = {"level", "policy_temperature", "human_profile"}
         of_go |= {"rollout_weight"} if game == ATARI_GO else set()
         for name in of_go & set(values):
-            raise UsageError(f"--{name.replace('_', '-')}: is not for the game {game}")
+            raise UsageError(f"--{name.replace('_', '-')} is not for the game {game}")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings
