@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,16 +131,24 @@ def test_words_of_a_command_are_held_together_by_quotes(monkeypatch: pytest.Monk
         platforms.split_command_line('gnugo "')
 
 
-def test_a_program_is_ended_with_all_that_it_started() -> None:
+@pytest.mark.parametrize("group", [platforms.OWN_GROUP, platforms.OWN_SESSION])
+def test_a_program_is_ended_with_all_that_it_started(group: dict[str, Any]) -> None:
     """The child's child keeps the pipe open for as long as it lives."""
     child = "import time; time.sleep(600)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", parent], stdout=subprocess.PIPE, **platforms.OWN_GROUP
-    )
+    process = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, **group)
     platforms.kill_group(process)
     assert process.communicate(timeout=60)[0] == b""
     platforms.kill_group(process)  # nobody is left
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions of this kind")
+def test_a_group_of_its_own_stays_in_the_session_whose_priority_it_has() -> None:
+    command = [sys.executable, "-c", "import os; print(os.getpgid(0), os.getsid(0))"]
+    printed = subprocess.run(command, capture_output=True, check=True, **platforms.OWN_GROUP).stdout
+    group, session = map(int, printed.split())
+    assert session == os.getsid(0)
+    assert group != os.getpgid(0)
 
 
 def test_memory_is_known_here_or_said_not_to_be() -> None:

@@ -25,8 +25,12 @@ RESIZE_SIGNALS: tuple[signal.Signals, ...] = ()
 OWN_GROUP: dict[str, Any]
 """How `subprocess.Popen` starts a program that `kill_group` can end with all that it starts.
 
-Ctrl-C in the terminal does not reach it.
+Ctrl-C in the terminal does not reach it. It stays in the session, among whose processes alone Linux
+heeds `nice`.
 """
+
+OWN_SESSION: dict[str, Any]
+"""The same for a program of somebody else's, which then has no terminal that it could wait for."""
 
 CUDA_DRIVER: str
 """The driver's library."""
@@ -36,13 +40,14 @@ READ_FLAGS: int
 
 if sys.platform == "win32":
     LEAVE_SIGNALS += (signal.SIGBREAK,)  # the console is closed
-    OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    OWN_GROUP = OWN_SESSION = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     CUDA_DRIVER = "nvcuda.dll"
     READ_FLAGS = os.O_RDONLY | os.O_BINARY
 else:
     LEAVE_SIGNALS += (signal.SIGHUP,)
     RESIZE_SIGNALS += (signal.SIGWINCH,)
-    OWN_GROUP = {"start_new_session": True}
+    OWN_GROUP = {"process_group": 0}
+    OWN_SESSION = {"start_new_session": True}
     CUDA_DRIVER = "libcuda.so.1"
     READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
@@ -61,7 +66,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def kill_group(process: "subprocess.Popen[Any]") -> None:
-    """End a program that was started with OWN_GROUP, and all that it has started.
+    """End a program that was started with OWN_GROUP or OWN_SESSION, and all that it has started.
 
     Windows forgets whom a program has started once that has ended by itself.
     """

@@ -20,7 +20,7 @@ from typing import IO, Any
 from gtp_engine.children import own_command
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO
-from gtp_engine.platforms import LEAVE_SIGNALS, OWN_GROUP, kill_group, split_command_line
+from gtp_engine.platforms import LEAVE_SIGNALS, OWN_SESSION, kill_group, split_command_line
 
 _CLOSING_SECONDS = 2.0
 """After `quit`; then the engine is killed."""
@@ -111,7 +111,7 @@ class GtpClient:
         pipe = subprocess.PIPE
         try:
             self._process = subprocess.Popen(
-                command, stdin=pipe, stdout=pipe, stderr=pipe, **OWN_GROUP
+                command, stdin=pipe, stdout=pipe, stderr=pipe, **OWN_SESSION
             )
         except OSError as error:
             raise EngineDied(f"{command[0]} cannot be started: {error.strerror}") from None
