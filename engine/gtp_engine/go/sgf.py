@@ -363,7 +363,9 @@ _PLAIN_MOVE = re.compile(r";([BW])\[([a-y]*)\]")
 
 
 def read_games(
-    path: str | Path, on_error: Callable[[str], None] | None = None
+    path: str | Path,
+    on_error: Callable[[str], None] | None = None,
+    kind: type[Position] = Position,
 ) -> Iterator[GameRecord]:
     """Read all games of a pack, an SGF file or a folder of such files, in order of their names.
 
@@ -378,7 +380,7 @@ def read_games(
     """
     for file in list_game_files(path):
         try:
-            yield from _read_file(file, on_error)
+            yield from _read_file(file, on_error, kind)
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
             _complain(f"cannot read {str(file)!r}: {reason}", on_error)
@@ -438,10 +440,12 @@ def _points_by_name(width: int, height: int) -> dict[str, int]:
     return table
 
 
-def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[GameRecord]:
+def _read_file(
+    file: Path, on_error: Callable[[str], None] | None, kind: type[Position]
+) -> Iterator[GameRecord]:
     if file.suffix.lower() not in PACKED_SUFFIXES:
         try:
-            yield from parse_games(read_file(file))
+            yield from parse_games(read_file(file), kind)
         except SgfError as error:
             _complain(f"{file}: {error}", on_error)
         return
@@ -453,7 +457,8 @@ def _read_file(file: Path, on_error: Callable[[str], None] | None) -> Iterator[G
             if not line.strip():
                 continue
             try:
-                record = parse_game_line(decode_sgf(line))
+                text = decode_sgf(line)
+                record = parse_game_line(text) if kind is Position else parse_sgf(text, kind)
             except SgfError as error:
                 _complain(f"{file}, line {number}: {error}", on_error)
             else:
