@@ -181,6 +181,10 @@ def test_one_command_plays_trains_and_ends_with_its_span(tmp_path: Path) -> None
     wanted = ("positions", "shards", "nets", "best", "promotions", "games_per_hour")
     assert all(status[name] is not None for name in wanted)
     assert (Path(folder) / "best.onnx").exists()
+    # The last net has played the best one, after all parts had ended.
+    (last,) = rows(RunFolder(Path(folder)), "select name from nets order by steps desc limit 1")
+    matches = rows(RunFolder(Path(folder)), "select net from matches")
+    assert last in matches
     # Its span is over: started again it ends at once, and nothing of it is lost.
     again = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT)
     assert again.returncode == 0

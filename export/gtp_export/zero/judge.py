@@ -201,6 +201,20 @@ def _find_gnu_go() -> str | None:
     return shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games")
 
 
+def judge_last_net(run: RunFolder, settings: Settings, wait: Callable[[], object]) -> None:
+    """Let the last net of a run whose span is over play the best one, if it has not yet.
+
+    It was trained at the lowest learning rate, and is often the best. A failure is told.
+
+    Args:
+        wait: Called again and again; returns when the run is not halted.
+    """
+    try:
+        Judge(run, settings, wait).step(with_anchor=False)
+    except (NetFileError, OSError) as error:
+        logger.warning(f"{error}; the last net is not judged")
+
+
 def judge_run(run: RunFolder) -> int:
     """Judge until the run is over or this process is ended.
 

@@ -10,7 +10,8 @@ from gtp_engine.children import own_command
 from gtp_engine.platforms import OWN_GROUP, kill_group
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.settings import RunFolder
+from gtp_export.zero.judge import judge_last_net
+from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.status import describe, newest_game, read_status
 
 logger = logging.getLogger(__name__)
@@ -101,6 +102,23 @@ def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **chang
         NetFileError: Another coordinator is at work, or the run cannot be used.
     """
     coordinator = Coordinator(run, **changed)
+    settings = coordinator.settings
+    try:
+        _run_parts(run, coordinator, is_terminal, ray)
+        if settings.gate != NO_GATE:
+            judge_last_net(run, settings, coordinator.part.wait_while_halted)
+    finally:
+        coordinator.look()
+        coordinator.close()
+    logger.info(f"{settings.span:g} {settings.span_unit} are over, {describe(read_status(run))}")
+    logger.info(f"the best net is {run.best}")
+    return 0
+
+
+def _run_parts(
+    run: RunFolder, coordinator: Coordinator, is_terminal: bool, ray: str | None
+) -> None:
+    """Coordinate, with all other parts as children, until the span is over; see `supervise`."""
     bar = ProgressBar() if is_terminal else None
     children: list[Child] = []
     settings = coordinator.settings
@@ -134,8 +152,3 @@ def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **chang
             child.end()
         for child in children:
             child.wait()
-        coordinator.look()
-        coordinator.close()
-    logger.info(f"{settings.span:g} {settings.span_unit} are over, {describe(read_status(run))}")
-    logger.info(f"the best net is {run.best}")
-    return 0
