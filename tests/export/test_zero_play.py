@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator, UniformEvaluator
 from gtp_engine.go.history import History
-from gtp_engine.go.rules import ATARI_GO, GO, RuleFlags
+from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_engine.go.scoring import format_result
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RECIPES, Settings, settings_for
@@ -24,8 +25,14 @@ def small(recipe: str = "ours", **wanted: object) -> Settings:
     return settings_for(GO, SIZE, recipe, **(few | wanted))
 
 
-def play(settings: Settings, games: int, seed: int = 1, komi: float = 0.5) -> list[PlayedGame]:
-    players = SelfPlay(settings, UniformEvaluator(), "net", komi, seed)
+def play(
+    settings: Settings,
+    games: int,
+    seed: int = 1,
+    komi: float = 0.5,
+    evaluator: UniformEvaluator | None = None,
+) -> list[PlayedGame]:
+    players = SelfPlay(settings, evaluator or UniformEvaluator(), "net", komi, seed)
     ended: list[PlayedGame] = []
     while len(ended) < games:
         ended += players.step()
@@ -119,17 +126,8 @@ def test_komi_and_openings_vary_as_asked() -> None:
 class Stubborn(UniformEvaluator):
     """Sees one move alone, the first one in the order of the board."""
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        super().encode(batch, slot, history, ply, rules, symmetry, optimism)
+    def _judge(self, batch: EvalBatch, slot: int, *leaf: Any) -> None:
+        super()._judge(batch, slot, *leaf)
         batch.priors[slot] = 1e-9
         batch.priors[slot, 0] = 1.0
 
@@ -139,10 +137,7 @@ def test_openings_may_have_moves_that_no_policy_would_play(
     share: float, fewest: int, most: int
 ) -> None:
     settings = small(opening_moves=0.5, opening_random=share, stored_share=0.0)
-    players = SelfPlay(settings, Stubborn(), "", 0.5, 1)
-    games: list[PlayedGame] = []
-    while len(games) < 60:
-        games += players.step()
+    games = play(settings, 60, evaluator=Stubborn())
     drawn = {game.record.moves[0].point for game in games if game.searched[0] is None}
     assert fewest <= len(drawn) <= most
     assert PASS not in drawn
@@ -162,27 +157,15 @@ def test_games_begin_in_the_middle_of_earlier_ones() -> None:
 class Pessimist(UniformEvaluator):
     """Takes Black's game for lost from the beginning."""
 
-    def encode(
-        self,
-        batch: EvalBatch,
-        slot: int,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        symmetry: int,
-        optimism: float,
-    ) -> None:
-        super().encode(batch, slot, history, ply, rules, symmetry, optimism)
+    def _judge(self, batch: EvalBatch, slot: int, history: History, ply: int, *rest: Any) -> None:
+        super()._judge(batch, slot, history, ply, *rest)
         is_black = history.turns[ply]["to_play"] == BLACK
         batch.slots[slot]["value"] = -0.99 if is_black else 0.99
 
 
 def test_resigning_is_for_some_games_and_tested_in_the_others() -> None:
     settings = replace(small(resign_share=0.5, resign_winrate=0.3, stored_share=0.0), size=4)
-    players = SelfPlay(settings, Pessimist(), "", 0.5, 1)
-    games: list[PlayedGame] = []
-    while len(games) < 60:
-        games += players.step()
+    games = play(settings, 60, evaluator=Pessimist())
     resigned = [game for game in games if game.reason == "resigned"]
     assert 5 < len(resigned) < 50
     for game in resigned:
