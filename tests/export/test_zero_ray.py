@@ -113,23 +113,31 @@ class OneActorOfRay:
         return self.answers[call]
 
 
-def test_a_shard_that_could_not_be_written_is_sent_again(
-    tmp_path: Path,
-    calls_are_short: None,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+@pytest.fixture
+def one_actor(
+    tmp_path: Path, calls_are_short: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[RayWorkers, OneActorOfRay, RunFolder]]:
+    """A driver, its one actor, which does not see the run's folder, and the run."""
     run = small_run(tmp_path / "run")
     keeper = Coordinator(run)
     keeper.step()
     keeper.step()
     keeper.close()
-    player = player_elsewhere(run)
-    ray = OneActorOfRay(player)
+    ray = OneActorOfRay(player_elsewhere(run))
     driver = RayWorkers.__new__(RayWorkers)  # its own beginning starts a cluster
     vars(driver).update(_ray=ray, _run=run, _settings=run.settings(), _seats=[_Seat(ray)])
     vars(driver).update(_calls={}, _net=("", None), _problem="")
     monkeypatch.setattr(ray_workers, "RETRY_SECONDS", 0.0)
+    yield driver, ray, run
+    ray.player.clean()
+
+
+def test_a_shard_that_could_not_be_written_is_sent_again(
+    one_actor: tuple[RayWorkers, OneActorOfRay, RunFolder],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    driver, _, run = one_actor
     lost: set[str] = set()
 
     def refuse(folder: Path, content: bytes) -> None:
@@ -144,7 +152,29 @@ def test_a_shard_that_could_not_be_written_is_sent_again(
     driver.step(0.1)
     driver.step(0.1)
     assert lost <= shards_of(run)
-    player.clean()
+
+
+def test_a_shard_that_came_damaged_is_sent_again(
+    one_actor: tuple[RayWorkers, OneActorOfRay, RunFolder],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    driver, ray, run = one_actor
+    damaged: set[str] = set()
+
+    def damage(call: int) -> dict[str, bytes]:
+        shards = {name for name in ray.answers[call] if name.endswith(".shard")}
+        damaged.update(Path(name).stem for name in shards)
+        return ray.answers[call] | dict.fromkeys(shards, b"damaged")
+
+    with monkeypatch.context() as faulty:
+        faulty.setattr(ray, "get", damage)
+        while not damaged:
+            driver.step(0.1)
+    assert "came damaged" in caplog.text and not shards_of(run)
+    driver.step(0.1)
+    driver.step(0.1)
+    assert damaged <= shards_of(run)
 
 
 def test_an_actor_that_sees_the_folder_plays_there(tmp_path: Path, calls_are_short: None) -> None:

@@ -175,7 +175,7 @@ def test_the_settings_of_a_run_that_is_at_work_stay(
     keeper, before = Coordinator(run), run.settings()
     for part in ([], ["coordinate"]):
         assert run_command(["zero", *part, str(run.path), "--minutes", "1"]) == 1
-        assert "another coordinator is at work" in capsys.readouterr().err
+        assert "another `zero coordinate` is at work" in capsys.readouterr().err
         assert run.settings() == before
     keeper.close()
     Coordinator(run, span=1.0).close()
@@ -277,10 +277,22 @@ def test_a_damaged_shard_and_one_of_another_game_are_told_once(
 def test_two_coordinators_on_one_run_are_refused(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     first = Coordinator(run)
-    with pytest.raises(RunError, match="another coordinator is at work"):
+    with pytest.raises(RunError, match="another `zero coordinate` is at work"):
         Coordinator(run)
     first.close()
     Coordinator(run).close()
+
+
+@pytest.mark.parametrize("part", ["train", "judge"])
+def test_another_trainer_or_judge_on_one_run_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
+) -> None:
+    run = new_run(tmp_path)
+    first = Part(run, part, alone=True)
+    assert run_command(["zero", part, str(run.path)]) == 1
+    assert f"another `zero {part}` is at work there" in capsys.readouterr().err
+    first.close()
+    Part(run, part, alone=True).close()
 
 
 @pytest.mark.parametrize("newest_plays", [True, False])

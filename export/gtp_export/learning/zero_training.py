@@ -270,11 +270,12 @@ def train_run(run: RunFolder) -> int:
     """Train until the run is over or this process is ended.
 
     Raises:
-        NetFileError: The run or the net that it goes on from cannot be used.
+        NetFileError: Another trainer is at work, or the run or the net that it goes on from cannot
+            be used.
         OSError: A file cannot be read.
     """
     settings = run.settings()
-    part = Part(run, "train")
+    part = Part(run, "train", alone=True)
     part.end_with_parent()
     torch.set_num_threads(1)
     learning = Learning(run, settings)

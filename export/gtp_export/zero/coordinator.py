@@ -13,12 +13,11 @@ from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import new_game
 from gtp_engine.go.rules import MAX_KOMI, Rules
-from gtp_engine.platforms import lock_file
 from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import Catalogue, EmptyBoard
 from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.part import COORDINATE, Part, share_spent
-from gtp_export.zero.settings import NO_GATE, RunError, RunFolder
+from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.shards import Header
 
 logger = logging.getLogger(__name__)
@@ -50,32 +49,27 @@ class Coordinator:
         """
         self._run = run
         self.settings = run.settings()
-        self._lock = run.lock.open("ab")
-        if not lock_file(self._lock):
-            self._lock.close()
-            raise RunError(f"{run.path}: another coordinator is at work there")
-        if changed:
-            self.settings = run.change(**changed)
-        self.part = Part(run, COORDINATE)
+        self.part = Part(run, COORDINATE, alone=True)
         self._near: deque[float] = deque(maxlen=KOMI_GAMES)
-        self._komi_before = run.fair_komi(self.settings)
         self._problem = ""
         self._best = ""
         try:
+            if changed:
+                self.settings = run.change(**changed)
+            self._komi_before = run.fair_komi(self.settings)
             if rebuild:
                 run.catalogue.unlink(missing_ok=True)
             self._catalogue = Catalogue(run, self.look_at_empty_board)
             if rebuild:
                 self._take_in(seek_komi=False)
         except BaseException:
-            self._lock.close()
+            self.part.close()
             raise
 
     def close(self) -> None:
         """Let go of the run."""
-        self.part.note(0.0)
         self._catalogue.close()
-        self._lock.close()
+        self.part.close()
 
     def step(self) -> None:
         """Do as `look` does, once the run is not halted."""

@@ -219,10 +219,10 @@ def judge_run(run: RunFolder) -> int:
     """Judge until the run is over or this process is ended.
 
     Raises:
-        NetFileError: The run cannot be used.
+        NetFileError: Another judge is at work, or the run cannot be used.
     """
     settings = run.settings()
-    part = Part(run, JUDGE, with_children=True)
+    part = Part(run, JUDGE, alone=True, with_children=True)
     part.end_with_parent()
     judge = Judge(run, settings, part.wait_while_halted)
     problem = ""

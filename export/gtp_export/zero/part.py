@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
+from gtp_engine.platforms import lock_file
 from gtp_export.span import Meter, Spent
-from gtp_export.zero.settings import RunFolder
+from gtp_export.zero.settings import RunError, RunFolder
 
 COORDINATE = "coordinate"
 """The part whose time on the wall is the run's."""
@@ -26,13 +28,26 @@ GRACE_SECONDS = 1.5
 class Part:
     """A process of a run, such as "work" or "train"."""
 
-    def __init__(self, run: RunFolder, kind: str, with_children: bool = False) -> None:
+    def __init__(
+        self, run: RunFolder, kind: str, *, alone: bool = False, with_children: bool = False
+    ) -> None:
         """Begin to count.
 
         Args:
+            alone: Whether the run has no more than one part of this kind at a time.
             with_children: Whether the processes that it starts count, once they have ended; those
                 that are parts count themselves.
+
+        Raises:
+            RunError: Another one is at work where this is to be alone.
+            OSError: The file that says so cannot be opened.
         """
+        self._alone: IO[bytes] | None = None
+        if alone:
+            self._alone = (run.path / f"{kind}.lock").open("ab")
+            if not lock_file(self._alone):
+                self._alone.close()
+                raise RunError(f"{run.path}: another `zero {kind}` is at work there")
         self.is_over = False
         """Whether the run's span was over at the last note."""
         self._run = run
@@ -66,6 +81,12 @@ class Part:
         # A terminal or /dev/null says nothing about who started this.
         if sys.stdin is not None and stat.S_ISFIFO(os.fstat(0).st_mode):
             threading.Thread(target=watch, daemon=True).start()
+
+    def close(self) -> None:
+        """Write down what was spent, and let another part take the place."""
+        self.note(0.0)
+        if self._alone is not None:
+            self._alone.close()
 
     def note(self, seconds: float = NOTE_SECONDS) -> None:
         """Write down what was spent, if the last time is so long ago; call it often.

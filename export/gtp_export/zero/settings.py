@@ -364,7 +364,6 @@ class RunFolder:
         self.playing = path / "playing"
         self.komi = path / "komi"
         self.catalogue = path / "catalogue.sqlite"
-        self.lock = path / "lock"
 
     def create(self, settings: Settings) -> None:
         """Make the folders and write the settings.
