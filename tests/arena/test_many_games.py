@@ -1,7 +1,9 @@
 """Many games in one process: pairs of openings, colors, results."""
 
+import gc
 import os
 import threading
+import weakref
 from collections import defaultdict
 from dataclasses import replace
 from typing import Any
@@ -14,6 +16,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.levels import Level
 from gtp_engine.search.search import Search
@@ -90,6 +93,25 @@ def test_openings_differ_and_hold_no_passes() -> None:
     assert openings[::2] == openings[1::2]
     assert len(set(openings)) == 12
     assert all(move.point != PASS for opening in openings for move in opening)
+
+
+def test_openings_of_games_that_are_over_take_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: weakref.WeakSet[Position] = weakref.WeakSet()
+    draw = many_games.draw_opening
+    left: list[int] = []
+
+    def draw_and_note(*args: Any) -> Position:
+        position = draw(*args)
+        drawn.add(position)
+        return position
+
+    def count(game: PlayedGame) -> None:
+        gc.collect()
+        left.append(len(drawn))
+
+    monkeypatch.setattr(many_games, "draw_opening", draw_and_note)
+    play_games(two(FakeEvaluator()), TERMS, 16, at_once=1, on_game=count)
+    assert max(left) <= 2, "the game under way, and the next"
 
 
 def test_no_game_is_begun_once_there_are_enough_and_those_under_way_end(

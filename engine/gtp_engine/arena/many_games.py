@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
+from gtp_engine.games import new_game
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
 from gtp_engine.play.levels import Level, decide_at_level
@@ -117,8 +118,8 @@ def play_games(
     n_threads = max(1, at_once if one_by_one else min(at_once, threads or os.cpu_count() or 1))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
     numbers = iter(range(first, first + games))
-    openings: list[Position] = []
-    """By pair."""
+    openings: list[tuple[Move, ...]] = []
+    """By pair; not as positions, of which one on 19x19 takes 400 kB."""
     guard = threading.Lock()
     is_enough = threading.Event()
 
@@ -129,7 +130,7 @@ def play_games(
                 return None
             while len(openings) <= number // 2:
                 openings.append(_draw_opening(contestants[0].evaluator, terms, openings))
-            opening = openings[number // 2].copy()
+            opening = openings[number // 2]
         return _play(contestants, terms, number, opening, memory_mb)
 
     stop = threading.Event()
@@ -207,11 +208,13 @@ def _work(
         raise
 
 
-def _draw_opening(evaluator: Evaluator, terms: Terms, drawn: Sequence[Position]) -> Position:
+def _draw_opening(
+    evaluator: Evaluator, terms: Terms, drawn: Sequence[tuple[Move, ...]]
+) -> tuple[Move, ...]:
     """Return an opening that is not among those drawn, as far as the board has so many."""
-    before = {tuple(one.moves) for one in drawn}
+    opening: tuple[Move, ...] = ()
     for attempt in range(OPENING_ATTEMPTS):
-        opening = draw_opening(
+        position = draw_opening(
             evaluator,
             terms.width,
             terms.height,
@@ -220,7 +223,8 @@ def _draw_opening(evaluator: Evaluator, terms: Terms, drawn: Sequence[Position])
             terms.seed + len(drawn) + attempt * _SEED_STRIDE,
             terms.game,
         )
-        if tuple(opening.moves) not in before:
+        opening = tuple(position.moves)
+        if opening not in drawn:
             break
     return opening
 
@@ -229,15 +233,17 @@ def _play(
     contestants: Sequence[Contestant],
     terms: Terms,
     number: int,
-    position: Position,
+    opening: Sequence[Move],
     memory_mb: int,
 ) -> _Game:
     """Play one game; see `_Game`.
 
     Args:
-        position: The end of its opening; the game goes on there.
+        opening: Its first moves; the game goes on there.
         memory_mb: Room for the tree of each player's search.
     """
+    position = new_game(terms.game, terms.width, terms.height, terms.rules)
+    position.play_all(opening)
     black = number % 2
     by_color = {BLACK: black, WHITE: 1 - black}
     searches = [
