@@ -192,6 +192,24 @@ def test_numbers_beyond_all_measure_get_a_sentence(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["review", "game.sgf", "--log", "x.log"],
+        ["play", "--name", "x"],
+        ["play", "--lag", "1"],
+        ["play", "--ogs-chat"],
+    ],
+)
+def test_options_that_would_do_nothing_are_not_taken(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(words)
+    assert caught.value.code == 2
+    assert "unrecognized arguments: --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("rules", "size", "komi"),
     [("chinese", 19, 7.5), ("chinese", 9, 7.0), ("japanese", 9, 6.5), ("aga-button", 19, 7.0)],
 )

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_VISITS = 200
 
-_OPTIONS = ("net", "device", "runtime", "threads", "batch", "memory", "seed", "log")
+_OPTIONS = ("net", "device", "runtime", "threads", "batch", "memory", "seed")
 
 _EXAMPLES = """examples:
   gtp-engine review game.sgf                      review/game.html, .sgf and .json
