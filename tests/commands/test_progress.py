@@ -37,6 +37,15 @@ def test_what_was_done_before_says_nothing_about_the_time_left(
     ]
 
 
+def test_a_few_more_than_was_said_get_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    step = 0.6 * SECONDS_BETWEEN_LINES
+    times = iter([0.0, 1.0, 2.0, 3.0, 4.0, 2.0 + 2 * step])
+    with shown_progress("games", 2, clock=lambda: next(times)) as advance:
+        for _ in range(5):
+            advance()
+    assert capsys.readouterr().err.splitlines() == ["2/2 games, 0 s left", "5/2 games, 0 s left"]
+
+
 class Terminal(io.StringIO):
     """A stderr that says it is one."""
 

@@ -25,6 +25,7 @@ def shown_progress(
 
     Args:
         what: What is counted, such as "games".
+        total: How many there will be, perhaps a few more.
         done: How many of them were done before.
         clock: Seconds.
     """
@@ -42,10 +43,11 @@ def shown_progress(
         with guard:
             done += count
             now = clock()
-            if now - told < SECONDS_BETWEEN_LINES and done < total:
+            is_there = done - count < total <= done
+            if now - told < SECONDS_BETWEEN_LINES and not is_there:
                 return
             told = now
-            left = (now - began) / (done - done_before) * (total - done)
+            left = (now - began) / (done - done_before) * max(0, total - done)
             print(f"{done}/{total} {what}, {left:.0f} s left", file=sys.stderr, flush=True)
 
     yield count
