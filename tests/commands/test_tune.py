@@ -77,6 +77,14 @@ def test_mistakes_are_one_sentence(
     with pytest.raises(SystemExit):
         run(command(out, "--parameters", "cpuct,speed"))
     assert "'speed' is not one of cpuct, " in capsys.readouterr().err
+    kept = out.with_suffix(".trials")
+    kept.write_text("no trials of an earlier run")
+    for where, complaint in ((out, "file is not a database"), (kept, "take another ending")):
+        with pytest.raises(SystemExit):
+            run(command(where))
+        err = capsys.readouterr().err
+        assert complaint in err and str(kept) in err and err.count("\n") == 1
+    assert kept.read_text() == "no trials of an earlier run"
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(SystemExit):
         run(command(out))

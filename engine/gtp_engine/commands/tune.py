@@ -73,21 +73,28 @@ def run(args: argparse.Namespace) -> int:
     """Tune, and write the numbers found; return the exit status."""
     try:
         import optuna
+        from sqlalchemy.exc import DBAPIError
     except ImportError:
         raise UsageError("needs the extra `tune`: pip install 'gtp-engine[tune]'") from None
     from gtp_engine.evaluators.net_evaluator import open_net
 
+    if args.out.suffix == ".trials":
+        raise UsageError(f"--out: {args.out} is where the trials are kept; take another ending")
     check_file(args.out, "--out")
+    trials = args.out.with_suffix(".trials")
     net = open_net(args.net, args.device, args.runtime)
     width, height = args.size
     what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(
-        storage=f"sqlite:///{args.out.with_suffix('.trials')}",
-        study_name=what,
-        direction="maximize",
-        load_if_exists=True,
-    )
+    try:
+        study = optuna.create_study(
+            storage=f"sqlite:///{trials}",
+            study_name=what,
+            direction="maximize",
+            load_if_exists=True,
+        )
+    except DBAPIError as error:
+        raise UsageError(f"{trials}: {error.orig}") from None
     n = len(_finished(study))
     # Another seed each time: a run that goes on is not to propose the same again.
     study.sampler = optuna.samplers.TPESampler(seed=args.seed + n)
