@@ -4,7 +4,8 @@ Words that are no moves: `sleep` passes after three seconds, `crash` ends the pr
 for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
 an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `cpu` lets it tell its
 processor time, `cpu=TEXT` says what it tells, several one after the other; `deaf` makes it ignore
-quit and the end of its input; `pid=FILE` adds its process's number to a file.
+quit and the end of its input; `pid=FILE` adds its process's number to a file. It takes no board of
+25x25.
 """
 
 import os
@@ -63,6 +64,9 @@ def main() -> None:
                 print("I am thinking", flush=True)
         elif command == "play" and moves[:1] == ["refuse"]:
             print("? illegal move\n", flush=True)
+            continue
+        elif line.split() == ["boardsize", "25"]:
+            print("? unacceptable size\n", flush=True)
             continue
         print(f"= {answer}\n", flush=True)
 

@@ -107,6 +107,20 @@ def test_a_cleared_board_is_prepared_anew(
     assert "positions refused: 1 questions not asked\n" in out
 
 
+def test_a_board_of_another_size_is_not_what_the_test_asks_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "sizes.tst"
+    file.write_text(
+        "boardsize 25\nclear_board\n1 genmove black\n#? [Z25]\n"
+        "boardsize 9\nclear_board\n2 genmove black\n#? [D4]\n"
+    )
+    assert run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED}" D4', str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "genmove: 1 of 1 right" in out
+    assert "positions refused: 1 questions not asked\n" in out
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [(None, "No such file"), ("1 genmove b\n#? [(D4]\n", "line 2: [(D4] is no regular")],

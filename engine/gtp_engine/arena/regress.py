@@ -15,8 +15,9 @@ from gtp_engine.arena.gtp_client import EngineRefusal, GtpClient
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.files import read_file
 
-BEGINNINGS = ("boardsize", "clear_board", "loadsgf")
-"""Commands with which a position is prepared anew, whatever was refused before."""
+BEGINNINGS = ("boardsize", "loadsgf")
+"""Commands with which a position is prepared anew, whatever was refused before; `clear_board` does
+so on a board whose size was not."""
 
 _NUMBERED = re.compile(r"([0-9]+)\s+(\S.*)")
 _ANSWER = re.compile(r"#\?\s*\[(.*)\](\*?)&?\s*")
@@ -154,7 +155,8 @@ class Asker:
         self._file = file
         self._wanted = wanted
         self._tally = tally
-        self._is_prepared = True
+        self._refused: set[str] = set()
+        """Commands for want of which the position is not what the file says."""
 
     def run(self, steps: list[Step]) -> None:
         """Send every step and judge the answers.
@@ -169,7 +171,7 @@ class Asker:
                 continue
             elif not self._engine.knows(step.name):
                 self._tally.unknown[step.name] = self._tally.unknown.get(step.name, 0) + 1
-            elif not self._is_prepared:
+            elif self._refused:
                 self._tally.unprepared += 1
             else:
                 self._ask(step)
@@ -183,10 +185,13 @@ class Asker:
             return
         try:
             self._engine.ask(command)
-            self._is_prepared = self._is_prepared or step.name in BEGINNINGS
+            if step.name in BEGINNINGS:
+                self._refused.clear()
+            elif step.name == "clear_board":
+                self._refused &= {"boardsize"}
         except EngineRefusal as refusal:
             print(f"{self._file.name}: {step.command}: {refusal}")
-            self._is_prepared = False
+            self._refused.add(step.name)
 
     def _ask(self, step: Step) -> None:
         try:
