@@ -210,6 +210,34 @@ def test_options_that_would_do_nothing_are_not_taken(
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        ["analysis", "--compare", "--net", "five"],
+        ["levels", "--net", "five"],
+        ["manners", "--net", "five"],
+        ["manners", "--net", "small", "--judge", "five"],
+        ["net", "match", "small", "five"],
+        ["review", "game.sgf", "--net", "five"],
+        ["score", "game.sgf", "--net", "five"],
+        ["tune", "--net", "five"],
+    ],
+)
+def test_a_net_of_another_game_gets_a_sentence(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("game.sgf").write_text("(;SZ[9];B[ee];W[cc])")
+    try:
+        assert run(words) == 1
+    except SystemExit as stopped:
+        assert stopped.code == 2
+    assert capsys.readouterr().err.endswith(": the net five does not play go\n")
+
+
+@pytest.mark.parametrize(
     ("rules", "size", "komi"),
     [("chinese", 19, 7.5), ("chinese", 9, 7.0), ("japanese", 9, 6.5), ("aga-button", 19, 7.0)],
 )

@@ -7,6 +7,7 @@ from gtp_engine.arena.signature import random_position
 from gtp_engine.commands.benchmark_speeds import usual_sizes
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import GO
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.stopping import Limits
@@ -37,6 +38,7 @@ def compare(
         threads=settings.threads,
         max_batch=settings.batch,
         cache_mb=0,
+        game=GO,
     )
     width, height = size or usual_sizes([net.net.info])[0]
     net.new_batch(1, width, height)  # before anything is measured: is the board taken?

@@ -7,7 +7,7 @@ from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.go.rules import GO, Rules, default_komi
 from gtp_engine.play.levels import find_level, highest_level
 
 GAMES_AT_ONCE = 8
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
-    net = open_net(args.net, args.device, args.runtime)
+    net = open_net(args.net, args.device, args.runtime, game=GO)
     players = [
         Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
         for n in range(1, highest_level() + 1)

@@ -17,7 +17,7 @@ from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, check_file, par
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
-from gtp_engine.go.rules import InvalidRulesError, Rules
+from gtp_engine.go.rules import GO, InvalidRulesError, Rules
 from gtp_engine.play.settings import customary_komi
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def run(args: argparse.Namespace) -> int:
     at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
     games: list[SelfPlayGame] = []
     status = 0
-    judge = None if args.judge is None else open_net(args.judge, args.device, args.runtime)
-    net = open_net(args.net, args.device, args.runtime)
+    judge = None
+    if args.judge is not None:
+        judge = open_net(args.judge, args.device, args.runtime, game=GO)
+    net = open_net(args.net, args.device, args.runtime, game=GO)
     with shown_progress("games", args.games) as advance:
 
         def note(game: "SelfPlayGame") -> None:

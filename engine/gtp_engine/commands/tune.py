@@ -18,7 +18,7 @@ from gtp_engine.arguments import UsageError, check_file, parse_seconds
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
-from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.go.rules import GO, Rules, default_komi
 from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--out: {args.out} is where the trials are kept; take another ending")
     check_file(args.out, "--out")
     trials = args.out.with_suffix(".trials")
-    net = open_net(args.net, args.device, args.runtime)
+    net = open_net(args.net, args.device, args.runtime, game=GO)
     width, height = args.size
     what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
     optuna.logging.set_verbosity(optuna.logging.WARNING)

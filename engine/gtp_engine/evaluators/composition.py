@@ -26,6 +26,7 @@ from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import OpenPart, open_part
 from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
+from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
@@ -187,6 +188,17 @@ def join(parts: Sequence[OpenPart]) -> Net:
     if len(parts) == 1 and not parts[0].heads:
         return parts[0].net
     return ComposedNet(parts) if parts[0].largest_board is None else SizedNet(parts)
+
+
+def check_game(parts: Sequence[OpenPart], game: str) -> None:
+    """See that nets were made for a game; those of Go play Atari Go too.
+
+    Raises:
+        NetFileError: One was not.
+    """
+    for net, *_ in parts:
+        if (game_shown(net.info.encoder) == FIVE) != (game == FIVE):
+            raise NetFileError(f"{net.path}: the net {net.info.name} does not play {game}")
 
 
 def members_of(net: Net) -> tuple[OnnxNet, ...]:

@@ -13,7 +13,14 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.composition import Net, encoder_of, join, judges_of, members_of
+from gtp_engine.evaluators.composition import (
+    Net,
+    check_game,
+    encoder_of,
+    join,
+    judges_of,
+    members_of,
+)
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
     decode_slots,
@@ -407,6 +414,7 @@ def open_net(
     threads: int | None = None,
     max_batch: int | None = None,
     cache_mb: int = CACHE_MB,
+    game: str | None = None,
     make: Callable[[Net, int, int, int], NetEvaluator] = NetEvaluator,
 ) -> NetEvaluator:
     """Open a net given by file or name, on a device, in the precision that suits it there.
@@ -419,12 +427,15 @@ def open_net(
         threads: Runs under way at once on a CPU; as many as there are cores when None.
         max_batch: Largest batch that requests of several threads are merged into.
         cache_mb: Room for remembered evaluations; 0 keeps none.
+        game: What it is to play, one of `games.GAMES`; None: whatever it was made for.
 
     Raises:
-        NetFileError: There is no such net, or it cannot be used.
+        NetFileError: There is no such net, it cannot be used, or it was made for another game.
     """
-    net = join(open_files(wanted, device, runtime, threads))
-    return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb, make=make)
+    parts = open_files(wanted, device, runtime, threads)
+    if game is not None:
+        check_game(parts, game)
+    return serve(join(parts), threads=threads, max_batch=max_batch, cache_mb=cache_mb, make=make)
 
 
 def serve(

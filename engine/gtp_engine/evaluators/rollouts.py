@@ -31,7 +31,7 @@ from gtp_engine.go.rollout_policy import (
     run_rollouts,
     score_moves,
 )
-from gtp_engine.go.rules import RuleFlags
+from gtp_engine.go.rules import GO, RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
 ROLLOUTS = 1
@@ -282,7 +282,7 @@ def open_evaluator(
     max_batch: int | None = None,
     seed: int = 0,
 ) -> NetEvaluator | RolloutEvaluator:
-    """Open what `--net` names: a net, a net with rollouts, or rollouts alone; see `open_net`.
+    """Open what `--net` names for Go: a net, one with rollouts, or rollouts alone; see `open_net`.
 
     Raises:
         NetFileError: There is no such net, or something cannot be used.
@@ -292,7 +292,7 @@ def open_evaluator(
         return RolloutEvaluator(seed)
     mixed = partial(MixedEvaluator, weight=DEFAULT_ROLLOUT_WEIGHT, seed=seed)
     make = mixed if has_rollouts else NetEvaluator
-    return open_net(net, device, runtime, threads=threads, max_batch=max_batch, make=make)
+    return open_net(net, device, runtime, threads=threads, max_batch=max_batch, game=GO, make=make)
 
 
 def is_judged_by_rollouts(evaluator: Evaluator) -> bool:

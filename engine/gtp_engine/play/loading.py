@@ -20,7 +20,7 @@ from gtp_engine.evaluators.nets import (
     NetFiles,
     without_rollouts,
 )
-from gtp_engine.games import FIVE, game_shown
+from gtp_engine.games import FIVE
 from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -257,17 +257,14 @@ class Loader:
         return AtariRollouts()
 
     def _open_net(self) -> "NetEvaluator":
-        from gtp_engine.evaluators.composition import join
+        from gtp_engine.evaluators.composition import check_game, join
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
         from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
         parts = self._files.result() or self._open_files()
-        for net, *_ in parts:
-            if (game_shown(net.info.encoder) == FIVE) != (settings.game == FIVE):
-                name = net.info.name
-                raise NetFileError(f"{net.path}: the net {name} does not play {settings.game}")
+        check_game(parts, settings.game)
         if self._rollout_weight > 0.0:
             if settings.game == ATARI_GO:
                 raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
