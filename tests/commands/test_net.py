@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -214,6 +215,24 @@ def test_bench_compares_nets(
         ("other.onnx", "cpu", runtime, "7x9", "2"),
     ]
     assert rows[0][-1] == "1.00" and float(rows[1][-1]) > 0
+
+
+@pytest.mark.parametrize("size, name", [("9", "tiny-9x9.onnx"), ("10", "tiny.onnx")])
+def test_the_file_is_named_that_judges_boards_of_the_size(
+    size: str,
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
+    for file in ("tiny.onnx", "tiny-9x9.onnx"):
+        shutil.copy(TINY, tmp_path / file)
+    options = ["--device", "cpu", "--size", size, "--json"]
+    assert run(["net", "bench", "tiny", *options, "--batch", "1", "--seconds", "0.01"]) == 0
+    assert [one["file"] for one in json.loads(capsys.readouterr().out)] == [name]
+    assert run(["net", "match", "tiny", "none", *options, "--games", "1", "--visits", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["nets"][0] == str(tmp_path / name)
 
 
 def test_bench_of_a_size_that_no_net_takes(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.benchmark_speeds import opening_batch, usual_sizes
-from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.evaluators.composition import judges_of, open_exactly
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
@@ -91,10 +91,11 @@ def _measure(
             speed = _round(net, inputs[i], seconds / ROUNDS)
             best[i] = (max(best[i][0], speed[0]), max(best[i][1], speed[1]))
     by_clock = able[0].net.device == "cuda"
+    judges = [judges_of(net.net, width, height) for net in able]
     return [
         Measurement(
-            net=net.net.info.name,
-            file=net.net.path.name,
+            net="+".join(one.info.name for one in files),
+            file="+".join(one.path.name for one in files),
             device=net.net.device,
             runtime=net.net.runtime,
             board=f"{width}x{height}",
@@ -103,7 +104,7 @@ def _measure(
             per_cpu_second=speed[1],
             times=speed[0] / best[0][0] if by_clock else speed[1] / best[0][1],
         )
-        for net, speed in zip(able, best, strict=True)
+        for net, files, speed in zip(able, judges, best, strict=True)
     ]
 
 

@@ -10,6 +10,7 @@ from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_game
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.options import read_sprt
+from gtp_engine.evaluators.composition import judges_of
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
@@ -35,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     drawn = args.policy_temperature
     level = None if drawn is None else policy_level(drawn)
     contestants = [
-        Contestant(_name(net, chosen), net, limits, _params(chosen, net), level, leaves)
+        Contestant(_name(net, args.size, chosen), net, limits, _params(chosen, net), level, leaves)
         for net, chosen, leaves in zip(nets, settings, args.leaves, strict=True)
     ]
     width, height = args.size
@@ -80,8 +81,10 @@ def run(args: argparse.Namespace) -> int:
     return status
 
 
-def _name(net: Evaluator, chosen: Sequence[tuple[str, str]]) -> str:
-    name = str(net.net.path) if isinstance(net, NetEvaluator) else net.name
+def _name(net: Evaluator, size: tuple[int, int], chosen: Sequence[tuple[str, str]]) -> str:
+    name = net.name
+    if isinstance(net, NetEvaluator):
+        name = "+".join(str(one.path) for one in judges_of(net.net, *size))
     name += "+rollouts" if isinstance(net, MixedEvaluator) else ""
     return " ".join([name, *(f"{name}={text}" for name, text in chosen)])
 
