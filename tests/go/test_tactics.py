@@ -4,6 +4,7 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.coords import BLACK, WHITE, format_vertex, parse_vertex
+from gtp_engine.go import tactics
 from gtp_engine.go.position import Position
 from gtp_engine.go.tactics import (
     Kind,
@@ -105,6 +106,14 @@ def test_what_takes_the_bait_is_not_saved() -> None:
     assert (saved.verdict, saved.move) == (Verdict.WORKS, at(position, "D7"))
     position.play(BLACK, at(position, "D7"))
     assert defend(position, chain) == Reading(Verdict.FAILS)
+
+
+def test_readings_are_right_however_many_were_made_before() -> None:
+    position = position_of(SHAPES[Kind.LADDER])
+    chain = at(position, "D5")
+    first = attack(position, chain)
+    tactics._memory().counts[0] += 1 << 31  # searches of months
+    assert first.works and attack(position, chain) == first
 
 
 def test_whoever_took_a_ko_may_fill_it() -> None:

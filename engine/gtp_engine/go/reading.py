@@ -54,7 +54,7 @@ NEVER = 1 << 20
 NODES = np.dtype(
     [
         ("key", np.uint64),
-        ("search", np.int32),  # which search it belongs to; an older one's slot is free
+        ("search", np.int64),  # which search it belongs to; an older one's slot is free
         ("proof", np.int32),  # 0: the chain is captured
         ("disproof", np.int32),  # 0: it is not
         ("move", np.int16),  # once decided, the move that decides or resists longest
