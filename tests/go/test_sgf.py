@@ -5,6 +5,7 @@ import gzip
 import itertools
 import random
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -317,6 +318,13 @@ def test_any_bytes_are_read_or_refused() -> None:
                 parse_sgf(data).position()
             except SgfError as error:
                 assert str(error) and "\n" not in str(error)
+
+
+def test_values_without_an_end_are_given_up_at_once() -> None:
+    game = "(;SZ[9];B[aa])"
+    start = time.process_time()
+    assert len(list(parse_games(game + "(; [" * 20_000))) == 1
+    assert time.process_time() - start < 2
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

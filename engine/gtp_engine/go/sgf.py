@@ -52,6 +52,7 @@ _SETUPS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 _START = re.compile(rb"\(\s*;")
 _TOKEN = re.compile(rb"\s*(?:\[([^\\\]]*(?:\\.[^\\\]]*)*)\]|([A-Za-z]{1,64})|([;()]))", re.DOTALL)
 """A value without its brackets, a property's name, or what divides nodes and variations."""
+_OPENING = re.compile(rb"\s*\[")
 
 MOST_ITEMS = 1_000_000
 """Nodes and values of a main line; no annotated game has a tenth."""
@@ -103,6 +104,8 @@ def parse_games(data: bytes | str, kind: type[Position] = Position) -> Iterator[
             if not is_closed:
                 _check_tail(encoded[end:], nodes)
             yield read_nodes(nodes, kind)
+        if _OPENING.match(encoded, end) is not None:
+            return  # a value that never ends; to look for its end again and again would take hours
         position = end
 
 
