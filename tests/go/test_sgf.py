@@ -300,7 +300,10 @@ def test_repetitions_are_followed() -> None:
         (b"(;CA[nonsense]SZ[9]PB[Ann];B[aa])", "Ann"),
         ("(;CA[UTF-8]SZ[9]PB[金毛测试]C[".encode() + b"\xe6\x97?])", "金毛测试"),
         ("(;SZ[9]PB[Ann];B[aa])".encode("utf-16"), "Ann"),
+        (b"\xfe\xff" + "(;SZ[9]PB[Ann];B[aa])".encode("utf-16-be"), "Ann"),
         (b"\xef\xbb\xbf(;SZ[9]PB[Ann];B[aa])", "Ann"),
+        # Saved anew in UTF-8 by a program that left the old name in it.
+        ("(;CA[UTF-16]SZ[9]PB[囲碁];B[aa])".encode(), "囲碁"),
     ],
 )
 def test_encodings(encoded: bytes, name: str) -> None:

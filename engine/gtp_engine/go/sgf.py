@@ -61,6 +61,13 @@ _MOST_POINTS = 10_000
 _LONGEST_LINE = 1 << 20
 """Bytes of a game in a pack of one game a line."""
 
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Encodings by the bytes that a file of theirs begins with."""
+
 
 # Reading -----------------------------------------------------------------------------------------
 
@@ -111,15 +118,17 @@ def parse_games(data: bytes | str, kind: type[Position] = Position) -> Iterator[
 
 def decode_sgf(data: bytes) -> str:
     """Return a file's text: in the encoding it names if that fits, or the one that looks right."""
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16")):
+    for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return data.decode(encoding, "replace").lstrip("\ufeff")
     named = re.search(rb"CA\s*\[\s*([\w.:-]+)\s*\]", data[:4096])
     for encoding in (named[1].decode() if named else "utf-8", "utf-8"):
         try:
-            return data.decode(encoding)
+            text = data.decode(encoding)
         except (LookupError, ValueError):
             continue
+        if not named or "CA" in text:  # else a file that says UTF-16 and is not
+            return text
     # Mostly UTF-8 with a few broken letters, or something older altogether.
     repaired = data.decode("utf-8", "replace")
     n_broken = repaired.count("\ufffd")
