@@ -395,6 +395,11 @@ def test_comments() -> None:
     assert parse_sgf(text).position().moves == position.moves
 
 
+def test_no_comment_is_lost_where_there_is_no_move() -> None:
+    record = parse_sgf("(;SZ[9]C[Game];C[Set-up]AB[aa];W[bb]C[Good];LB[cc:1];C[Or A];B[cc])")
+    assert record.comments == {0: "Game\nSet-up", 1: "Good\nOr A"}
+
+
 def test_a_pass_for_ko_is_written_as_a_pass() -> None:
     position = position_of(
         """

@@ -199,7 +199,9 @@ def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord
         _read_territory(record, node)
         if "C" in node:
             comment = sgf_grammar.text_value(_first(node, "C").encode("utf-8", "replace"))
-            record.comments[len(record.moves)] = str(comment.decode("utf-8", "replace"))
+            before = record.comments.get(len(record.moves))
+            text = str(comment.decode("utf-8", "replace"))
+            record.comments[len(record.moves)] = f"{before}\n{text}" if before else text
         if index and not record.handicap and not record.moves:
             record.handicap = _read_handicap(node)
     _add_handicap_stones(record)
