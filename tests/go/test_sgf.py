@@ -446,6 +446,7 @@ LINES = [
     "(;SZ[9]C[it's \\] here];B[aa]TB[cc]TW[dd])",
     "(;SZ[9])",
     "(;SZ[9]B[aa];W[bb])",
+    "(;SZ[9]AB[aa]KM[5.5]AB[bb]KM[7.5];W[cc])",
     "(;SZ[25];B[tt];W[yy])",
 ]
 

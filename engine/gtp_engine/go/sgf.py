@@ -421,7 +421,9 @@ def parse_game_line(line: str) -> GameRecord:
     plain = _PLAIN.fullmatch(line)
     if plain is None:
         return parse_sgf(line)
-    root = {name: values[1:-1].split("][") for name, values in _PROPERTY.findall(plain[1])}
+    root: Node = {}
+    for name, values in _PROPERTY.findall(plain[1]):
+        root.setdefault(name, []).extend(values[1:-1].split("]["))
     record = read_nodes([root])
     if record.moves or (record.handicap > 1 and not record.setups) or len(line) > 4 * MOST_MOVES:
         return parse_sgf(line)
