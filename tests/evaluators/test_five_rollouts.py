@@ -83,6 +83,23 @@ def test_games_go_on_to_a_win_or_to_the_tenth_move_from_the_root(tmp_path: Path)
     assert player.runs == 0 and batch.value[0] == 0.0
 
 
+def test_what_is_left_of_an_earlier_leaf_is_no_move(tmp_path: Path) -> None:
+    net = join([OpenPart(OnnxNet(write_nets(tmp_path), "cpu"))])
+    player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 0)
+    evaluator = FiveRollouts(net, 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]
+    batch = evaluator.new_batch(1, SIZE, SIZE)
+    game = game_of(["a7", "c1", "e1", "g1"], ["b7", "c7", "d7", "e7"], "freestyle", SIZE)
+    evaluator.encode(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0)
+    batch.slots["rollout_value"] = 0.0
+    batch.moves[0, :2], batch.slots["n_moves"] = (game.point("g4"), game.point("f7")), 1
+    batch.priors[0, 1] = 2.0  # an earlier leaf had more moves, and F7 was the best of them
+    batch.slots["depth"] = DEPTH - 2
+    player.logits[0] = -50.0
+    player.logits[0, 5] = 50.0
+    evaluator.evaluate(batch, 1, use_cache=False)
+    assert batch.value[0] == -1.0  # Black plays at G4 and White makes five
+
+
 def test_whoever_makes_five_in_a_rollout_wins(tmp_path: Path) -> None:
     path = write_nets(tmp_path)
     net = join([OpenPart(OnnxNet(path, "cpu"))])

@@ -166,7 +166,8 @@ class FiveRollouts(NetEvaluator):
         games = _begin(batch, n)
         height, width = batch.spatial.shape[2:]
         first = np.zeros((n, width * height))
-        best = batch.moves[np.arange(n), batch.priors[:n].argmax(1)]
+        is_move = np.arange(batch.priors.shape[1]) < batch.n_moves[:n, None]
+        best = batch.moves[np.arange(n), np.where(is_move, batch.priors[:n], -1.0).argmax(1)]
         first[np.arange(n), point_table(width, height)[batch.slots["symmetry"][:n], best]] = 1.0
         _play_on(games, batch, first, np.zeros(n))
         while games.left.any():
