@@ -267,6 +267,22 @@ def test_a_board_is_judged_by_the_net_of_its_size(
         assert net.doubts(board) == []
 
 
+def test_boards_that_one_of_a_family_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = write_family(tmp_path, monkeypatch)
+    write_owner(tmp_path / "family.onnx", board_sizes=(3, 19))
+    write_owner(tmp_path / "family-4x4.onnx", share=0.3, board_min=4, board_max=4)
+    evaluator = opened(net)
+    for size, share in ((3, 0.9), (4, 0.3), (19, 0.9)):
+        board = Position(size)
+        board.play(BLACK, board.legal_moves()[0])
+        ownership = evaluator.raw_evaluation(board).ownership
+        assert ownership is not None
+        assert np.abs(ownership).max() == pytest.approx(share), size
+    for width, height in ((2, 2), (4, 3), (5, 5)):
+        with pytest.raises(NetFileError, match=f"family does not play on {width}x{height}"):
+            evaluator.new_batch(1, width, height)
+
+
 def test_nets_of_one_family_look_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = write_family(tmp_path, monkeypatch)
     write_chooser(tmp_path / "family-4x4.onnx")

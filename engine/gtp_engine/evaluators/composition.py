@@ -90,9 +90,11 @@ class SizedNet(_Members):
         self.info = replace(last.info, architecture=f"{last.info.architecture}; {small}")
 
     def for_board(self, width: int, height: int) -> OnnxNet:
-        """Return the net that judges boards of a size."""
-        fitting = zip(self.members, self._sides, strict=True)
-        return next(net for net, side in fitting if max(width, height) <= side)
+        """Return the net that judges boards of a size; the last one where none takes them."""
+        for net, side in zip(self.members, self._sides, strict=True):
+            if max(width, height) <= side and net.info.accepts(width, height):
+                return net
+        return self.members[-1]
 
     def prepare(self, batch: int, width: int, height: int) -> None:
         """Get the net of a board ready; see `OnnxNet.prepare`."""

@@ -236,7 +236,7 @@ class NetEvaluator:
             NetFileError: The net does not take this size.
         """
         info = self.net.info
-        if not info.accepts(width, height):
+        if not all(net.info.accepts(width, height) for net in judges_of(self.net, width, height)):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
         self.net.prepare(slots, width, height)
         features = info.global_features + info.meta_features
