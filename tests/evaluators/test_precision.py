@@ -10,6 +10,7 @@ import pytest
 
 from gtp_engine.evaluators import openvino_runtime, precision
 from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
+from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -94,6 +95,20 @@ def test_a_processor_runs_int8_where_it_is_faster(
 def test_a_processor_runs_fp32_where_there_is_nothing_else(files: NetFiles) -> None:
     choice = choose(NetFiles(files.fp32, None, files.fp16), on_gpu=False)
     assert (choice.path, choice.why) == (files.fp32, "the net has no int8 file")
+
+
+@pytest.mark.parametrize("named", ["tflite", "openvino-bf16", "CPU"])
+def test_an_unknown_runtime_in_the_environment_is_named(
+    named: str, files: NetFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(precision.RUNTIME_VARIABLE, named)
+    for ask in (has_to_measure, open_net):
+        with pytest.raises(NetFileError, match=f"GTP_ENGINE_RUNTIME: unknown runtime '{named}'"):
+            ask(str(files.fp32), "cpu")
+    assert open_best(files, "cpu", ONNX_RUNTIME).runtime == ONNX_RUNTIME  # an option goes first
+    monkeypatch.setenv(precision.RUNTIME_VARIABLE, "")
+    measure_as(1.0, monkeypatch)
+    assert choose(files, on_gpu=False).runtime == ONNX_RUNTIME
 
 
 @pytest.mark.parametrize("on_gpu", [False, True])

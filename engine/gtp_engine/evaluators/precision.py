@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators import openvino_runtime
-from gtp_engine.evaluators.devices import cpu_name, cuda_obstacle
+from gtp_engine.evaluators.devices import RUNTIMES, cpu_name, cuda_obstacle
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
 from gtp_engine.evaluators.net_info import SPATIAL_INPUT, GoldenCase, NetFileError
 from gtp_engine.evaluators.nets import NetFiles, Part, find_parts
@@ -74,7 +74,8 @@ def choose(files: NetFiles, on_gpu: bool, runtime: str = AUTO) -> Choice:
         runtime: What is to run it on a processor: any, or this one alone.
 
     Raises:
-        NetFileError: The file in fp32 is needed to decide, and cannot be used.
+        NetFileError: The file in fp32 is needed to decide, and cannot be used; or the environment
+            names no runtime.
     """
     if not on_gpu:
         return _choose_on_cpu(files, _wanted_runtime(runtime), _check)
@@ -129,7 +130,18 @@ def _ways(files: NetFiles, wanted: str) -> Iterator[tuple[Path, str]]:
 
 
 def _wanted_runtime(wanted: str) -> str:
-    return os.environ.get(RUNTIME_VARIABLE, AUTO) if wanted == AUTO else wanted
+    """Return the runtime asked for, by an option or else by the environment.
+
+    Raises:
+        NetFileError: The environment names none.
+    """
+    if wanted != AUTO:
+        return wanted
+    named = os.environ.get(RUNTIME_VARIABLE) or AUTO
+    if named not in RUNTIMES:
+        known = ", ".join(RUNTIMES)
+        raise NetFileError(f"{RUNTIME_VARIABLE}: unknown runtime {named[:40]!r}; known are {known}")
+    return named
 
 
 def open_best(
@@ -184,7 +196,7 @@ def has_to_measure(wanted: str | None, device: str, runtime: str = AUTO) -> bool
     """Whether opening what `--net` names measures speeds, which other work would distort.
 
     Raises:
-        NetFileError: A file cannot be found.
+        NetFileError: A file cannot be found, or the environment names no runtime.
     """
     if _may_use_gpu(device):
         return False
