@@ -116,6 +116,17 @@ def test_a_file_that_was_asked_for_is_taken(on_gpu: bool, files: NetFiles) -> No
     assert choose(NetFiles(files.fp32, is_exact=True), on_gpu).path == files.fp32
 
 
+def test_a_net_without_recorded_inputs_is_not_timed(files: NetFiles) -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.load(files.fp32)
+    (golden,) = (item for item in model.metadata_props if item.key == "gtp_engine.golden")
+    model.metadata_props.remove(golden)
+    onnx.save(model, files.fp32)
+    choice = choose(files, on_gpu=False)
+    assert choice.path == files.fp32
+    assert choice.why == "int8 was not timed: net.onnx holds no inputs"
+
+
 def test_int8_that_computes_something_else_is_not_used(
     files: NetFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

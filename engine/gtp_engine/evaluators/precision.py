@@ -253,6 +253,8 @@ def _measure(files: NetFiles, path: Path, runtime: str) -> Check:
     found = _speed_ups(original, other)
     if other.runtime != runtime:
         return Check(False, 0.0, "OpenVINO does not run it")
+    if not found:
+        return Check(False, 0.0, f"{what} was not timed: {files.fp32.name} holds no inputs")
     mean = float(np.exp(np.mean(np.log(list(found.values())))))
     each = ", ".join(f"{ratio:.2f} on {on}" for on, ratio in found.items())
     than = kind if runtime == ONNX_RUNTIME else f"{kind} by ONNX Runtime"
