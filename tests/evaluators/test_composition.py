@@ -10,7 +10,7 @@ from tests.go.diagrams import position_of
 
 from gtp_engine.arena.many_games import Contestant, Terms, play_games
 from gtp_engine.coords import BLACK, WHITE, parse_vertex, point_at
-from gtp_engine.evaluators import nets
+from gtp_engine.evaluators import net_evaluator, nets
 from gtp_engine.evaluators.composition import ComposedNet
 from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SETTLED_SHARE
 from gtp_engine.evaluators.eval_batch import EvalBatch
@@ -265,6 +265,20 @@ def test_a_board_is_judged_by_the_net_of_its_size(
         assert ownership is not None
         assert np.abs(ownership).max() == pytest.approx(share), (width, height)
         assert net.doubts(board) == []
+
+
+def test_the_batch_suits_the_files_that_judge_a_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = opened(write_family(tmp_path, monkeypatch))
+    largest = max(path.stat().st_size for path in tmp_path.glob("family*.onnx"))
+    both = opened(f"{write_chooser(tmp_path / 'chooser.onnx')}+{tmp_path / 'family.onnx'}")
+    for path in tmp_path.glob("*.onnx"):
+        path.unlink()  # nets stay open
+    monkeypatch.setattr(net_evaluator, "LARGE_NET", largest + 1)
+    assert family.suggest(1, None) == (1, 4) and both.suggest(1, None) == (1, 1)
+    monkeypatch.setattr(net_evaluator, "LARGE_NET", largest)
+    assert family.suggest(1, None) == (1, 1)
 
 
 def test_boards_that_one_of_a_family_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,11 @@ class SizedNet(_Members):
         )
         self.info = replace(last.info, architecture=f"{last.info.architecture}; {small}")
 
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of the largest file; one alone judges a board."""
+        return max(net.file_bytes for net in self.members)
+
     def for_board(self, width: int, height: int) -> OnnxNet:
         """Return the net that judges boards of a size; the last one where none takes them."""
         for net, side in zip(self.members, self._sides, strict=True):
@@ -125,6 +130,11 @@ class ComposedNet(_Members):
         """Which of the members each head comes from."""
         self._shares = _share_inputs(self.members)
         self.info = _joined_info(self.members, self.givers, list(self._shares.values()))
+
+    @property
+    def file_bytes(self) -> int:
+        """Bytes of all files, for all of them judge each board."""
+        return sum(net.file_bytes for net in self.members)
 
     def prepare(self, batch: int, width: int, height: int) -> None:
         """Get each net ready; see `OnnxNet.prepare`."""

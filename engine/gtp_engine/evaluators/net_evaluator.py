@@ -216,8 +216,8 @@ class NetEvaluator:
         """Return the workers of one search and the leaves of each; given numbers stay."""
         if self.net.device == "cuda":
             return threads or self.batcher.streams, batch or self.gpu_batch
-        size = sum(member.path.stat().st_size for member in members_of(self.net))
-        return threads or os.cpu_count() or 1, batch or (CPU_BATCH if size < LARGE_NET else 1)
+        bears_more = self.net.file_bytes < LARGE_NET
+        return threads or os.cpu_count() or 1, batch or (CPU_BATCH if bears_more else 1)
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
         """Measure in the background how many leaves to hand a GPU, unless that is known."""

@@ -146,6 +146,7 @@ class OnnxNet:
             raise MetadataError(f"{path}: {error}") from None
         _check_graph(path, info, session)
         self.path, self.info, self._session = path, info, session
+        self.file_bytes = path.stat().st_size  # of the file that is open: it may be gone later
         self._run = run  # at the very last: other threads go by it
 
     def prepare(self, batch: int, width: int, height: int) -> None:
