@@ -349,3 +349,11 @@ def test_streams_give_batches_of_one_size_and_only_what_is_asked_for(games: Game
     unknown = games.take(np.array([1]))
     with pytest.raises(ValueError, match="final board"):
         PositionStream(unknown, "gocnn8", 200, seed=1, only_settled=True)
+
+
+def test_a_batch_may_be_larger_than_a_block(games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_export.records.stream.BLOCK_POINTS", 500)
+    stream = PositionStream(games.take(np.array([0, 1, 3])), "gocnn8", 100 * 25, seed=1)
+    sizes = [len(stream.draw().action) for _ in range(2)]
+    stream.close()
+    assert sizes == [100, 100]

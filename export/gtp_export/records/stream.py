@@ -26,7 +26,7 @@ from gtp_export.records.replay import Filled, Ints, find_filler, new_filled, rul
 
 POSITIONS_PER_GAME = 4
 BLOCK_POINTS = 512 * 361
-"""Points of the boards of a block."""
+"""Points of the boards of a block, unless a batch has more."""
 WAITING_BLOCKS = 2
 
 
@@ -220,7 +220,8 @@ class PositionStream:
         shares = np.array([len(pool) for pool in self._pools.values()], np.float64)
         width, height = sizes[int(generator.choice(len(sizes), p=shares / shares.sum()))]
         pool = self._pools[width, height]
-        count = max(1, BLOCK_POINTS // (width * height * POSITIONS_PER_GAME))
+        points = max(BLOCK_POINTS, self._batch_points)
+        count = max(1, points // (width * height * POSITIONS_PER_GAME))
         chosen = np.repeat(np.sort(generator.choice(pool, count)), POSITIONS_PER_GAME)
         table = self._games.table
         # A settled game ends with passes, whether they were recorded or not.
