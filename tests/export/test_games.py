@@ -32,6 +32,7 @@ HANDICAP = "(;SZ[5]HA[2]AB[aa][ee]PL[W]RE[W+R];W[cc];B[bb])"
 ODD = "(;SZ[5:4];W[aa];W[bb];B[ed];B[])"
 MARKED = "(;SZ[5]RE[B+20];B[cc];W[aa];B[];W[];TB[aa][ab][ba]TW[])"
 ILLEGAL = "(;SZ[5]RE[B+R]XD[];B[cc];W[cc];B[dd])"
+MARKED_ILLEGAL = "(;SZ[5]RE[B+20];B[cc];W[cc];TB[aa]TW[])"
 
 
 def write_lines(path: Path, *games: str) -> Path:
@@ -90,11 +91,11 @@ def test_lines_are_decoded_or_refused(text: bytes, expected: list[int] | None) -
 def test_a_game_ends_before_an_illegal_move_and_is_not_settled(
     tmp_path: Path, said: list[str]
 ) -> None:
-    path = write_lines(tmp_path / "g.sgf.bz2", ILLEGAL, PLAIN, "no game at all")
+    path = write_lines(tmp_path / "g.sgf.bz2", ILLEGAL, MARKED_ILLEGAL, PLAIN, "no game at all")
     games = read_table([path])
-    assert [len(games.record(i).moves) for i in range(2)] == [1, 5]
-    assert games.table.settled.tolist() == [0, 1]
-    assert "1 of them end before" in said[0] and "1 left out" in said[0]
+    assert [len(games.record(i).moves) for i in range(3)] == [1, 1, 5]
+    assert games.table.settled.tolist() == [0, 0, 1]
+    assert "2 of them end before" in said[0] and "1 left out" in said[0]
 
 
 def test_folders_and_archives_are_read(tmp_path: Path) -> None:

@@ -345,11 +345,14 @@ def _encode_stones(record: GameRecord) -> NDArray[np.int16]:
 def _dead_by_territory(record: GameRecord) -> tuple[int, ...] | None:
     """Return the stones that stand in territory marked as the other player's.
 
-    None when the record marks no territory.
+    None when the record marks no territory, or has a move that the board cannot hold.
     """
     if not record.black_territory and not record.white_territory:
         return None
-    final = record.position()
+    try:
+        final = record.position()
+    except SgfError:
+        return None  # the game ends before that move
     owners = ((BLACK, record.black_territory), (WHITE, record.white_territory))
     return tuple(
         point for owner, points in owners for point in points if final.color_at(point) == 3 - owner
