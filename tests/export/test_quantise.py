@@ -460,6 +460,23 @@ def test_a_quantised_file_describes_and_checks_itself(tmp_path: Path) -> None:
         quantise_file(target, tmp_path / "again.onnx", plan())
 
 
+@pytest.mark.parametrize("precision", ["int8", "fp16"])
+def test_constants_may_be_nodes(precision: str, tmp_path: Path) -> None:
+    model = load_model(TINY)
+    tensors = list(model.graph.initializer)
+    nodes = [helper.make_node("Constant", [], [one.name], value=one) for one in tensors]
+    nodes += model.graph.node
+    del model.graph.initializer[:], model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, tmp_path / "nodes.onnx")
+    made = []
+    for source in (TINY, tmp_path / "nodes.onnx"):
+        target = tmp_path / f"{source.stem}-{precision}.onnx"
+        quantise_file(source, target, plan(precision=precision))
+        made.append(ops_of(load_model(target)))
+    assert made[0] == made[1]
+
+
 def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
     target = tmp_path / "int8.onnx"
     target.write_bytes(b"what was there")

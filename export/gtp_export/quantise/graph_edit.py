@@ -92,6 +92,18 @@ class GraphEdit:
         self.nodes = list(nodes)
         self.index()
 
+    def take_constants(self) -> None:
+        """Make constants of the nodes that only hold one, as other exporters write them."""
+        held: dict[str, Any] = {}
+        for node in self.nodes:
+            value = attribute(node, "value", None) if node.op_type == "Constant" else None
+            if value is not None:
+                held[node.output[0]] = numpy_helper.to_array(value)
+        for name, array in held.items():
+            self.graph.initializer.append(numpy_helper.from_array(array, name))
+        self._constants |= held
+        self.set_nodes([node for node in self.nodes if node.output[0] not in held])
+
     def finish(self) -> onnx.ModelProto:
         """Write the nodes into the model, drop constants without a reader, and return the model."""
         del self.graph.node[:]

@@ -53,6 +53,7 @@ class Laboratory:
         self._net = net
         name_nodes(model)
         edit = GraphEdit(model)
+        edit.take_constants()
         fold_norms(edit)
         self.model = smooth_products(edit.finish(), self.info, self.calibration)
         self.layers: list[Layer] = list_layers(GraphEdit(self.model))
