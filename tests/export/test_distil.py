@@ -440,7 +440,22 @@ def test_several_processes_leave_the_teacher_to_themselves(
     assert [teacher() for teacher in opened] == [None], "a teacher that nobody uses is kept open"
     with pytest.raises(NetFileError, match="no such net"):
         Generator(replace(run, teacher=tmp_path / "no.onnx"), tmp_path, None)
+    with pytest.raises(NetFileError, match="no such net"):
+        Generator(run, tmp_path, None, student=tmp_path / "no.onnx")
     del generator  # it lived until here
+
+
+def test_a_process_that_dies_is_one_sentence(tmp_path: Path) -> None:
+    def kill(line: str) -> None:
+        multiprocessing.active_children()[0].kill()
+
+    pack = tmp_path / "games.sgf"
+    pack.write_text("(;SZ[9];B[aa];W[bb])\n")
+    run = replace(RUN, processes=2)
+    generator = Generator(run, tmp_path, read_table([pack]))
+    with pytest.raises(NetFileError, match=r"has died; the shards in .* are kept"):
+        generator.run(ENDLESS, kill)
+    assert spent_on_labels(tmp_path).samples > 0
 
 
 def test_several_processes_make_the_same_shards_as_one(

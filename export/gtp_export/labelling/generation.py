@@ -10,6 +10,7 @@ neither. A note beside the folders says what it took so far.
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -110,7 +112,7 @@ class Generator:
         A file PAUSE in the folder above halts all processes until it is gone.
 
         Raises:
-            NetFileError: The teacher cannot be used.
+            NetFileError: The teacher or the student cannot be used.
             OSError: A folder cannot be made.
         """
         self._run = run
@@ -118,8 +120,10 @@ class Generator:
         self._worker: _Worker | None = None
         if run.processes == 1:
             self._worker = _Worker(*self._opening)
-        else:  # refuses a bad one; the processes open their own
-            Teacher(run.teacher, "cpu", run.runtime)
+        else:  # refuses bad ones; the processes open their own
+            for net in (run.teacher, student):
+                if net is not None:
+                    Teacher(net, "cpu", run.runtime)
         self._folder = folder
         self._games = games
         self._chunks = [] if games is None else _chunks(games, run.seed)
@@ -142,6 +146,7 @@ class Generator:
             span: For all shards of the folder, earlier ones too.
 
         Raises:
+            NetFileError: One of several processes has died.
             OSError: A shard cannot be written.
         """
         self._spent = before = spent_on_labels(self._folder)
@@ -165,7 +170,12 @@ class Generator:
         with ProcessPoolExecutor(
             self._run.processes, context, _begin_to_work_here, self._opening
         ) as pool:
-            yield from self._made_by(pool, span)
+            try:
+                yield from self._made_by(pool, span)
+            except BrokenProcessPool:
+                raise NetFileError(
+                    f"a process that labels has died; the shards in {self._folder} are kept"
+                ) from None
 
     def _made_by(self, pool: Executor, span: Span) -> Iterator[tuple[Job, Spent]]:
         meter = Meter(self._folder.parent)
