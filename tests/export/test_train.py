@@ -1,6 +1,7 @@
 """Training: losses, batches, resuming, and the command from teacher to net."""
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import Generator, count_by_kind  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
-from gtp_export.learning.distillation import DistilTask  # noqa: E402
+from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
@@ -566,6 +567,26 @@ def test_labels_leave_time_for_training(tmp_path: Path, capsys: pytest.CaptureFi
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
     assert run_command(["distil", *arguments, "--label-minutes", "60"]) == 1
     assert "--label-minutes must be less than --minutes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--student-games", "--played-weight"])
+def test_a_share_of_nothing_is_refused(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, "--samples", "100", option, "0.5"]) == 1
+    assert f"gtp-export: {option} " in capsys.readouterr().err
+
+
+def test_the_student_that_plays_is_the_net_written_last(data: Path) -> None:
+    plan = replace(plan_for(data, SHORT), start=data / "begun.onnx")
+    assert _newest_student(plan) == plan.start
+    plan.out.mkdir()
+    for seconds, which in enumerate(("latest", "final", "latest")):
+        path = plan.out / f"student-{which}.onnx"
+        path.touch()
+        os.utime(path, (seconds, seconds))
+        assert _newest_student(plan) == path
 
 
 def test_games_on_large_boards_alone_are_refused(

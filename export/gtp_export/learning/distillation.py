@@ -85,12 +85,18 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
     """
     if not run.sides:
         raise NetFileError("--smallest-board is larger than --largest-board")
+    if run.played_weight and not run.games:
+        raise NetFileError("--played-weight is for the moves of records; --games names some")
     task = DistilTask(find_tower(run.preset), run.out / "data")
     span, label_span = divide_span(run)
     rate = run.learning_rate
     if rate is None:
         rate = TrainPlan.learning_rate if run.start is None else LATER_LEARNING_RATE
     plan = TrainPlan.of(run, task=task, span=span, learning_rate=rate)
+    if run.student_games and run.rounds == 1 and _newest_student(plan) is None:
+        raise NetFileError(
+            "--student-games needs a student: a net given by --from, or one of an earlier round"
+        )
     info = describe_student(run, task.shape)
     games: Games | None = None
     for number in range(1, run.rounds + 1):
@@ -147,9 +153,10 @@ def _read_games(run: DistilRun) -> Games:
 
 def _newest_student(plan: TrainPlan) -> Path | None:
     """Return the net that the run wrote last, or begins with; None where there is no net file."""
-    written = plan.out / f"{plan.stem}-latest.onnx"
-    if written.exists():
-        return written
+    files = (plan.out / f"{plan.stem}-{which}.onnx" for which in ("latest", "final"))
+    written = [path for path in files if path.exists()]
+    if written:
+        return max(written, key=lambda path: path.stat().st_mtime_ns)
     return plan.start if plan.start is not None and plan.start.suffix == ".onnx" else None
 
 
