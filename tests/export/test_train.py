@@ -451,6 +451,14 @@ def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
     assert entry["steps"] > 0 and set(entry["valid"]) == {"other"}
 
 
+def test_a_finished_run_that_ends_again_tells_its_losses(data: Path) -> None:
+    plan = plan_for(data, SHORT)
+    for _ in range(2):
+        train(plan, lambda net, stem: None, lambda line: None)
+    first, again = map(json.loads, (plan.out / "metrics.jsonl").read_text().splitlines())
+    assert again["losses"] == first["losses"] and first["losses"]["policy"] > 0
+
+
 def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
     net = Net(TOWERS["tiny"])
     net.eval()

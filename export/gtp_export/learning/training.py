@@ -464,10 +464,16 @@ class _Reporter:
     until: float
 
     def __post_init__(self) -> None:
-        self.means: dict[str, float] = {}
         self.began = self.measured = self.trainer.spent
         self.saved = time.monotonic()
         _drop_half_a_line(self.plan.out / METRICS)
+        self.means = self._last_losses()
+
+    def _last_losses(self) -> dict[str, float]:
+        """Return the mean losses told last by a run that goes on, which may have no step left."""
+        is_new = self.trainer.steps == 0 or not (self.plan.out / METRICS).exists()
+        entries = [] if is_new else read_metrics(self.plan.out)
+        return dict(entries[-1].get("losses", {})) if entries else {}
 
     def before_step(self) -> None:
         meter = self.trainer.meter
