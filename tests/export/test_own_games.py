@@ -65,6 +65,22 @@ def test_moves_of_one_player_or_of_all_but_the_engine_count(tmp_path: Path) -> N
     assert len(Players().read((tmp_path / "all.games",))) == 4
 
 
+def test_each_position_that_counts_is_learned_from_four_times(tmp_path: Path, net: Path) -> None:
+    odd = tmp_path / "odd.sgf"
+    odd.write_text("(;SZ[5]PB[Ann]PW[Bob];B[aa];B[bb];W[cc];W[dd];B[])" * 2)
+    for name in ("Ann", "Bob", ""):
+        games = Players(name).read((odd, write_games(tmp_path / "few", 3)))
+        colors = [(game, move.color) for game in range(5) for move in games.record(game).moves]
+        numbers, moved = np.array(colors).T
+        assert games.n_counted == games.counts(numbers, moved).sum() > 0
+    folder, out = write_games(tmp_path / "games", 40), tmp_path / "mine.onnx"
+    command = ["learn-from-games", str(folder), "--net", str(net), "--out", str(out)]
+    assert run_command([*command, "--player", "Ann", "--positions", "40", "--device", "cpu"]) == 0
+    facts = json.loads((tmp_path / "mine" / "metrics.json").read_text())
+    batch = 64 * 361 // 25
+    assert facts["run"]["samples"] - batch < 4 * 4 * facts["learned_games"]
+
+
 def test_only_moves_that_count_are_drawn_and_measured(tmp_path: Path, net: Path) -> None:
     games = Players("Bob").read((write_games(tmp_path / "games", 5),))
     stream = PositionStream(games, "katago_v7", 25 * 64, seed=1)

@@ -121,7 +121,7 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
     general = fitting(read_table(run.others), before, start) if run.others else None
     task = divide(run, preset, games, valid, say)
     if run.span.amount == 0:
-        run = replace(run, span=Span(PASSES * task.train.n_moves, "samples"))
+        run = replace(run, span=Span(PASSES * task.train.n_counted, "samples"))
     if run.learning_rate is None:
         run = replace(run, learning_rate=GENTLE * preset.learning_rate)
     info = replace(

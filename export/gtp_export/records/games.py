@@ -162,6 +162,15 @@ class Games:
         whose = self.whose[chosen]
         return np.asarray((whose == EMPTY) | (whose == color))
 
+    @property
+    def n_counted(self) -> int:
+        """Moves that count, passes included."""
+        table, (games, plies) = self.table, self.plies().T
+        turned = np.cumsum(np.append(0, table.moves & OUT_OF_TURN != 0))
+        changes = plies + turned[1:] - turned[table.starts[games]]  # of the color, since the first
+        color = np.where(changes % 2 == 0, table.first[games], 3 - table.first[games])
+        return int(self.counts(games, color).sum())
+
     def split(self, valid_share: float) -> tuple["Games", "Games"]:
         """Divide the games into those to learn from and those to measure on; see `is_valid`."""
         valid = self.is_valid(valid_share)
