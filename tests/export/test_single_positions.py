@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,11 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
+from gtp_engine.evaluators.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning import single_positions  # noqa: E402
-from gtp_export.learning.single_positions import make_shard, many_positions  # noqa: E402
+from gtp_export.learning.single_positions import Pairs, make_shard, many_positions  # noqa: E402
 from gtp_export.plans import TrainRun  # noqa: E402
+from gtp_export.records.games import Games  # noqa: E402
+from gtp_export.records.reading import read_table  # noqa: E402
 
 
 def learn(out: Path, *more: str) -> int:
@@ -55,11 +59,12 @@ def test_both_trainings_are_made_and_gone_on_with(
 ) -> None:
     monkeypatch.setattr(single_positions, "SHARD_GAMES", 10)
     out = tmp_path / "value"
-    assert learn(out) == 0
+    assert learn(out, "--licence", "MIT") == 0
     told = capsys.readouterr().err
     assert "single positions: error" in told and "many positions of few games: error" in told
     info = OnnxNet(out / "alphago-value.onnx", "cpu").info
     assert (set(info.heads), info.spatial_planes, info.board_max) == ({"value"}, 49, 5)
+    assert info.licence == "MIT"
     errors = json.loads((out / "errors.json").read_text())
     assert set(errors) == {"single positions", "many positions of few games"}
     assert all(0 < one["value"] < 4 for one in errors.values())
@@ -72,6 +77,30 @@ def test_both_trainings_are_made_and_gone_on_with(
     assert learn(out) == 0
     assert (out / "games" / "00000.games").read_bytes() == kept
     assert json.loads((out / "errors.json").read_text()).keys() == errors.keys()
+
+
+def test_games_that_were_learned_from_are_never_measured_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single_positions, "SHARD_GAMES", 1)
+    monkeypatch.setattr(single_positions, "can_draw", lambda say: False)
+    sides: list[list[set[int]]] = []
+
+    def make(run: TrainRun, players: object, number: int) -> tuple[Games, Pairs]:
+        (tmp_path / "one.sgf").write_text(f"(;SZ[5]KM[{number}]RE[B+R];B[aa];W[])")
+        return read_table([tmp_path / "one.sgf"]), np.array([[0, 1]])
+
+    def note(run: TrainRun, name: str, *of: Any) -> None:
+        sides.append([set(games.table.komi.astype(int).tolist()) for games, _ in of[:2]])
+        raise NetFileError("noted")
+
+    monkeypatch.setattr(single_positions, "make_shard", make)
+    monkeypatch.setattr(single_positions, "_train", note)
+    for games in ("12", "25"):
+        assert learn(tmp_path / "value", "--make", games) == 1
+    (learned, others), (more, others_then) = sides
+    assert learned | others == set(range(12)) and more | others_then == set(range(25))
+    assert others and not learned & others_then and not more & others
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

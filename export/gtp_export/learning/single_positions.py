@@ -9,7 +9,6 @@ Games are made in shards, so that a kill costs one of them; then two runs of tra
 """
 
 import json
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,8 +46,8 @@ SMALLEST_SIZE = 5
 LATEST_START = 450 / 361
 """U is drawn up to so many moves a point of the board."""
 SHARD_GAMES = 250
-VALID_SHARE = 0.1
-"""Of the shards, to measure on; one at least."""
+VALID_EVERY = 10
+"""One shard in so many is to measure on, the first one too; it stays so if more games are made."""
 MEASUREMENTS = 10
 """In the course of each training, for the picture."""
 MEASURED = 2000
@@ -155,8 +154,8 @@ def run_single_positions(run: TrainRun, say: Say) -> Path:
         meter.wait_while_halted()
         made.append(make_shard(run, players, number))
         say(f"{(number + 1) * SHARD_GAMES:,} of {shards * SHARD_GAMES:,} games")
-    valid = max(1, round(VALID_SHARE * shards))
-    others, learned = _joined(made[:valid]), _joined(made[valid:])
+    others = _joined(made[::VALID_EVERY])
+    learned = _joined([one for number, one in enumerate(made) if number % VALID_EVERY])
     many = learned[0], many_positions(learned[0], len(learned[1]))
     few = len(np.unique(many[1][:, 0]))
     say(f"{len(learned[1]):,} positions to learn from, one of a game or of {few} games")
@@ -171,7 +170,7 @@ def run_single_positions(run: TrainRun, say: Say) -> Path:
     write_whole(run.out / "errors.json", json.dumps(last, indent=1) + "\n")
     _draw(run.out / "errors.png", entries, say)
     target = run.out / f"{PRESET}.onnx"
-    shutil.copyfile(run.out / SINGLE.split()[0] / f"{PRESET}-final.onnx", target)
+    write_whole(target, (run.out / SINGLE.split()[0] / f"{PRESET}-final.onnx").read_bytes())
     say(f"wrote {target}")
     return target
 
@@ -200,7 +199,7 @@ def _train(
         trained_sizes=(run.size, run.size),
         source=f"preset {PRESET}",
         trained_on=f"{len(learned[1]):,} positions ({name}) of {source}",
-        licence="unknown",
+        licence=run.licence,
         created_by="gtp-export train --recipe single-position",
     )
     out = run.out / name.split()[0]
