@@ -60,10 +60,15 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
     players[anchor] = open_policy(opponent)
     plan.out.mkdir(parents=True, exist_ok=True)
     file = plan.out / "strength.json"
-    empty: dict[str, Any] = {"size": plan.size, "matches": {}, "accuracy": {}}
+    empty: dict[str, Any] = {"matches": {}, "accuracy": {}}
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else empty
-    if known["size"] != plan.size:
-        raise NetFileError(f"{file}: is of games on another board; choose another --out")
+    games = [path.resolve().name for path in plan.games]
+    settings = {"games": games} | {
+        name: getattr(plan, name) for name in ("size", "each", "positions", "seed")
+    }
+    for name, value in settings.items():
+        if known.setdefault(name, value) != value:
+            raise NetFileError(f"{file}: was measured with another --{name}; choose another --out")
     recorded = read_table(plan.games)
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         if f"{one} / {other}" not in known["matches"]:
