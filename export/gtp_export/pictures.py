@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, COLUMN_LETTERS, WHITE
+from gtp_engine.files import whole_file
 from gtp_export.evaluation import Figure
 
 BOARD_COLOR, LINE_COLOR, MARK_COLOR = "#e3b566", "#4a3510", "#b3202c"
@@ -33,7 +34,7 @@ def can_draw(say: Callable[[str], None]) -> bool:
 
 @contextmanager
 def _drawing(path: Path, width: float = 7.0, height: float = 4.2) -> Iterator[Any]:
-    """Give axes to draw on, without a display, and write the picture.
+    """Give axes to draw on, without a display, and write the picture, all of it or nothing.
 
     Raises:
         OSError: The picture cannot be written.
@@ -44,7 +45,11 @@ def _drawing(path: Path, width: float = 7.0, height: float = 4.2) -> Iterator[An
     drawing = Drawing(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawing)
     yield drawing.subplots()
-    drawing.savefig(path, dpi=110)
+    try:
+        with whole_file(path) as file:
+            drawing.savefig(file, dpi=110, format=path.suffix[1:])
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 @contextmanager

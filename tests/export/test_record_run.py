@@ -1,7 +1,9 @@
 """The commands from game records to a described net, and what draws pictures."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,3 +206,29 @@ def test_pictures_are_drawn(tmp_path: Path) -> None:
     entry = {"steps": 5, "losses": {"policy": 2.0}, "valid": {"policy": 2.5}}
     draw_run(tmp_path / "c.png", [entry, entry | {"steps": 9}], ("policy", "value"))
     assert all((tmp_path / name).read_bytes()[1:4] == b"PNG" for name in ("b.png", "c.png"))
+
+
+def test_a_picture_stays_as_it_was_where_another_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = pytest.importorskip("matplotlib.figure")
+    from gtp_export.pictures import draw_curves
+
+    def fail(drawing: Any, file: Any, **how: Any) -> None:
+        with open(file, "wb") if isinstance(file, Path) else nullcontext(file) as opened:
+            opened.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a.png"
+    path.write_bytes(b"whole")
+    monkeypatch.setattr(figure.Figure, "savefig", fail)
+    with pytest.raises(OSError, match="No space"):
+        draw_curves(path, {}, "steps", "nothing")
+    assert path.read_bytes() == b"whole" and [*tmp_path.iterdir()] == [path]
+
+
+def test_moves_are_counted_from_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--net", "small", "--sgf", "g.sgf", "--out", str(tmp_path / "a.png")]
+    with pytest.raises(SystemExit):
+        run_command(["picture", *arguments, "--move", "-3"])
+    assert "--move: '-3' is not a whole number of 1 or more" in capsys.readouterr().err

@@ -24,7 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--sgf", type=Path, metavar="FILE", help="the game whose position to draw")
     what.add_argument("--games", type=Path, nargs="+", metavar="FILE", help="games to plot over")
-    add("--move", type=int, metavar="N", help="the position before move N; the last if left out")
+    add(
+        "--move",
+        type=parse_count,
+        metavar="N",
+        help="the position before move N; the last if left out",
+    )
     add("--show", choices=("ownership", "policy", "both"), default="both", help="on a board")
     add("--figure", choices=("ownership", "top1", "winner"), default="ownership", help="in a plot")
     add("--positions", type=parse_count, default=2000, metavar="N", help="of the games (2000)")
