@@ -54,6 +54,12 @@ class StrengthPlan:
 # Training -----------------------------------------------------------------------------------------
 
 
+def _parse_name(text: str) -> str:
+    if Path(text).name != text:
+        raise BadValueError(f"{text[:70]!r} is no name of a file")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetRun:
     """A run that makes a net."""
@@ -68,7 +74,9 @@ class NetRun:
     freeze: tuple[str, ...] = option(
         "layers that do not learn: beginnings of names, with commas between", (), metavar="LAYERS"
     )
-    name: str = option("name to write into the net", "", shown="the preset's")
+    name: str = option(
+        "name to write into the net", "", shown="the preset's", type=_parse_name, metavar="NAME"
+    )
     licence: str = option("licence to write into the net", "unknown")
     device: str = option("where to train", "auto", choices=("auto", "cpu", "cuda"))
     processes: int = option("processes, on CPUs", 1, metavar="N")

@@ -78,6 +78,7 @@ def test_classes_may_have_other_defaults_of_the_same_option() -> None:
         (["--minutes", "1", "--samples", "2"], "not allowed with"),
         (["--processes", "0"], "--processes: '0' is not a whole number of 1 or more"),
         (["--device", "tpu"], "invalid choice: 'tpu'"),
+        (["--name", "nets/mine"], "--name: 'nets/mine' is no name of a file"),
         (["--student-games", "nan"], "'nan' is not at least 0 and below 1"),
     ],
 )
