@@ -72,8 +72,9 @@ def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "game.sgf"
     write_whole(path, "old")
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as caught:
         write_whole(path, "new")
+    assert caught.value.filename == str(path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 

@@ -129,7 +129,8 @@ def whole_file(
         check: Called with what was written before it takes the place; what it raises keeps it out.
 
     Raises:
-        OSError: It cannot be written, or there is something else than a regular file.
+        OSError: It cannot be written, or there is something else than a regular file; it names
+            the file.
     """
     try:
         path = path.resolve()  # a link stays a link
@@ -150,8 +151,10 @@ def whole_file(
         check(part)
         part.replace(path)
         sync_folder(path.parent)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            error.filename = str(path)  # nobody else knows the other name
         raise
 
 

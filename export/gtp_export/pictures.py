@@ -45,11 +45,8 @@ def _drawing(path: Path, width: float = 7.0, height: float = 4.2) -> Iterator[An
     drawing = Drawing(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(drawing)
     yield drawing.subplots()
-    try:
-        with whole_file(path) as file:
-            drawing.savefig(file, dpi=110, format=path.suffix[1:])
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    with whole_file(path) as file:
+        drawing.savefig(file, dpi=110, format=path.suffix[1:])
 
 
 @contextmanager

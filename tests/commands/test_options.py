@@ -179,6 +179,9 @@ def test_sizes_and_counts() -> None:
         (["benchmark", "--batch", "99999999"], "'99999999' is more than 4096 positions"),
         (["benchmark", "--threads", "9999"], "--threads: '9999' is more than 1024 threads"),
         (["regress", "x.tst", "--timeout", "0"], "--timeout: '0' is not a number of seconds"),
+        (["match", "a", "b", "--openings", "-1"], "--openings: '-1' is not a whole number of 0"),
+        (["match", "a", "b", "--openings", "1.5"], "--openings: '1.5' is not a whole number"),
+        (["web", "--port", "99999"], "--port: '99999' is not a number from 0 to 65535"),
     ],
 )
 def test_numbers_beyond_all_measure_get_a_sentence(

@@ -485,7 +485,7 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_one_sentence(tmp_path: Path)
         command = [sys.executable, "-m", "gtp_engine", "web", "--port", str(running.port)]
         taken = subprocess.run(command, capture_output=True, text=True, check=False)
         assert taken.returncode == 2 and taken.stderr.count("\n") == 1
-        assert f"port {running.port}" in taken.stderr and "in use; --port" in taken.stderr
+        assert f"port {running.port}" in taken.stderr and "in use; --host" in taken.stderr
         assert running.end() == (0, "")
 
 

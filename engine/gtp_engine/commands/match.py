@@ -5,6 +5,7 @@ Colors alternate.
 
 import argparse
 import logging
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -184,7 +185,8 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
 
 
 def _parse_openings(text: str) -> int | Path:
-    return parse_seed(text) if text.isdecimal() else Path(text)  # a number may be 0
+    is_number = re.fullmatch(r"[-+]?[\d.]+", text) is not None
+    return parse_seed(text) if is_number else Path(text)  # a number may be 0
 
 
 def _read_openings(path: Path, game: "Position") -> tuple[tuple[int, ...], ...]:

@@ -8,12 +8,13 @@ import socket
 import sys
 from dataclasses import replace
 
-from gtp_engine.arguments import UsageError
+from gtp_engine.arguments import BadValueError, UsageError, parse_seed
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import OPTIONS, add_options, add_shared, read_settings
 from gtp_engine.platforms import user_data_base
 
 DEFAULT_PORT = 8619
+MOST_PORT = 65535
 DEFAULT_PLAYOUTS = 100
 
 _NOT_HERE = ("game", "lag", "ogs-chat", "name", "log")
@@ -27,10 +28,23 @@ _EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add = parser.add_argument
-    add("--port", type=int, default=DEFAULT_PORT, metavar="N", help=f"({DEFAULT_PORT}; 0: any)")
+    add(
+        "--port",
+        type=_parse_port,
+        default=DEFAULT_PORT,
+        metavar="N",
+        help=f"({DEFAULT_PORT}; 0: any)",
+    )
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
     add_shared(parser, color="black")
     add_options(parser, [option.name for option in OPTIONS if option.name not in _NOT_HERE])
+
+
+def _parse_port(text: str) -> int:
+    port = parse_seed(text)
+    if port > MOST_PORT:
+        raise BadValueError(f"{text[:20]!r} is not a number from 0 to {MOST_PORT}")
+    return port
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,11 +55,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
         listener = socket.create_server((args.host, args.port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
+    except (OSError, UnicodeError) as error:
         # Python repeats the address in parentheses.
         reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
         where = f"cannot listen on {args.host}, port {args.port}"
-        raise UsageError(f"{where}: {reason}; --port chooses another") from None
+        raise UsageError(f"{where}: {reason}; --host and --port choose another") from None
     from gtp_engine.frontends.web.game import MOST_SECONDS, WebGame
     from gtp_engine.frontends.web.server import WebServer
     from gtp_engine.messages import collected

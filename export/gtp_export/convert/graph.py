@@ -126,7 +126,4 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
     """
     if model.ByteSize() > LARGEST_FILE:
         raise GraphError("the net is larger than the 2 GiB an ONNX file can hold")
-    try:
-        write_whole(path, model.SerializeToString())
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    write_whole(path, model.SerializeToString())
