@@ -45,6 +45,25 @@ def test_texts_reach_the_description(tmp_path: Path) -> None:
     assert (info.strength, info.trained_on) == ("none", "noise")
 
 
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--force"], "the options of quantising need --int8 or --fp16"),
+        (["--max-kl", "1"], "the options of quantising need --int8 or --fp16"),
+        (["--fp16", "--seven-bit"], "--seven-bit is for --int8 alone"),
+        (["--fp16", "--keep-fp32", "none"], "--keep-fp32 is for --int8 alone"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    options: list[str], complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "net", tmp_path / "net.onnx"
+    source.write_bytes(write_net(NetPlan()))
+    assert run(["convert", str(source), str(target), *options]) == 1
+    assert capsys.readouterr().err == f"gtp-export: {complaint}\n"
+    assert not target.exists()
+
+
 def test_a_folder_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = tmp_path / "net", tmp_path / "folder"
     source.write_bytes(write_net(NetPlan()))

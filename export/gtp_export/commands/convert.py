@@ -6,10 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.commands import say
 from gtp_export.commands.quantise import add_settings, plan_of, report
 from gtp_export.options import add_options, read_options
-from gtp_export.plans import NetTexts
+from gtp_export.plans import NetTexts, QuantisePlan
 
 if TYPE_CHECKING:
     from gtp_export.convert.conversion import Conversion
@@ -32,7 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     from gtp_export.convert.conversion import convert_file
 
     texts = {key: text for key, text in asdict(read_options(NetTexts, arguments)).items() if text}
+    plan = plan_of(arguments)
     if not (arguments.int8 or arguments.fp16):
+        if plan != QuantisePlan():
+            raise NetFileError("the options of quantising need --int8 or --fp16")
         conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
         say(summary(conversion))
         megabytes = arguments.target.stat().st_size / 1e6
@@ -41,7 +45,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from gtp_export.quantise.quantisation import quantise_file
 
-    plan = plan_of(arguments)
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole.onnx"
         conversion = convert_file(arguments.source, whole, texts, arguments.encoder)

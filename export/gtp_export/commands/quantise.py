@@ -8,6 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.text_table import align
 from gtp_export.commands import say
 from gtp_export.options import add_options, read_options
@@ -60,9 +61,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def plan_of(arguments: argparse.Namespace) -> QuantisePlan:
-    """Return the plan that the options of `add_settings` describe."""
+    """Return the plan that the options of `add_settings` describe.
+
+    Raises:
+        NetFileError: One of them is for int8 alone, and fp16 is asked for.
+    """
     bounds, precision = read_options(Bounds, arguments), FP16 if arguments.fp16 else INT8
-    return read_options(QuantisePlan, arguments, bounds=bounds, precision=precision)
+    plan = read_options(QuantisePlan, arguments, bounds=bounds, precision=precision)
+    for name in ("seven_bit", "keep_fp32", "calibration"):
+        if arguments.fp16 and getattr(plan, name) != getattr(QuantisePlan, name):
+            raise NetFileError(f"--{name.replace('_', '-')} is for --int8 alone")
+    return plan
 
 
 def report(target: Path, outcome: "Outcome") -> None:
