@@ -186,6 +186,13 @@ class DistilRun(NetRun):
         type=parse_share,
         metavar="SHARE",
     )
+    student_playouts: int = option(
+        "playouts of the student's search for each of its moves in these games",
+        0,
+        shown="0: drawn from its policy",
+        type=_parse_playouts,
+        metavar="N",
+    )
     largest_board: int = option(
         "longest side of the boards to label and to learn, for a net of small boards alone",
         MAX_SIZE,

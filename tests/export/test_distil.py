@@ -157,6 +157,17 @@ def test_a_teacher_may_search_before_it_answers() -> None:
     np.testing.assert_array_equal(found.spatial, at_once.spatial)
 
 
+def test_a_student_may_search_for_its_moves(tmp_path: Path) -> None:
+    position = Position(5, 4)
+    for playouts, searches in ((0, False), (17, True)):
+        run = replace(RUN, student_games=0.5, student_playouts=playouts)
+        worker = Generator(run, tmp_path, None, student=TINY_NET)._worker
+        assert worker is not None and worker._student is not None
+        assert not isinstance(worker._teacher, SearchingTeacher)
+        visits = worker._student.label([position]).policy * 16
+        assert np.allclose(visits, np.rint(visits), atol=1e-5) == searches
+
+
 def test_no_result_is_possible_where_the_rules_know_it() -> None:
     every = [
         Position(5, 5, Rules(ko=Ko.POSITIONAL)),

@@ -577,12 +577,15 @@ def test_labels_leave_time_for_training(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--label-minutes must be less than --minutes" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--student-games", "--played-weight"])
-def test_a_share_of_nothing_is_refused(
-    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("option", "amount"),
+    [("--student-games", "0.5"), ("--student-playouts", "50"), ("--played-weight", "0.5")],
+)
+def test_what_would_do_nothing_is_refused(
+    option: str, amount: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
-    assert run_command(["distil", *arguments, "--samples", "100", option, "0.5"]) == 1
+    assert run_command(["distil", *arguments, "--samples", "100", option, amount]) == 1
     assert f"gtp-export: {option} " in capsys.readouterr().err
 
 

@@ -288,12 +288,11 @@ class _Worker:
 
     def __init__(self, run: DistilRun, folder: Path, student: Path | None) -> None:
         self._meter = Meter(folder)
-        if run.playouts:
-            self._teacher: Teacher = SearchingTeacher(run.teacher, run.playouts, run.runtime)
-        else:
-            self._teacher = Teacher(run.teacher, runtime=run.runtime)
+        self._teacher = _open(run.teacher, run.playouts, run.runtime)
         self._teacher.before_labels = self._meter.wait_while_halted
-        self._student = None if student is None else Teacher(student, runtime=run.runtime)
+        self._student = None
+        if student is not None:
+            self._student = _open(student, run.student_playouts, run.runtime)
 
     def make(self, job: Job) -> Spent:
         """Write a job's shard; it has no positions where no game of its records could be used."""
@@ -302,6 +301,13 @@ class _Worker:
             return self._meter.lap()
         write_shard(job.path, samples)
         return self._meter.lap()._replace(samples=len(samples.features))
+
+
+def _open(net: Path, playouts: int, runtime: str) -> Teacher:
+    """Open a net that answers after a search, or without one."""
+    if playouts:
+        return SearchingTeacher(net, playouts, runtime)
+    return Teacher(net, runtime=runtime)
 
 
 _worker_here: list[_Worker] = []

@@ -170,7 +170,7 @@ def play_games(
 
     Args:
         seed: Makes the games; the same seed and nets give the same samples.
-        player: The net whose policy the moves are drawn from; the teacher if None.
+        player: Whose policy, or shares of visits, the moves are drawn from; the teacher's if None.
     """
     games = [Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
     parts: list[Samples] = []

@@ -87,6 +87,8 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
         raise NetFileError("--smallest-board is larger than --largest-board")
     if run.played_weight and not run.games:
         raise NetFileError("--played-weight is for the moves of records; --games names some")
+    if run.student_playouts and not run.student_games:
+        raise NetFileError("--student-playouts needs --student-games")
     task = DistilTask(find_tower(run.preset), run.out / "data")
     span, label_span = divide_span(run)
     rate = run.learning_rate
