@@ -273,15 +273,21 @@ def read_sprt(bounds: Sequence[float] | None) -> Sprt | None:
         raise UsageError(f"--sprt: {error}") from None
 
 
-def add_options(parser: argparse.ArgumentParser, names: Collection[str] | None = None) -> None:
+def add_options(
+    parser: argparse.ArgumentParser,
+    names: Collection[str] | None = None,
+    *,
+    without: Collection[str] = (),
+) -> None:
     """Give a parser the engine's options and `--config`, as texts for `read_settings`.
 
     Args:
         names: Of the options that the command knows; the others keep their defaults. None: all.
+        without: Those of them that it does not know either.
     """
     groups: dict[str, Any] = {}
     for option in OPTIONS:
-        if names is not None and option.name not in names:
+        if option.name in without or (names is not None and option.name not in names):
             parser.set_defaults(**{option.key: None})
             continue
         group = groups.get(option.group) or parser.add_argument_group(option.group)

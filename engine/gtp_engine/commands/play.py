@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
-from gtp_engine.commands.options import OPTIONS, add_options, add_shared, read_settings
+from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.play.table import SEATS
 
 _NOT_HERE = ("lag", "ogs-chat", "name")
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stones that Black begins with; komi is 0.5 then unless --komi says otherwise",
     )
     table.add_argument("--resume", type=Path, metavar="FILE.sgf", help="go on with a game")
-    add_options(parser, [option.name for option in OPTIONS if option.name not in _NOT_HERE])
+    add_options(parser, without=_NOT_HERE)
 
 
 def run(args: argparse.Namespace) -> int:

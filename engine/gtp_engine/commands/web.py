@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gtp_engine.arguments import BadValueError, UsageError, parse_seed
 from gtp_engine.commands.gtp import end_process
-from gtp_engine.commands.options import OPTIONS, add_options, add_shared, read_settings
+from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.platforms import user_data_base
 
 DEFAULT_PORT = 8619
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
     add_shared(parser, color="black")
-    add_options(parser, [option.name for option in OPTIONS if option.name not in _NOT_HERE])
+    add_options(parser, without=_NOT_HERE)
 
 
 def _parse_port(text: str) -> int:
