@@ -113,10 +113,13 @@ class OneActorOfRay:
         return self.answers[call]
 
 
+OneActor = tuple[RayWorkers, OneActorOfRay, RunFolder]
+
+
 @pytest.fixture
 def one_actor(
     tmp_path: Path, calls_are_short: None, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[RayWorkers, OneActorOfRay, RunFolder]]:
+) -> Iterator[OneActor]:
     """A driver, its one actor, which does not see the run's folder, and the run."""
     run = small_run(tmp_path / "run")
     keeper = Coordinator(run)
@@ -133,7 +136,7 @@ def one_actor(
 
 
 def test_a_shard_that_could_not_be_written_is_sent_again(
-    one_actor: tuple[RayWorkers, OneActorOfRay, RunFolder],
+    one_actor: OneActor,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -155,7 +158,7 @@ def test_a_shard_that_could_not_be_written_is_sent_again(
 
 
 def test_a_shard_that_came_damaged_is_sent_again(
-    one_actor: tuple[RayWorkers, OneActorOfRay, RunFolder],
+    one_actor: OneActor,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:

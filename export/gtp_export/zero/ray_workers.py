@@ -188,7 +188,7 @@ class RayWorkers:
             seat = self._calls.pop(call)
             seat.calls -= 1
             try:
-                seat.come |= self._take(self._ray.get(call), seat)
+                self._take(self._ray.get(call), seat)
             except (self._ray.exceptions.RayError, OSError) as error:
                 seat.not_before, seat.again = time.monotonic() + RETRY_SECONDS, True
                 problem = "".join(str(error).strip().splitlines()[-1:])
@@ -198,26 +198,24 @@ class RayWorkers:
                     logger.warning(problem)
                 self._problem = problem
 
-    def _take(self, files: Files, seat: _Seat) -> set[str]:
-        """Write what an actor has sent; return the names of the shards among it.
+    def _take(self, files: Files, seat: _Seat) -> None:
+        """Write what an actor has sent, and note for its next call what has come.
 
-        Where one is not what its name says, the actor is asked for it again.
+        Where a shard is not what its name says, the actor is asked for it again.
 
         Raises:
             OSError: It cannot be written; the actor has it still.
         """
-        come = set()
         for name, content in files.items():
             path = self._run.path / name
             if path.parent == self._run.spent:
                 write_whole(path, content)
             elif path.stem == content_name(content):
                 store_shard(self._run.shards, content)
-                come.add(name)
+                seat.come.add(name)
             else:
                 seat.again = True
                 logger.warning(f"{path}: came damaged from a worker on Ray, which sends it again")
-        return come
 
     def close(self) -> None:
         """Take the last shards, and leave the cluster."""
