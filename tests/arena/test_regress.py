@@ -92,30 +92,27 @@ def test_records_are_found_beside_the_tests(
     assert "positions refused: 1 questions not asked\n" in out
 
 
-def test_a_cleared_board_is_prepared_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("move", "text"),
+    [
+        (
+            "refuse",
+            "clear_board\nplay b E5\n1 genmove white\n#? [D4]\n"
+            "clear_board\n2 genmove white\n#? [refuse]\n",
+        ),
+        (  # no cleared board is of a size that was refused
+            "D4",
+            "boardsize 25\nclear_board\n1 genmove black\n#? [Z25]\n"
+            "boardsize 9\nclear_board\n2 genmove black\n#? [D4]\n",
+        ),
+    ],
+)
+def test_a_board_is_prepared_anew(
+    move: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "plays.tst"
-    file.write_text(
-        "clear_board\nplay b E5\n1 genmove white\n#? [D4]\n"
-        "clear_board\n2 genmove white\n#? [refuse]\n"
-    )
-    engine = f'"{sys.executable}" "{SCRIPTED}" refuse'
-    assert run(["regress", "--engine", engine, str(file)]) == 0
-    out = capsys.readouterr().out
-    assert "genmove: 1 of 1 right" in out
-    assert "positions refused: 1 questions not asked\n" in out
-
-
-def test_a_board_of_another_size_is_not_what_the_test_asks_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "sizes.tst"
-    file.write_text(
-        "boardsize 25\nclear_board\n1 genmove black\n#? [Z25]\n"
-        "boardsize 9\nclear_board\n2 genmove black\n#? [D4]\n"
-    )
-    assert run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED}" D4', str(file)]) == 0
+    file.write_text(text)
+    assert run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED}" {move}', str(file)]) == 0
     out = capsys.readouterr().out
     assert "genmove: 1 of 1 right" in out
     assert "positions refused: 1 questions not asked\n" in out
