@@ -168,6 +168,26 @@ def test_a_student_may_search_for_its_moves(tmp_path: Path) -> None:
         assert np.allclose(visits, np.rint(visits), atol=1e-5) == searches
 
 
+def test_positions_that_a_search_looked_at_are_labelled_too() -> None:
+    player = SearchingTeacher(TINY_NET, playouts=33)
+    positions = [Position(5, 4, Rules(komi=komi)) for komi in (-30.0, 0.5, 30.0)]
+    player.label(positions)
+    ahead = player.draw_ahead(positions, 8, np.random.default_rng(1))
+    lines = [(later.komi, later.moves) for later in ahead]
+    assert [komi for komi, _ in lines] == sorted(komi for komi, _ in lines)
+    assert {komi for komi, _ in lines} == {-30.0, 0.5, 30.0}
+    assert len({str(line) for line in lines}) == len(lines) <= 24
+    assert min(len(moves) for _, moves in lines) == 1 < max(len(moves) for _, moves in lines)
+    assert all(position.ply == 0 for position in positions)
+
+    plan = replace(draw_plan(np.random.default_rng(1), 5, 4), random_opening=0, fair_komi=False)
+    teacher = Teacher(TINY_NET)
+    batches: list[int] = []
+    teacher.before_labels = lambda: batches.append(0)
+    samples = play_games(teacher, [plan], 5, 4, 1, player)
+    assert len(batches) / 2 * 3 < len(samples.features) <= len(batches) / 2 * 9
+
+
 def test_no_result_is_possible_where_the_rules_know_it() -> None:
     every = [
         Position(5, 5, Rules(ko=Ko.POSITIONAL)),

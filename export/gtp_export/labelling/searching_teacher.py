@@ -42,11 +42,13 @@ class SearchingTeacher(Teacher):
         self._limits = Limits(playouts=playouts)
         evaluator = NetEvaluator(self.net, streams=1, max_batch=LEAVES_A_STEP)
         self._scheduler = AnalysisScheduler(evaluator, threads=1, batch=1)
+        self._found: list[Analysis] = []
 
     def label(self, positions: Sequence[Position]) -> Labels:
         """Search positions of one board size, of any rules and komi."""
         labels = super().label(positions)
-        for i, found in enumerate(self._search(positions)):
+        self._found = self._search(positions)
+        for i, found in enumerate(self._found):
             width, height = found.width, found.height
             policy = labels.policy[i]
             policy[:] = 0.0
@@ -61,6 +63,33 @@ class SearchingTeacher(Teacher):
             score[_STDEV], score[_LEAD] = found.score_stdev, found.score_lead
             labels.ownership[i] = found.ownership
         return labels
+
+    def draw_ahead(
+        self, positions: Sequence[Position], count: int, generator: np.random.Generator
+    ) -> list[Position]:
+        """Draw positions that the searches of the last `label` looked at.
+
+        A search prefers lines that its net thinks too well of, so these are where its errors are.
+        They lie on the best lines of moves drawn by their visits, at any depth.
+
+        Args:
+            positions: Those of that call.
+            count: At most so many for each of them, no one twice.
+        """
+        ahead = []
+        for position, found in zip(positions, self._found, strict=True):
+            visits = np.array([move.visits for move in found.moves], np.float64)
+            lines = set()
+            for drawn in generator.choice(len(visits), count, p=visits / visits.sum()):
+                line = found.moves[drawn].pv
+                lines.add(line[: 1 + int(generator.integers(len(line)))])
+            for line in sorted(lines):
+                later = position.copy()
+                for point in line:
+                    later.play(later.to_play, point)
+                if not later.is_over:
+                    ahead.append(later)
+        return ahead
 
     def _search(self, positions: Sequence[Position]) -> list[Analysis]:
         """Return what searches find."""

@@ -15,6 +15,7 @@ from gtp_engine.coords import PASS, WHITE, action_to_point
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax, default_komi
 from gtp_export.labelling.samples import Samples, join_samples
+from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.teacher import Teacher
 
 MAX_MOVES_PER_POINT = 2.0
@@ -25,6 +26,8 @@ FAIR_KOMI_SPREAD = 2.0
 """Standard deviation, in points, of a komi fitted to the teacher's opinion of the opening."""
 MAX_FAIR_KOMI = 90.0
 """Points; a fitted komi is never further from 0."""
+POSITIONS_AHEAD = 8
+"""Of those that a player looks at before it moves, so many are labelled too."""
 
 
 @dataclass(frozen=True)
@@ -171,16 +174,23 @@ def play_games(
     Args:
         seed: Makes the games; the same seed and nets give the same samples.
         player: Whose policy, or shares of visits, the moves are drawn from; the teacher's if None.
+            If it searches, positions of its searches are labelled too.
     """
+    generator = np.random.Generator(np.random.PCG64(seed))
     games = [Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
     parts: list[Samples] = []
     while True:
         running = [game for game in games if not game.is_over]
         if not running:
             return join_samples(parts)
-        labels = teacher.label([game.position for game in running])
+        positions = [game.position for game in running]
+        labels = teacher.label(positions)
         parts.append(labels.samples())
         if player is not None:
-            labels = player.label([game.position for game in running])
+            labels = player.label(positions)
+        if isinstance(player, SearchingTeacher):
+            ahead = player.draw_ahead(positions, POSITIONS_AHEAD, generator)
+            if ahead:
+                parts.append(teacher.label(ahead).samples())
         for game, policy, score in zip(running, labels.policy, labels.score, strict=True):
             game.advance(policy, float(score[-1]))
