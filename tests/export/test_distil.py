@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.coords import BLACK, WHITE, action_to_point
+from gtp_engine.coords import BLACK, PASS, WHITE, action_to_point
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.game_record import GameRecord
@@ -186,6 +186,17 @@ def test_positions_that_a_search_looked_at_are_labelled_too() -> None:
     teacher.before_labels = lambda: batches.append(0)
     samples = play_games(teacher, [plan], 5, 4, 1, player)
     assert len(batches) / 2 * 3 < len(samples.features) <= len(batches) / 2 * 9
+
+
+def test_nothing_is_labelled_where_a_search_goes_on_after_the_end() -> None:
+    player = SearchingTeacher(TINY_NET, playouts=33)
+    position = Position(2, 4, Rules.parse("japanese"), encores=False)
+    player.label([position])
+    first = player._found[0].moves[0]
+    # In an encore a stone may be named to pass for a ko; here the second move there is none.
+    player._found = [replace(player._found[0], moves=(replace(first, pv=(PASS, PASS, 4, 4)),))]
+    ahead = player.draw_ahead([position], 8, np.random.default_rng(1))
+    assert [later.moves for later in ahead] == [[Move(BLACK, PASS)]]
 
 
 def test_no_result_is_possible_where_the_rules_know_it() -> None:

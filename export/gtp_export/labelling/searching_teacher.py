@@ -69,8 +69,8 @@ class SearchingTeacher(Teacher):
     ) -> list[Position]:
         """Draw positions that the searches of the last `label` looked at.
 
-        A search prefers lines that its net thinks too well of, so these are where its errors are.
-        They lie on the best lines of moves drawn by their visits, at any depth.
+        A search prefers lines that its net thinks too well of, so its errors are found there. The
+        positions lie on the best lines of moves drawn by their visits, at any depth.
 
         Args:
             positions: Those of that call.
@@ -86,7 +86,8 @@ class SearchingTeacher(Teacher):
             for line in sorted(lines):
                 later = position.copy()
                 for point in line:
-                    later.play(later.to_play, point)
+                    if not later.is_over:  # searches may go on into encores
+                        later.play(later.to_play, point)
                 if not later.is_over:
                     ahead.append(later)
         return ahead
