@@ -141,13 +141,16 @@ def parse_komi(text: str) -> float:
 
 
 def check_file(path: Path, option: str) -> None:
-    """See that a file can be written at the end of long work; it is made if there is none.
+    """See that a file can be written at the end of long work.
 
     Raises:
         UsageError: It cannot be written.
     """
     try:
+        was_there = path.exists()
         path.open("a", encoding="utf-8").close()
+        if not was_there:
+            path.unlink()
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None
 

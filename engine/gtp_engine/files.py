@@ -163,16 +163,31 @@ def write_whole(path: Path, content: str | bytes, *, pipes: bool = False) -> Non
 
     Args:
         content: Its bytes, or text that becomes UTF-8.
-        pipes: Whether something else than a regular file, such as /dev/stdout, is written to as
-            it is, which may take as long as its reader wants; refused otherwise.
+        pipes: Whether something else than a regular file, and /dev/stdout wherever it leads, is
+            written to as it is, which may take as long as its reader wants; refused otherwise.
 
     Raises:
         OSError: It cannot be written; a file that was there is as it was.
         UnicodeEncodeError: The text has surrogates.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    if pipes and path.exists() and not path.is_file():
-        path.write_bytes(data)
-        return
+    if pipes and path.exists():
+        descriptor = find_output(path)
+        if descriptor is not None:
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(data)
+            return
+        if not path.is_file():
+            path.write_bytes(data)
+            return
     with whole_file(path) as file:
         file.write(data)
+
+
+def find_output(path: Path) -> int | None:
+    """Return 1 or 2 if a file that exists is this process's output or where it complains."""
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):  # closed
+            if os.path.samestat(path.stat(), os.fstat(descriptor)):
+                return descriptor
+    return None

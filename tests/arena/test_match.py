@@ -346,6 +346,23 @@ def test_a_report_goes_into_a_pipe_and_does_not_replace_it(tmp_path: Path) -> No
     assert pipe.is_fifo()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/stdout")
+def test_a_report_and_the_text_share_a_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), engine()]
+    command += ["--size", "5", "--games", "1", "--json", "/dev/stdout"]
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run(command, stdout=out, stderr=subprocess.DEVNULL, timeout=60, check=True)
+    text = (tmp_path / "out").read_text()
+    report, _ = json.JSONDecoder().raw_decode(text[text.index("{") :])
+    assert report["wins"] == [0, 1] and "B won 1" in text
+
+
+def test_a_match_that_cannot_begin_leaves_no_report(tmp_path: Path, said: list[str]) -> None:
+    report = tmp_path / "match.json"
+    assert run(["match", engine(), "no-such-engine", "--size", "5", "--json", str(report)]) == 1
+    assert len(said) == 1 and not report.exists()
+
+
 def test_a_report_is_written_though_nobody_reads_the_text(tmp_path: Path) -> None:
     report = tmp_path / "match.json"
     reader, writer = os.pipe()

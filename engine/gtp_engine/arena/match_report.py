@@ -10,7 +10,7 @@ from typing import Any
 from gtp_engine.arena.referee import Game, Terms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.coords import BLACK
-from gtp_engine.files import write_whole
+from gtp_engine.files import find_output, write_whole
 from gtp_engine.games import FIVE
 from gtp_engine.play.game_recorder import new_game_path
 
@@ -252,7 +252,7 @@ class Records:
             return
         if is_final:
             self._write(self._report, report.to_json())
-        elif self._report.is_file():
+        elif not (self._report.exists() and find_output(self._report)):
             with contextlib.suppress(OSError):  # which the final one will say
                 write_whole(self._report, report.to_json())
 
