@@ -181,7 +181,7 @@ class DistilRun(NetRun):
         metavar="N",
     )
     student_games: float = option(
-        "share of the labels that are for games of the newest student with itself",
+        "share of the shards of labels that are games of the newest student with itself",
         0.0,
         type=parse_share,
         metavar="SHARE",

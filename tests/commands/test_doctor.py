@@ -43,6 +43,18 @@ def test_the_report_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(len(line) <= 80 or "/" in line for line in out.splitlines())
 
 
+def test_without_a_home_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
+    assert run(["doctor", "--net", str(TINY), "--json"]) == 0
+    folders = findings(capsys.readouterr().out)["folders"]
+    assert "the user has no home folder" in folders["nets"]["text"]
+
+
 def test_a_net_without_other_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "--net", "small", "--json"]) == 0
     net = findings(capsys.readouterr().out)["net small"]

@@ -1,6 +1,5 @@
 """The engine's options from the command line and from a file."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,12 +61,19 @@ def test_a_recipe_sets_what_was_published_and_gives_way_to_what_is_said() -> Non
     published = read("--recipe", "alphago")
     assert (published.rollout_weight, published.resign_turns) == (0.5, 1)
     params = published.parameters
-    assert (params.cpuct, params.expansion_visits, params.virtual_loss) == (5.0, 40, 3.0)
+    assert [params[name] for name in ("cpuct", "expansion_visits", "virtual_loss")] == [5, 40, 3]
     mine = read("--recipe", "alphago", "--parameters", "cpuct=2", "--rollout-weight", "0")
-    assert mine.parameters == replace(params, cpuct=2.0) and mine.rollout_weight == 0.0
+    assert mine.parameters == {**params, "cpuct": 2.0} and mine.rollout_weight == 0.0
+    usual = read("--recipe", "alphago", "--parameters", "cpuct=1").parameters
+    assert usual["cpuct"] == 1.0, "also if that is the usual value"
     for wrong in (("--recipe", "x"), ("--rollout-weight", "2"), ("--rollout-weight", "nan")):
         with pytest.raises(UsageError, match=wrong[0]):
             read(*wrong)
+
+
+def test_a_level_searches_and_a_policy_temperature_does_not() -> None:
+    with pytest.raises(UsageError, match="--level and --policy-temperature exclude each other"):
+        read("--level", "3", "--policy-temperature", "1")
 
 
 VALUES = {
@@ -109,7 +115,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         log=Path("a.log"),
         name="Tester",
         human_profile=HumanProfile.parse("preaz_5k"),
-        parameters=replace(RECIPES["alphago"].parameters, cpuct=1.5, lcb_stdevs=3.0),
+        parameters=RECIPES["alphago"].parameters | {"cpuct": 1.5, "lcb_stdevs": 3.0},
         rollout_weight=0.25,
         ogs_chat=True,
         policy_temperature=0.5,

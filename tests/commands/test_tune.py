@@ -12,7 +12,6 @@ from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.commands.table import run
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
-from gtp_engine.search.params import SearchParams
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
@@ -94,9 +93,12 @@ def test_mistakes_are_one_sentence(
 
 
 def test_numbers_reach_the_engine_and_analyses() -> None:
-    assert Engine(Settings(parameters=SearchParams(cpuct=1.5))).search_params.cpuct == 1.5
+    assert Engine(Settings(parameters={"cpuct": 1.5})).search_params.cpuct == 1.5
     parser = Parser(prog="test")
     analysis.add_arguments(parser)
+    assert Engine(Settings(net="none", parameters={"cpuct": 1.0})).search_params.cpuct == 1.0
     args = parser.parse_args(["--parameters", "cpuct=1.5", "--visits", "7"])
     parameters = read_settings(parser.parse_args(["--parameters", "cpuct=1.5"])).parameters
     assert analysis._analysis_settings(args, parameters).params.cpuct == 1.5
+    narrow = {"wide_root_noise": 0.0}
+    assert analysis._analysis_settings(args, narrow).params.wide_root_noise == 0.0

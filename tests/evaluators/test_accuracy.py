@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators.accuracy import Opinion, compare, opinions
+from gtp_engine.evaluators.accuracy import Opinion, _positions, compare, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.rules import Rules
 
+FIVE_NET = Path(__file__).parents[2] / "models" / "five.onnx"
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 
@@ -43,6 +44,14 @@ def test_compare() -> None:
 def test_nets_without_ownership() -> None:
     bare = opinion([[1.0, 0.0]], [0.5], [0.0], 0.0)._replace(ownership=np.zeros((1, 0), np.float32))
     assert compare([bare], [bare]).ownership_error == 0.0
+
+
+def test_nets_of_five_in_a_row_are_compared_on_its_positions() -> None:
+    net = NetEvaluator(OnnxNet(FIVE_NET, "cpu"), streams=1, max_batch=4, cache_mb=0)
+    batches = list(_positions(net, 12))
+    assert len(batches) == 12
+    for batch in batches:
+        assert not batch.features[0, 1:5].any(), "free-style, where any row of five wins"
 
 
 def test_opinions_hold_what_the_evaluator_says() -> None:

@@ -352,6 +352,17 @@ def test_streams_give_batches_of_one_size_and_only_what_is_asked_for(games: Game
         PositionStream(unknown, "gocnn8", 200, seed=1, only_settled=True)
 
 
+def test_sizes_without_a_move_to_learn_are_passed_over(tmp_path: Path) -> None:
+    only_passes = "(;SZ[7]RE[B+1];B[];W[])"
+    games = read_table([write_lines(tmp_path / "g.sgf.bz2", PLAIN, only_passes, only_passes)])
+    stream = PositionStream(games, "alphago48", 200, seed=1, with_pass=False)
+    assert {stream.draw().spatial.shape[2] for _ in range(20)} == {5}
+    stream.close()
+    stream = PositionStream(games.take(np.array([1, 2])), "alphago48", 200, seed=1, with_pass=False)
+    with pytest.raises(ValueError, match="no game has a move to learn"):
+        stream.draw()
+
+
 def test_a_batch_may_be_larger_than_a_block(games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_export.records.stream.BLOCK_POINTS", 500)
     stream = PositionStream(games.take(np.array([0, 1, 3])), "gocnn8", 100 * 25, seed=1)

@@ -313,6 +313,60 @@ def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
             torch.testing.assert_close(mine, wanted, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["onnx", "pt"])
+def test_channels_that_say_nothing_begin_anew_without_a_change_of_the_net(
+    tmp_path: Path, kind: str
+) -> None:
+    torch.manual_seed(1)
+    shape = TOWERS["tiny"]
+    old, net = Net(shape).eval(), Net(shape)
+    batch = make_batch(easy_samples(5, 5, 8), np.arange(8), 0)
+    dead = {"value.hidden_norm": [0, 5], "blocks.1.norm1": [3], "policy.pass_norm": [2]}
+    with torch.no_grad():
+        for name, channels in dead.items():
+            old.get_parameter(f"{name}.bias")[channels] = -100.0
+    if kind == "pt":
+        torch.save({"average": old.state_dict()}, tmp_path / "old.pt")
+    else:
+        model = write_graph(shape, weights_of(old), {})
+        (tmp_path / "old.onnx").write_bytes(model.SerializeToString())
+    load_weights(net, tmp_path / f"old.{kind}", [batch])
+    net.eval()
+    wanted = old(batch.spatial, batch.features)
+    told = net(batch.spatial, batch.features)
+    for mine, theirs in zip(told, wanted, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
+    readers = {"value.hidden_norm": "value.out", "blocks.1.norm1": "blocks.1.pool"}
+    sum(part.square().sum() for part in told).backward()
+    for name, reader in readers.items():
+        weights = net.get_parameter(f"{reader}.weight")
+        assert weights.grad is not None
+        assert (weights[:, dead[name]] == 0.0).all() and (weights.grad[:, dead[name]] != 0.0).any()
+
+
+def test_folded_weights_are_as_large_as_untrained_ones(tmp_path: Path) -> None:
+    begun, net = Net(TOWERS["tiny"]), Net(TOWERS["tiny"])
+    with torch.no_grad():
+        begun.get_parameter("blocks.0.norm1.weight").fill_(0.02)
+    NetExport(tmp_path, describe_net(begun.shape, "start"))(begun, "start")
+    batch = make_batch(easy_samples(5, 5, 8), np.arange(8), 0)
+    load_weights(net, tmp_path / "start.onnx", [batch])
+    sizes = net.get_parameter("blocks.0.conv1.weight").flatten(1).norm(dim=1)
+    torch.testing.assert_close(sizes, torch.full_like(sizes, 2.0**0.5))
+
+
+def test_a_checkpoint_to_begin_with_has_a_student_beside_it(tmp_path: Path) -> None:
+    plan = replace(
+        plan_for(tmp_path, SHORT), out=tmp_path / "new", start=tmp_path / "checkpoint.pt"
+    )
+    assert _newest_student(plan) is None
+    (tmp_path / "student-final.onnx").touch()
+    assert _newest_student(plan) == tmp_path / "student-final.onnx"
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "student-latest.onnx").touch()
+    assert _newest_student(plan) == tmp_path / "new" / "student-latest.onnx"
+
+
 def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
 

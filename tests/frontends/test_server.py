@@ -293,6 +293,14 @@ def test_parameters_are_set_all_or_none() -> None:
         assert client.everything() == b"= \n\n"
 
 
+def test_a_level_is_taken_back_with_the_other_parameters() -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        assert client.ask('kata-set-params {"level": 1, "cpuct": 99}').startswith("? ")
+        assert client.ask("kata-get-param level") == "= 0"
+    assert engine._level is None
+
+
 def test_parameters_that_are_not_set_stay_exactly_as_they_were() -> None:
     engine = FakeEngine()
     engine.search_params = replace(engine.search_params, cpuct=1.23456789)

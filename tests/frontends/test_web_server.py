@@ -470,6 +470,13 @@ def test_a_game_survives_a_kill(tmp_path: Path) -> None:
         assert len(load_sgf(old).moves) == 2
 
 
+def test_a_game_in_which_the_engine_played_both_colors_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "old.sgf").write_text("(;SZ[5]PB[gtp-engine 1]PW[gtp-engine 1];B[cc];W[bb])")
+    with served(tmp_path) as running, running.client() as client:
+        state = state_when(client, lambda state: len(state["moves"]) == 2)
+        assert state["seat"]["you"] == "both"
+
+
 def test_games_of_people_alone_are_kept_too(tmp_path: Path) -> None:
     with served(tmp_path, "--size", "5", "--color", "both") as running, running.client() as client:
         state_when(client, lambda state: True)

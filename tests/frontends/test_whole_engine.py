@@ -43,6 +43,15 @@ def test_the_same_seed_gives_the_same_game() -> None:
     assert games[0].count("= ") == 13
 
 
+def test_what_is_shown_does_not_change_what_is_played() -> None:
+    played = []
+    for maximum in ("", " maxmoves 0", " maxmoves 1"):
+        asked = f"boardsize 5\nkata-genmove_analyze b 1{maximum}\n"
+        told = run(*QUICK, "--level", "1", text=asked).stdout
+        played.append(told.split("\nplay ")[1])
+    assert len(set(played)) == 1
+
+
 @pytest.mark.parametrize("leaving", ["quit", "eof", "kill"])
 def test_games_are_kept_however_it_ends(tmp_path: Path, leaving: str) -> None:
     with start(*QUICK, "--size", "5", "--keep-games", str(tmp_path)) as process:

@@ -61,5 +61,5 @@ def test_a_search_without_a_net_has_numbers_of_its_own_unless_told() -> None:
     assert Loader(Settings(net="none")).params == ROLLOUT_PARAMS
     assert Loader(Settings(net="rollouts")).params == ROLLOUT_PARAMS
     assert Loader(Settings(net="default+rollouts")).params == SearchParams()
-    told = Loader(Settings(net="none", parameters=SearchParams(cpuct=3.5))).params
+    told = Loader(Settings(net="none", parameters={"cpuct": 3.5})).params
     assert told.cpuct == 3.5 and told.lcb_min_visit_share == ROLLOUT_PARAMS.lcb_min_visit_share

@@ -6,8 +6,10 @@ Queries come on stdin, and answers go to stdout.
 import argparse
 import signal
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gtp_engine.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.gtp import end_process, open_output
@@ -21,7 +23,6 @@ from gtp_engine.frontends.analysis.overrides import (
     read_config,
 )
 from gtp_engine.play.settings import Settings
-from gtp_engine.search.params import SearchParams
 
 _OPTIONS = (
     "net",
@@ -107,10 +108,10 @@ def run(args: argparse.Namespace) -> int:
     return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
 
 
-def _analysis_settings(args: argparse.Namespace, params: SearchParams) -> AnalysisSettings:
+def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> AnalysisSettings:
     """Return what holds where queries say nothing; options go before configuration files."""
     settings = AnalysisSettings()
-    settings = replace(settings, params=settings.params.changed_by(params))
+    settings = replace(settings, params=replace(settings.params, **params))
     try:
         if args.kata_config is not None:
             settings = settings.with_overrides(read_config(args.kata_config))[0]

@@ -159,7 +159,11 @@ def _folders() -> Iterator[Finding]:
         yield Finding("measurements", str(measurements_folder()))
     except RuntimeError:
         yield Finding("measurements", "nowhere: the user has no home folder")
-    yield Finding("nets", f"{shipped_folder()}; your own in {user_folder()}")
+    try:
+        own = f"your own in {user_folder()}"
+    except RuntimeError:
+        own = "your own nowhere: the user has no home folder"
+    yield Finding("nets", f"{shipped_folder()}; {own}")
 
 
 def _nets(wanted: str | None) -> Sections:

@@ -74,12 +74,13 @@ def _policy_temperature(text: str) -> float:
     return SearchParams().with_option("policy_temperature", text).policy_temperature
 
 
-def _parameters(text: str) -> SearchParams:
-    params = SearchParams()
+def _parameters(text: str) -> dict[str, Any]:
+    told = {}
     for setting in text.split(","):
         name, value = parse_setting(setting)
-        params = params.with_option(name.replace("-", "_"), value)
-    return params
+        name = name.replace("-", "_")
+        told[name] = getattr(SearchParams().with_option(name, value), name)
+    return told
 
 
 def _name(text: str) -> str:
@@ -318,9 +319,9 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         values["resign"] = False
     if "recipe" in values:
         recipe = RECIPES[values.pop("recipe")]
-        told = values.pop("parameters", SearchParams())
+        told = values.pop("parameters", {})
         values = {field.name: getattr(recipe, field.name) for field in fields(recipe)} | values
-        values["parameters"] = recipe.parameters.changed_by(told)
+        values["parameters"] = recipe.parameters | told
     game = values.get("game", GO)
     values.setdefault("size", (usual_size(game), usual_size(game)))
     settings = Settings(**values)
@@ -329,6 +330,8 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         of_go |= {"rollout_weight"} if game == ATARI_GO else set()
         for name in of_go & set(values):
             raise UsageError(f"--{name.replace('_', '-')} is not for the game {game}")
+    if {"level", "policy_temperature"} <= set(values):
+        raise UsageError("--level and --policy-temperature exclude each other")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings

@@ -13,7 +13,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
-from gtp_engine.go.position import Position
+from gtp_engine.games import game_shown, new_game
 from gtp_engine.go.rules import Rules
 
 COMPARED_SIZES = (9, 13, 19)
@@ -104,13 +104,14 @@ def _check_same_kind(path: Path, info: NetInfo, original: NetInfo) -> None:
 def _positions(net: NetEvaluator, count: int) -> Iterator[EvalBatch]:
     """Yield positions of games drawn from a net's policy, one a batch, the sizes in turn."""
     info = net.net.info
+    game_name = game_shown(info.encoder)
     sizes = [size for size in COMPARED_SIZES if info.accepts(size, size)] or [info.board_max]
     made = game = 0
     while made < count:
         size = sizes[game % len(sizes)]
         moves = min(COMPARED_MOVES, size * size * 2 // 3)
-        played = draw_opening(net, size, size, Rules(), moves, seed=game)
-        position = Position(size, size, Rules())
+        played = draw_opening(net, size, size, Rules(), moves, seed=game, game=game_name)
+        position = new_game(game_name, size, size, Rules())
         for number, move in enumerate(played.moves):
             if number % KEEP_EVERY == game % KEEP_EVERY and made < count:
                 batch = net.new_batch(1, size, size)

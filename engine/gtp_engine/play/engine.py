@@ -18,7 +18,13 @@ from gtp_engine.go.rules import GO
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
-from gtp_engine.play.levels import decide_at_level, find_level, highest_level, policy_level
+from gtp_engine.play.levels import (
+    Level,
+    decide_at_level,
+    find_level,
+    highest_level,
+    policy_level,
+)
 from gtp_engine.play.loading import NO_PROFILE, EngineUnavailableError, Loader
 from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
@@ -333,20 +339,23 @@ class Engine(Game):
             self._loader.search.params = params
             self._loader.search.clear()
 
+    @property
+    def _level(self) -> Level | None:
+        """How moves are chosen; None: as well as the settings let it."""
+        number, temperature = self.settings.level, self.settings.policy_temperature
+        if number is not None:
+            return find_level(number)
+        return None if temperature is None else policy_level(temperature)
+
     def set_level(self, number: int | None) -> None:
         """Play at a level from now on; None: as well as the settings let it.
 
         Raises:
             ValueError: There is no such level, or none but the highest in this game.
         """
-        game, temperature = self.settings.game, self.settings.policy_temperature
-        if number is not None:
-            level = find_level(number)
-            if level is not None and game != GO:
-                raise ValueError(f"the game {game} is played at level {highest_level()} alone")
-            self._level = level
-        else:
-            self._level = None if temperature is None else policy_level(temperature)
+        game = self.settings.game
+        if number is not None and find_level(number) is not None and game != GO:
+            raise ValueError(f"the game {game} is played at level {highest_level()} alone")
         self.settings = replace(self.settings, level=number)
         self._ponderer.stop()
 

@@ -9,6 +9,7 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,7 +66,7 @@ class Loader:
         self.search: Search | None = None
         self.step_seconds = 0.0
         """What an evaluation on the first board took when the net was loaded."""
-        self.params = settings.parameters
+        self.params = replace(SearchParams(), **settings.parameters)
         """Parameters that the search begins with."""
         self._settings = settings
         self._net, self._has_rollouts = without_rollouts(settings.net)
@@ -73,7 +74,7 @@ class Loader:
         self._has_net = evaluator is None and may_have and self._net != NO_NET
         """Whether the settings name a net to be opened."""
         if settings.game != ATARI_GO and (self._net == NO_NET or not may_have):
-            self.params = ROLLOUT_PARAMS.changed_by(self.params)
+            self.params = replace(ROLLOUT_PARAMS, **settings.parameters)
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
@@ -286,7 +287,8 @@ class Loader:
             cache_mb=self._cache_mb,
         )
         if is_judged_by_rollouts(evaluator):
-            self.params = ROLLOUT_PARAMS.changed_by(self.params)
+            changed = ROLLOUT_PARAMS.changed_by(self.params)
+            self.params = replace(changed, **settings.parameters)
         if settings.game == FIVE:
             from gtp_engine.evaluators.five import SHARE_OF_A_LEAF
 

@@ -1,12 +1,14 @@
 """What a user can set when the engine starts. Only the standard library is imported here."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import GO, NO_FIVE, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
-from gtp_engine.search.params import ANALYSIS_WIDTH, SearchParams
+from gtp_engine.search.params import ANALYSIS_WIDTH
 
 DEFAULT_SECONDS_PER_MOVE = 5.0
 """Wall time of a move where neither a clock nor a limit was set."""
@@ -60,8 +62,8 @@ class Settings:
     """Mean win-loss value, -1..1 for the engine, below which it resigns."""
     resign_turns: int = 3
     """Own turns in a row below the threshold before it does."""
-    parameters: SearchParams = field(default_factory=SearchParams)
-    """The numbers that steer the search at first."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `SearchParams` that the search begins with in place of the usual ones."""
     analysis_width: float = ANALYSIS_WIDTH
     """`wide_root_noise` while a client has a position analysed."""
     ponder: bool = False

@@ -160,7 +160,8 @@ KataGo's."""
 class Recipe:
     """Parameters under which somebody's search was published."""
 
-    parameters: SearchParams
+    parameters: dict[str, Any]
+    """Fields of `SearchParams`."""
     rollout_weight: float
     resign_threshold: float
     resign_turns: int
@@ -179,7 +180,7 @@ RECIPES = {
     # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
     # priors are p to the power of 0.67.
     "alphago": Recipe(
-        SearchParams(
+        dict(
             cpuct=5.0,
             cpuct_growth=0.0,
             virtual_loss=3.0,
@@ -195,7 +196,7 @@ RECIPES = {
     ),
     # Pierre, a course's program for five in a row (2017); fives are the only threats that it saw.
     "pierre": Recipe(
-        SearchParams(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
+        dict(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
         rollout_weight=1.0,
         resign_threshold=-0.8,
         resign_turns=3,

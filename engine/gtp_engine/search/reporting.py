@@ -34,12 +34,11 @@ def analyze(shared: SharedTree, terms: Terms, report: ReportRequest, *, is_final
     tree, root = shared.tree, shared.root
     game, score, params = terms.game, terms.score, terms.params
     children = ranked(visited_children(tree, root, score, params), params)
-    shown = children[: report.max_moves] if report.max_moves is not None else children
     record = tree.nodes[root]
     visits = int(record["visits"])
     value = float(record["value_sum"]) / visits
     lead = float(record["lead_sum"]) / visits
-    moves = [_move_report(tree, game, child, order, report) for order, child in enumerate(shown)]
+    moves = [_move_report(tree, game, child, order, report) for order, child in enumerate(children)]
     if len(moves) < report.min_moves:
         moves += _unvisited_moves(tree, root, moves, report.min_moves)
     wants_stdev = report.ownership_stdev

@@ -42,7 +42,6 @@ class ReportRequest:
     """Seconds between reports."""
     callback: Callable[["Analysis"], None] | None = None
     """Called from the searching thread, for each report and for the final one."""
-    max_moves: int | None = None
     min_moves: int = 0
     ownership: bool = False
     ownership_stdev: bool = False

@@ -120,8 +120,8 @@ class ArrayList:
     def __init__(self) -> None:
         self.shapes: dict[str, tuple[int, ...]] = {}
         """Shape of every weight and running statistic by name."""
-        self.layer_before: dict[str, str] = {}
-        """The layer that a norm is folded into, by the norm's name."""
+        self.layers_before: dict[str, tuple[str, ...]] = {}
+        """By a norm's name the layers whose sum it norms; it is folded into the first."""
 
     def conv(
         self,
@@ -136,22 +136,24 @@ class ArrayList:
     ) -> Width:
         """List a kernel, [out, in, side, side], and what comes with it."""
         self.shapes[f"{name}.weight"] = (channels, tensor.channels, side, side)
+        layers = [name]
         if everywhere is not None:
             other, vector = everywhere
             self.shapes[f"{other}.weight"] = (channels, vector.channels)
-        self._end(name, channels, norm, bias)
+            layers.append(other)
+        self._end(layers, channels, norm, bias)
         return Width(channels, tensor.points)
 
     def dense(self, name: str, tensor: Width, channels: int, *, norm: str = "") -> Width:
         self.shapes[f"{name}.weight"] = (channels, tensor.channels)
-        self._end(name, channels, norm, bias=not norm)
+        self._end([name], channels, norm, bias=not norm)
         return Width(channels)
 
-    def _end(self, name: str, channels: int, norm: str, bias: bool) -> None:
+    def _end(self, layers: list[str], channels: int, norm: str, bias: bool) -> None:
         if bias:
-            self.shapes[f"{name}.bias"] = (channels,)
+            self.shapes[f"{layers[0]}.bias"] = (channels,)
         if norm:
-            self.layer_before[norm] = name
+            self.layers_before[norm] = tuple(layers)
             for part in ("weight", "bias", "running_mean", "running_var"):
                 self.shapes[f"{norm}.{part}"] = (channels,)
 

@@ -82,6 +82,27 @@ class TowerShape:
             f"global pooling in every third; heads of {self.head_channels} channels"
         )
 
+    @property
+    def readers(self) -> dict[str, tuple[str, ...]]:
+        """By norm the layers whose first inputs are the ReLU of it, three times where it is pooled.
+
+        Those that the trunk is added to are left out.
+        """
+        inner: dict[str, tuple[str, ...]] = {}
+        for block in range(self.blocks):
+            pool = (f"blocks.{block}.pool",) if block % 3 == 1 else ()
+            inner[f"blocks.{block}.norm1"] = (f"blocks.{block}.conv2", *pool)
+        heads = {
+            "policy.gather_norm": ("policy.pool", "policy.pass_hidden"),
+            "policy.norm": ("policy.out",),
+            "policy.pass_norm": ("policy.pass_out",),
+            "value.norm": ("value.ownership", "value.hidden"),
+            "value.hidden_norm": ("value.out", "value.score"),
+        }
+        if "ownership" not in self.heads:
+            heads |= {"value.norm": ("value.hidden",), "value.hidden_norm": ("value.out",)}
+        return inner | heads
+
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
         trunk = layers.conv(
             "stem.conv",

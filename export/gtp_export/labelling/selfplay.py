@@ -26,7 +26,7 @@ FAIR_KOMI_SPREAD = 2.0
 """Standard deviation, in points, of a komi fitted to the teacher's opinion of the opening."""
 MAX_FAIR_KOMI = 90.0
 """Points; a fitted komi is never further from 0."""
-POSITIONS_AHEAD = 8
+POSITIONS_AHEAD = 4
 """Of those that a player looks at before it moves, so many are labelled too."""
 
 

@@ -155,11 +155,17 @@ def _read_games(run: DistilRun) -> Games:
 
 def _newest_student(plan: TrainPlan) -> Path | None:
     """Return the net that the run wrote last, or begins with; None where there is no net file."""
-    files = (plan.out / f"{plan.stem}-{which}.onnx" for which in ("latest", "final"))
-    written = [path for path in files if path.exists()]
-    if written:
-        return max(written, key=lambda path: path.stat().st_mtime_ns)
-    return plan.start if plan.start is not None and plan.start.suffix == ".onnx" else None
+    if plan.start is not None and plan.start.suffix == ".onnx":
+        begun = [plan.start]
+    else:
+        begun = [] if plan.start is None else _written_nets(plan.start.parent, plan.stem)
+    written = _written_nets(plan.out, plan.stem) or begun
+    return max(written, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def _written_nets(folder: Path, stem: str) -> list[Path]:
+    files = (folder / f"{stem}-{which}.onnx" for which in ("latest", "final"))
+    return [path for path in files if path.exists()]
 
 
 def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:

@@ -1,6 +1,6 @@
 """Begin with random weights, or with those of a finished net and keep some of them as they are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,14 @@ from torch.nn import functional
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.architectures.shape import NORM_EPSILON, list_arrays
+from gtp_export.architectures.tower import TowerShape
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.torch_layers import Net
+
+HE_NORM = 2.0**0.5
+"""Size of the weights of an output that are drawn as He et al. 2015 do."""
+MOST_SCALED = 1e3
 
 
 def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
@@ -21,8 +26,12 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
 
     In a net file the norms are folded into the layers before them. They are given the mean
     statistics of some batches and the factors that undo them, so that the net computes what the
-    file says, and trains as if it had never been folded: one batch has boards of one size, and
-    training would soon forget its statistics, and what the net computes with them.
+    file says: one batch has boards of one size, and training would soon forget its statistics, and
+    what the net computes with them. The weights before a norm, whose size changes nothing but how
+    far a step turns them, are given that of untrained ones.
+
+    Channels that a ReLU lets nothing through of, on any of the batches, would get no gradient and
+    learn nothing for ever. They begin anew, and what reads them takes no account of them at first.
 
     Args:
         path: `checkpoint.pt` of a run, or an ONNX file.
@@ -31,10 +40,14 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
     Raises:
         NetFileError: The file cannot be read, or holds another architecture.
     """
-    if path.suffix == ".pt":
-        _load_checkpoint(net, path)
-    else:
-        _load_folded(net, path, batches)
+    boards = list(batches)
+    with torch.no_grad():
+        if path.suffix == ".pt":
+            _load_checkpoint(net, path)
+        else:
+            _load_folded(net, path, boards)
+        if isinstance(net.shape, TowerShape):
+            _revive(net, net.shape.readers, boards)
     for module in net.modules():
         if isinstance(module, RunningNorm):
             module.steps.fill_(module.WARM_UP_STEPS)
@@ -71,7 +84,7 @@ def _reason(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _load_folded(net: Net, path: Path, batches: Iterable[Batch]) -> None:
+def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
     from onnx import numpy_helper
 
     from gtp_export.convert.onnx_file import load_model
@@ -81,26 +94,33 @@ def _load_folded(net: Net, path: Path, batches: Iterable[Batch]) -> None:
     arrays |= _shared_constants(graph, arrays) | _floats_of_integers(arrays)
     state = net.state_dict()
     norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
-    with torch.no_grad():
-        for name, tensor in state.items():
-            if name.rpartition(".")[0] in norms:
-                continue
-            array = _stored(arrays, name)
-            if array is not None:
-                array = _widened(torch.from_numpy(array.astype(np.float32)), tensor)
-            if array is None or array.numel() != tensor.numel():
-                raise NetFileError(f"{path}: is no net of this architecture: no {name!r}")
-            tensor.copy_(array.view_as(tensor))
-        layer_before = list_arrays(net.shape).layer_before
-        for name, norm in norms.items():
-            bias = _stored(arrays, f"{layer_before[name]}.bias")
-            if bias is None or bias.size != norm.bias.numel():
-                raise NetFileError(f"{path}: is no net of this architecture: no bias of {name!r}")
-            norm.running_mean.zero_()
-            norm.running_var.fill_(1.0 - NORM_EPSILON)
-            norm.weight.fill_(1.0)
-            norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
-        _measure_norms(net, norms, batches)
+    for name, tensor in state.items():
+        if name.rpartition(".")[0] in norms:
+            continue
+        array = _stored(arrays, name)
+        if array is not None:
+            array = _widened(torch.from_numpy(array.astype(np.float32)), tensor)
+        if array is None or array.numel() != tensor.numel():
+            raise NetFileError(f"{path}: is no net of this architecture: no {name!r}")
+        tensor.copy_(array.view_as(tensor))
+    before = list_arrays(net.shape).layers_before
+    for name, norm in norms.items():
+        bias = _stored(arrays, f"{before[name][0]}.bias")
+        if bias is None or bias.size != norm.bias.numel():
+            raise NetFileError(f"{path}: is no net of this architecture: no bias of {name!r}")
+        norm.running_mean.zero_()
+        norm.running_var.fill_(1.0 - NORM_EPSILON)
+        norm.weight.fill_(1.0)
+        norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
+    for name, (mean, variance, _) in _observe(net, norms, batches).items():
+        norm, layers = norms[name], [net.get_parameter(f"{layer}.weight") for layer in before[name]]
+        scale = (HE_NORM / layers[0].flatten(1).norm(dim=1)).clamp(1.0, MOST_SCALED)
+        for weights in layers:
+            weights.mul_(_by_row(scale, weights))
+        norm.running_mean.copy_(mean * scale)
+        norm.running_var.copy_(variance * scale * scale)
+        norm.weight.copy_((norm.running_var + NORM_EPSILON).sqrt() / scale)
+        norm.bias.add_(mean)
 
 
 def _widened(array: Tensor, wanted: Tensor) -> Tensor:
@@ -142,30 +162,58 @@ def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _measure_norms(net: Net, norms: dict[str, RunningNorm], batches: Iterable[Batch]) -> None:
-    """Give norms that do nothing but add a bias the mean statistics of what they see."""
+def _by_row(numbers: Tensor, weights: Tensor) -> Tensor:
+    return numbers.view(-1, *[1] * (weights.dim() - 1))
+
+
+def _observe(
+    net: Net, norms: Mapping[str, RunningNorm], batches: Sequence[Batch]
+) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
+    """Return by norm the mean and variance of what it sees, and the largest that it says, [C]."""
     seen: dict[str, list[Tensor]] = {name: [] for name in norms}
 
     def note(name: str) -> Any:
-        def hook(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            axes = [axis for axis in range(inputs[0].dim()) if axis != 1]
-            moments = inputs[0].mean(axes), inputs[0].var(axes, unbiased=False)
-            seen[name].append(torch.stack(moments))
+        def hook(_: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            axes = [axis for axis in range(output.dim()) if axis != 1]
+            told = inputs[0]
+            found = told.mean(axes), told.var(axes, unbiased=False), output.amax(axes)
+            seen[name].append(torch.stack(found))
 
         return hook
 
-    hooks = [norm.register_forward_pre_hook(note(name)) for name, norm in norms.items()]
+    hooks = [norm.register_forward_hook(note(name)) for name, norm in norms.items()]
     net.eval()
     for batch in batches:
         net(batch.spatial, batch.features)
     for hook in hooks:
         hook.remove()
-    for name, norm in norms.items():
-        mean, variance = torch.stack(seen[name]).mean(0)
-        norm.running_mean.copy_(mean)
-        norm.running_var.copy_(variance)
-        norm.weight.copy_((variance + NORM_EPSILON).sqrt())
-        norm.bias.add_(mean)
+    found = {}
+    for name, rows in seen.items():
+        means, variances, largest = torch.stack(rows).unbind(1)
+        found[name] = (means.mean(0), variances.mean(0), largest.amax(0))
+    return found
+
+
+def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[Batch]) -> None:
+    """Let channels behind a norm that are never above 0 begin anew."""
+    before = list_arrays(net.shape).layers_before
+    norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
+    dead = {name: found[2] <= 0.0 for name, found in _observe(net, norms, batches).items()}
+    for name in readers:
+        rows = dead[name].nonzero().flatten()
+        norm = norms[name]
+        for layer in before[name]:
+            weights = net.get_parameter(f"{layer}.weight")
+            fresh = nn.init.kaiming_normal_(torch.empty_like(weights), nonlinearity="relu")
+            weights[rows] = fresh[rows]
+        norm.weight[rows], norm.bias[rows] = 1.0, 0.0
+        for reader in readers[name]:
+            weights, width = net.get_parameter(f"{reader}.weight"), len(norm.weight)
+            for turn in range(weights.shape[1] // width):
+                weights[:, turn * width + rows] = 0.0
+        if len(rows):
+            mean, variance, _ = _observe(net, {name: norm}, batches)[name]
+            norm.running_mean[rows], norm.running_var[rows] = mean[rows], variance[rows]
 
 
 def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:

@@ -32,7 +32,7 @@ class Net(nn.Module):
         arrays = list_arrays(shape)
         for name, size in arrays.shapes.items():
             path, _, kind = name.rpartition(".")
-            if path not in arrays.layer_before:
+            if path not in arrays.layers_before:
                 self._module(path).register_parameter(kind, nn.Parameter(torch.zeros(size)))
             elif kind == "weight":
                 above, _, last = path.rpartition(".")

@@ -28,6 +28,8 @@ POSITIONS_PER_GAME = 4
 BLOCK_POINTS = 512 * 361
 """Points of the boards of a block, unless a batch has more."""
 WAITING_BLOCKS = 2
+MOST_EMPTY_BLOCKS = 100
+"""In a row; then there is nothing to be found."""
 
 
 @dataclass(frozen=True)
@@ -202,8 +204,14 @@ class PositionStream:
     def _produce(self, generator: np.random.Generator) -> None:
         try:
             reader = PositionReader(self._games, self._encoder)
+            empty = 0
             while not self._stop.is_set():
-                self._put(self._make_block(reader, generator))
+                block = self._make_block(reader, generator)
+                empty = 0 if len(block.action) else empty + 1
+                if empty == MOST_EMPTY_BLOCKS:
+                    raise SgfError("no game has a move to learn")
+                if not empty:
+                    self._put(block)
         except BaseException as error:  # the taker raises it
             self._put(error)
 

@@ -26,6 +26,8 @@ class AnalyzeRequest(ReportRequest):
     color: int = BLACK
     min_moves: int = 1
     """Stopped at once, a search has visited no move, but one has to be reported."""
+    max_moves: int | None = None
+    """Shown at most; what is found, and played, does not depend on it."""
     root_info: bool = False
     pv_visits: bool = False
     pv_edge_visits: bool = False

@@ -347,7 +347,7 @@ class WebGame:
         if record.moves and not record.result:
             names = {BLACK: record.black_name, WHITE: record.white_name}
             mine = {color for color, name in names.items() if name.startswith("gtp-engine")}
-            self._table.colors = SEATS["both"] - mine
+            self._table.colors = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
             self._adopt(record.position_under(self._engine.rules))
             self._say(f"the game of {path.name} goes on")
 
