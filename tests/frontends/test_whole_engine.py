@@ -17,7 +17,7 @@ QUICK = ["--net", TINY, "--device", "cpu", "--threads", "1", "--seed", "7", "--p
 
 INFO = re.compile(
     r"info move \S+ visits \d+ edgeVisits \d+( \w+ -?\d+\.\d+)+"
-    r"( isSymmetryOf \S+)? order \d+ pv( [A-T]\d+| pass)+"
+    r" order \d+ pv( [A-T]\d+| pass)+"
 )
 
 

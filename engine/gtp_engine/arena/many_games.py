@@ -67,7 +67,7 @@ class Terms:
     """Moves drawn from the first player's policy before the game proper."""
     seed: int = 1
     game: str = GO
-    """One of `rules.GAMES`."""
+    """One of `games.GAMES`."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,6 @@ class HandicapBonus(IntEnum):
 
 
 GO, ATARI_GO = "go", "atari-go"
-GAMES = (GO, ATARI_GO)
 """The games on Go's boards and by its moves, as users name them; see `atari_go.py`."""
 
 NO_FIVE = -1

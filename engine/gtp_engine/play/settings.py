@@ -19,7 +19,7 @@ class Settings:
     """How to play and on what; the fields are the long options of `gtp-engine` by name."""
 
     game: str = GO
-    """One of `rules.GAMES`."""
+    """One of `games.GAMES`."""
     playouts: int | None = None
     """New playouts a move, those of a reused tree not counted; None: time decides."""
     visits: int | None = None

@@ -40,8 +40,6 @@ class MoveReport:
     """[height, width] float32, -1..1, or None when not asked for."""
     ownership_stdev: npt.NDArray[Any] | None = None
     """[height, width] float32, 0..1, how far the ownership varies within the search; or None."""
-    is_symmetry_of: int | None = None
-    """A better ranked move whose result is that of this one mirrored; None else."""
 
 
 @dataclass(frozen=True, slots=True)

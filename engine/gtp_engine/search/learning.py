@@ -43,7 +43,8 @@ class RootResult(NamedTuple):
     utilities: Floats
     """[A + 1] their mean utilities; 0 without a visit."""
     candidates: Floats
-    """[A + 1] Gumbel noise plus the logit, -inf where a move is illegal; empty without Gumbel."""
+    """[A + 1] Gumbel noise plus the logit, -inf where a move is illegal; of no meaning
+    without Gumbel."""
 
 
 def count_policy(counts: npt.NDArray[np.int64], priors: Floats) -> Floats:

@@ -52,7 +52,7 @@ class DistilTask:
 
     shape: TowerShape
     data: Path
-    """Folder with `train` and `valid`, which may grow meanwhile."""
+    """Folder with `train` and `valid`."""
 
     def source(
         self, batch_points: int, seed: int, rank: int = 0, processes: int = 1
@@ -154,12 +154,12 @@ def _read_games(run: DistilRun) -> Games:
 
 
 def _newest_student(plan: TrainPlan) -> Path | None:
-    """Return the net that the run wrote last, or begins with; None where there is no net file."""
-    if plan.start is not None and plan.start.suffix == ".onnx":
-        begun = [plan.start]
-    else:
-        begun = [] if plan.start is None else _written_nets(plan.start.parent, plan.stem)
-    written = _written_nets(plan.out, plan.stem) or begun
+    """Return the net that the run wrote last, or begins with, or that lies beside its checkpoint."""
+    written = _written_nets(plan.out, plan.stem)
+    if not written and plan.start is not None:
+        if plan.start.suffix == ".onnx":
+            return plan.start
+        written = _written_nets(plan.start.parent, plan.stem)
     return max(written, key=lambda path: path.stat().st_mtime_ns, default=None)
 
 

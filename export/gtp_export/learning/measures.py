@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gtp_export.labelling.samples import Samples, join_samples
+from gtp_export.labelling.samples import Samples
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import losses, mask_occupied
 from gtp_export.learning.sample_source import make_batch, read_shards
@@ -27,10 +27,10 @@ def measure(net: Net, folder: Path, device: str = "cpu") -> dict[str, dict[str, 
         points given to the same player.
     """
     groups: dict[str, list[Samples]] = {}
-    for (width, height), shards in read_shards(folder.glob("*.npz"), set()).items():
+    for (width, height), samples in read_shards(folder.glob("*.npz")).items():
         name = f"{width}x{height}"
         group = name if name in ("9x9", "13x13", "19x19") else "other"
-        groups.setdefault(group, []).append(join_samples(shards))
+        groups.setdefault(group, []).append(samples)
     return {name: _measure_group(net, parts, device) for name, parts in sorted(groups.items())}
 
 

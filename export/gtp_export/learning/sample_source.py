@@ -1,7 +1,7 @@
-"""Batches for training, drawn from a folder of shards that may grow meanwhile."""
+"""Batches for training, drawn from a folder of shards."""
 
-import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +19,8 @@ from gtp_export.labelling.samples import (
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import Targets
 
-RESCAN_SECONDS = 60.0
 FEWEST_POINTS = 24
 """Smaller boards count as so many points, lest their batches grow huge."""
-SYMMETRIES_PER_BATCH = 4
 COMMON_SIZES = {(9, 9): 0.22, (13, 13): 0.12, (19, 19): 0.56}
 """How often a batch is of a size, and so how much time it gets, beside the others of these.
 
@@ -67,24 +65,25 @@ def join_batches(parts: list[Batch]) -> Batch:
     )
 
 
-def read_shards(paths: Iterable[Path], known: set[Path]) -> dict[tuple[int, int], list[Samples]]:
-    """Read the shards that are not known yet, by width and height, and note them as known.
-
-    Damaged shards are left out: another process may be writing, and the rest is as good.
-    """
-    found: dict[tuple[int, int], list[Samples]] = {}
-    for path in sorted(set(paths) - known):
-        try:
+def read_shards(paths: Iterable[Path]) -> dict[tuple[int, int], Samples]:
+    """Return the positions of shards by width and height; damaged ones are left out."""
+    shards: dict[tuple[int, int], list[Samples]] = {}
+    for path in sorted(paths):
+        with suppress(ShardError):
             samples = read_shard(path)
-        except ShardError:
-            continue
-        known.add(path)
-        found.setdefault((samples.width, samples.height), []).append(samples)
+            shards.setdefault((samples.width, samples.height), []).append(samples)
+    found = {}
+    while shards:  # one size at a time, so that not everything is there twice
+        size, alike = shards.popitem()
+        found[size] = join_samples(alike)
     return found
 
 
 class SampleSource:
-    """Draws batches from the shards of a folder, looking for new ones every minute."""
+    """Draws batches from the shards that a folder holds at first."""
+
+    waited = 0.0
+    """Seconds spent waiting for positions: all are in memory."""
 
     def __init__(self, folder: Path, batch_points: int, rank: int = 0, processes: int = 1) -> None:
         """Read the folder.
@@ -96,38 +95,24 @@ class SampleSource:
         Raises:
             FileNotFoundError: It holds no shard.
         """
-        self._folder = folder
-        self._rank, self._processes = rank, processes
         self._batch_points = batch_points
-        self._known: set[Path] = set()
-        self._pools: dict[tuple[int, int], Samples] = {}
-        self._scan()
+        paths = list(folder.glob("*.npz"))
+        mine = [path for path in paths if _number(path) % processes == rank]
+        self._pools = read_shards(mine or paths)
         if not self._pools:
             raise FileNotFoundError(f"{folder}: there are no shards of samples")
 
-    @property
-    def waited(self) -> float:
-        """Seconds spent waiting for positions: all are in memory."""
-        return 0.0
-
     def draw(self, generator: np.random.Generator) -> Batch:
-        """Draw a batch of one board size, in several symmetries."""
-        if time.monotonic() - self._scanned > RESCAN_SECONDS:
-            self._scan()
+        """Draw a batch of one board size, a quarter of it in each of four symmetries."""
         size = self._draw_size(generator)
         samples = self._pools[size]
         count = max(2, self._batch_points // max(FEWEST_POINTS, samples.area))
         index = generator.integers(len(samples.features), size=count)
         # Transposing changes the shape of a rectangle; with all flips a batch keeps one shape.
         transposed = 4 * int(generator.integers(2))
-        flips = generator.permutation(4)[:SYMMETRIES_PER_BATCH]
-        parts = np.array_split(index, len(flips))
+        parts = enumerate(np.array_split(index, 4))
         return join_batches(
-            [
-                make_batch(samples, part, int(flip) + transposed)
-                for part, flip in zip(parts, flips, strict=True)
-                if len(part)
-            ]
+            [make_batch(samples, part, flip + transposed) for flip, part in parts if len(part)]
         )
 
     def _draw_size(self, generator: np.random.Generator) -> tuple[int, int]:
@@ -138,16 +123,6 @@ class SampleSource:
         chances = common * ((1.0 - OTHER_SIZES) / max(common.sum(), 1e-9))
         chances += others * (OTHER_SIZES / max(others.sum(), 1.0))
         return sizes[int(generator.choice(len(sizes), p=chances / chances.sum()))]
-
-    def _scan(self) -> None:
-        paths = list(self._folder.glob("*.npz"))
-        mine = [path for path in paths if _number(path) % self._processes == self._rank]
-        found = read_shards(mine or paths, self._known)
-        while found:  # one size at a time, so that not everything is there twice
-            size, shards = found.popitem()
-            old = [self._pools[size]] if size in self._pools else []
-            self._pools[size] = join_samples(old + shards)
-        self._scanned = time.monotonic()
 
 
 def _number(shard: Path) -> int:

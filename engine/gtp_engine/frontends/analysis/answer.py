@@ -110,8 +110,6 @@ class _View:
             entry["humanPrior"] = entry["prior"]
         if wanted.no_result and self._raw is not None:
             entry["noResultValue"] = self._no_result
-        if move.is_symmetry_of is not None:
-            entry["isSymmetryOf"] = self._vertex(move.is_symmetry_of)
         if wanted.pv_visits:
             entry["pvVisits"] = list(move.pv_visits)
             entry["pvEdgeVisits"] = list(move.pv_edge_visits)

@@ -103,8 +103,6 @@ def _kata_move(analysis: "Analysis", move: "MoveReport", request: AnalyzeRequest
     ]
     if request.no_result_value is not None:
         parts.append(f"noResultValue {_decimal(request.no_result_value)}")
-    if move.is_symmetry_of is not None:
-        parts.append(f"isSymmetryOf {_vertex(analysis, move.is_symmetry_of)}")
     parts.append(f"order {move.order} pv {_pv(analysis, move)}")
     if request.pv_visits:
         parts.append(f"pvVisits {_counts(move.pv_visits or (move.visits,))}")
