@@ -154,7 +154,7 @@ def _read_games(run: DistilRun) -> Games:
 
 
 def _newest_student(plan: TrainPlan) -> Path | None:
-    """Return the net that the run wrote last, or begins with, or that lies beside its checkpoint."""
+    """Return the net that a run wrote last, or begins with, or that lies beside its checkpoint."""
     written = _written_nets(plan.out, plan.stem)
     if not written and plan.start is not None:
         if plan.start.suffix == ".onnx":

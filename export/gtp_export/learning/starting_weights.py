@@ -21,7 +21,7 @@ HE_NORM = 2.0**0.5
 MOST_SCALED = 1e3
 
 
-def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
+def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> int:
     """Give a net the weights of a checkpoint or of a net file made here, in fp32 or int8.
 
     In a net file the norms are folded into the layers before them. They are given the mean
@@ -37,20 +37,24 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> None:
         path: `checkpoint.pt` of a run, or an ONNX file.
         batches: Boards such as it will see.
 
+    Returns:
+        How many channels begin anew.
+
     Raises:
         NetFileError: The file cannot be read, or holds another architecture.
     """
-    boards = list(batches)
+    boards, revived = list(batches), 0
     with torch.no_grad():
         if path.suffix == ".pt":
             _load_checkpoint(net, path)
         else:
             _load_folded(net, path, boards)
         if isinstance(net.shape, TowerShape):
-            _revive(net, net.shape.readers, boards)
+            revived = _revive(net, net.shape.readers, boards)
     for module in net.modules():
         if isinstance(module, RunningNorm):
             module.steps.fill_(module.WARM_UP_STEPS)
+    return revived
 
 
 def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
@@ -194,8 +198,8 @@ def _observe(
     return found
 
 
-def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[Batch]) -> None:
-    """Let channels behind a norm that are never above 0 begin anew."""
+def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[Batch]) -> int:
+    """Let channels behind a norm that are never above 0 begin anew; return how many."""
     before = list_arrays(net.shape).layers_before
     norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
     dead = {name: found[2] <= 0.0 for name, found in _observe(net, norms, batches).items()}
@@ -214,6 +218,7 @@ def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[
         if len(rows):
             mean, variance, _ = _observe(net, {name: norm}, batches)[name]
             norm.running_mean[rows], norm.running_var[rows] = mean[rows], variance[rows]
+    return sum(int(dead[name].sum()) for name in readers)
 
 
 def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:

@@ -231,6 +231,8 @@ def _run(
         while trainer.progress < until:
             _step(trainer, plan)
         return
+    if trainer.revived:
+        say(f"{trainer.revived} channels of {plan.start} let nothing through and learn anew")
     reporter = _Reporter(trainer, plan, export, say, progress, until)
     try:
         while trainer.progress < until:
@@ -274,10 +276,12 @@ class Trainer:
         self.meter = Meter(plan.out)
         self._source: Source | None = None
         self._first_draw = False
+        self.revived = 0
+        """Channels of the net begun with that let nothing through and learn anew."""
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
             generator = np.random.default_rng([plan.seed, rank])
             boards = (self._draw(generator) for _ in range(STARTING_BATCHES))
-            load_weights(self.net, plan.start, boards)
+            self.revived = load_weights(self.net, plan.start, boards)
             if plan.processes > 1:  # each has seen other boards
                 for array in self.net.state_dict().values():
                     distributed.broadcast(array, 0)
