@@ -71,11 +71,6 @@ def test_a_recipe_sets_what_was_published_and_gives_way_to_what_is_said() -> Non
             read(*wrong)
 
 
-def test_a_level_searches_and_a_policy_temperature_does_not() -> None:
-    with pytest.raises(UsageError, match="--level and --policy-temperature exclude each other"):
-        read("--level", "3", "--policy-temperature", "1")
-
-
 VALUES = {
     "game": '"go"', "playouts": "8", "time": "1.5", "ponder": "true", "seed": "3", "size": '"9x7"',
     "rules": '"aga"', "komi": "5", "resign-threshold": "-1", "resign_turns": "2",

@@ -48,8 +48,7 @@ def test_finds_what_wins_and_writes_what_config_reads(
     parser = Parser(prog="test")
     add_options(parser)
     parameters = read_settings(parser.parse_args(["--config", str(out)])).parameters
-    assert parameters.cpuct == played[-1]["cpuct"]
-    assert parameters.fpu_reduction == played[-1]["fpu_reduction"]
+    assert parameters == played[-1]
     assert f"written to {out}" in capsys.readouterr().out
 
 

@@ -330,8 +330,6 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         of_go |= {"rollout_weight"} if game == ATARI_GO else set()
         for name in of_go & set(values):
             raise UsageError(f"--{name.replace('_', '-')} is not for the game {game}")
-    if {"level", "policy_temperature"} <= set(values):
-        raise UsageError("--level and --policy-temperature exclude each other")
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings

@@ -36,7 +36,7 @@ class Settings:
     level: int | None = None
     """How strong to play, 1 to `levels.highest_level`, which is the net's best; None: that."""
     policy_temperature: float | None = None
-    """Play without search, whatever else is set, by moves drawn from the net's policy raised to
+    """Where there is no `level`, play without search by moves drawn from the net's policy raised to
     1 / this; None: search."""
     human_profile: HumanProfile | None = None
     """Whom a net that plays like people is to play like; None: `human_profile.DEFAULT_PROFILE`."""
