@@ -171,23 +171,22 @@ def write_whole(path: Path, content: str | bytes, *, pipes: bool = False) -> Non
         UnicodeEncodeError: The text has surrogates.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
-    if pipes and path.exists():
-        descriptor = find_output(path)
-        if descriptor is not None:
-            with open(descriptor, "wb", closefd=False) as file:
-                file.write(data)
-            return
-        if not path.is_file():
-            path.write_bytes(data)
-            return
+    output = find_output(path) if pipes else None
+    if output is not None:
+        with open(output, "wb", closefd=False) as file:
+            file.write(data)
+        return
+    if pipes and path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     with whole_file(path) as file:
         file.write(data)
 
 
 def find_output(path: Path) -> int | None:
-    """Return 1 or 2 if a file that exists is this process's output or where it complains."""
+    """Return 1 or 2 if a file is this process's output or where it complains, None otherwise."""
     for descriptor in (1, 2):
-        with contextlib.suppress(OSError):  # closed
+        with contextlib.suppress(OSError):  # closed, or there is no such file
             if os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
     return None

@@ -280,6 +280,24 @@ def test_a_net_begun_with_is_normed_by_boards_of_all_sizes(data: Path, tmp_path:
         torch.testing.assert_close(both[name], (small[name] + large[name]) / 2)
 
 
+def write_start(path: Path, net: Net, arrays: dict[str, torch.Tensor]) -> None:
+    """Write a checkpoint or a net file of a net, some of its arrays replaced."""
+    if path.suffix == ".pt":
+        torch.save({"average": net.state_dict() | arrays}, path)
+        return
+    model = write_graph(net.shape, weights_of(net), {})
+    for array in model.graph.initializer:
+        if array.name in arrays:
+            array.CopyFrom(from_array(arrays[array.name].numpy(), array.name))
+    path.write_bytes(model.SerializeToString())
+
+
+def check_same_answers(net: Net, other: Net, batch: Batch) -> None:
+    told = net.eval()(batch.spatial, batch.features)
+    for mine, wanted in zip(told, other(batch.spatial, batch.features), strict=True):
+        torch.testing.assert_close(mine, wanted, atol=1e-4, rtol=1e-4)
+
+
 @pytest.mark.parametrize("kind", ["onnx", "pt"])
 def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
     tmp_path: Path, kind: str
@@ -293,25 +311,12 @@ def test_a_net_whose_values_did_not_read_the_ownership_computes_the_same(
     for name in readers:
         narrow[name] = old.get_parameter(name)[:, : -tower.ESTIMATES].detach().clone()
     path = tmp_path / f"old.{kind}"
-    if kind == "pt":
-        torch.save({"average": old.state_dict() | narrow}, path)
-    else:
-        model = write_graph(shape, weights_of(old), {})
-        for array in model.graph.initializer:
-            if array.name in narrow:
-                array.CopyFrom(from_array(narrow[array.name].numpy(), array.name))
-        path.write_bytes(model.SerializeToString())
+    write_start(path, old, narrow)
     with torch.no_grad():
         for name in readers:
             net.get_parameter(name)[:, -tower.ESTIMATES :] = 1.0
         load_weights(net, path, batches)
-        net.eval()
-        for mine, wanted in zip(
-            net(batches[0].spatial, batches[0].features),
-            old(batches[0].spatial, batches[0].features),
-            strict=True,
-        ):
-            torch.testing.assert_close(mine, wanted, atol=1e-4, rtol=1e-4)
+        check_same_answers(net, old, batches[0])
 
 
 @pytest.mark.parametrize("kind", ["onnx", "pt"])
@@ -326,17 +331,10 @@ def test_channels_that_say_nothing_begin_anew_without_a_change_of_the_net(
     with torch.no_grad():
         for name, channels in dead.items():
             old.get_parameter(f"{name}.bias")[channels] = -100.0
-    if kind == "pt":
-        torch.save({"average": old.state_dict()}, tmp_path / "old.pt")
-    else:
-        model = write_graph(shape, weights_of(old), {})
-        (tmp_path / "old.onnx").write_bytes(model.SerializeToString())
+    write_start(tmp_path / f"old.{kind}", old, {})
     assert load_weights(net, tmp_path / f"old.{kind}", [batch]) >= 4
-    net.eval()
-    wanted = old(batch.spatial, batch.features)
+    check_same_answers(net, old, batch)
     told = net(batch.spatial, batch.features)
-    for mine, theirs in zip(told, wanted, strict=True):
-        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
     readers = {"value.hidden_norm": "value.out", "blocks.1.norm1": "blocks.1.pool"}
     sum(part.square().sum() for part in told).backward()
     for name, reader in readers.items():

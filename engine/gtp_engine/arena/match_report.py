@@ -252,7 +252,7 @@ class Records:
             return
         if is_final:
             self._write(self._report, report.to_json())
-        elif not (self._report.exists() and find_output(self._report)):
+        elif find_output(self._report) is None:
             with contextlib.suppress(OSError):  # which the final one will say
                 write_whole(self._report, report.to_json())
 

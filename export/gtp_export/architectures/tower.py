@@ -92,15 +92,14 @@ class TowerShape:
         for block in range(self.blocks):
             pool = (f"blocks.{block}.pool",) if block % 3 == 1 else ()
             inner[f"blocks.{block}.norm1"] = (f"blocks.{block}.conv2", *pool)
+        is_owned = "ownership" in self.heads
         heads = {
             "policy.gather_norm": ("policy.pool", "policy.pass_hidden"),
             "policy.norm": ("policy.out",),
             "policy.pass_norm": ("policy.pass_out",),
-            "value.norm": ("value.ownership", "value.hidden"),
-            "value.hidden_norm": ("value.out", "value.score"),
+            "value.norm": ("value.hidden", "value.ownership") if is_owned else ("value.hidden",),
+            "value.hidden_norm": ("value.out", "value.score") if is_owned else ("value.out",),
         }
-        if "ownership" not in self.heads:
-            heads |= {"value.norm": ("value.hidden",), "value.hidden_norm": ("value.out",)}
         return inner | heads
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:

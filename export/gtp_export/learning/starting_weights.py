@@ -97,7 +97,7 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
     arrays = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
     arrays |= _shared_constants(graph, arrays) | _floats_of_integers(arrays)
     state = net.state_dict()
-    norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
+    norms = _named_norms(net)
     for name, tensor in state.items():
         if name.rpartition(".")[0] in norms:
             continue
@@ -120,7 +120,7 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
         norm, layers = norms[name], [net.get_parameter(f"{layer}.weight") for layer in before[name]]
         scale = (HE_NORM / layers[0].flatten(1).norm(dim=1)).clamp(1.0, MOST_SCALED)
         for weights in layers:
-            weights.mul_(_by_row(scale, weights))
+            weights.mul_(scale.view(-1, *[1] * (weights.dim() - 1)))
         norm.running_mean.copy_(mean * scale)
         norm.running_var.copy_(variance * scale * scale)
         norm.weight.copy_((norm.running_var + NORM_EPSILON).sqrt() / scale)
@@ -166,8 +166,8 @@ def _shared_constants(graph: Any, arrays: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _by_row(numbers: Tensor, weights: Tensor) -> Tensor:
-    return numbers.view(-1, *[1] * (weights.dim() - 1))
+def _named_norms(net: Net) -> dict[str, RunningNorm]:
+    return {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
 
 
 def _observe(
@@ -201,11 +201,12 @@ def _observe(
 def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[Batch]) -> int:
     """Let channels behind a norm that are never above 0 begin anew; return how many."""
     before = list_arrays(net.shape).layers_before
-    norms = {name: m for name, m in net.named_modules() if isinstance(m, RunningNorm)}
+    norms = {name: norm for name, norm in _named_norms(net).items() if name in readers}
     dead = {name: found[2] <= 0.0 for name, found in _observe(net, norms, batches).items()}
-    for name in readers:
+    for name, norm in norms.items():
         rows = dead[name].nonzero().flatten()
-        norm = norms[name]
+        if not len(rows):
+            continue
         for layer in before[name]:
             weights = net.get_parameter(f"{layer}.weight")
             fresh = nn.init.kaiming_normal_(torch.empty_like(weights), nonlinearity="relu")
@@ -215,10 +216,9 @@ def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[
             weights, width = net.get_parameter(f"{reader}.weight"), len(norm.weight)
             for turn in range(weights.shape[1] // width):
                 weights[:, turn * width + rows] = 0.0
-        if len(rows):
-            mean, variance, _ = _observe(net, {name: norm}, batches)[name]
-            norm.running_mean[rows], norm.running_var[rows] = mean[rows], variance[rows]
-    return sum(int(dead[name].sum()) for name in readers)
+        mean, variance, _ = _observe(net, {name: norm}, batches)[name]
+        norm.running_mean[rows], norm.running_var[rows] = mean[rows], variance[rows]
+    return sum(int(channels.sum()) for channels in dead.values())
 
 
 def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:
