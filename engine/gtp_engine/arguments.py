@@ -126,7 +126,7 @@ def parse_seconds(text: str) -> float:
     """Return a time above 0, up to eleven days."""
     seconds = parse_number(text)
     if not 0 < seconds <= 1e6:
-        raise BadValueError(f"{text[:20]!r} is not a number of seconds above 0")
+        raise BadValueError(f"{text[:20]!r} is not a time above 0")
     return seconds
 
 

@@ -300,6 +300,23 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert len(list(tmp_path.glob("*.sgf"))) == 1, "it is still saved where it can be"
 
 
+def test_without_a_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def remove_folder(mark: str, text: str) -> None:
+        if text == "d4":
+            shutil.rmtree(folder)
+
+    lines = ("c3", f"save {folder}/game.sgf", "d4")
+    sitting = Sitting(monkeypatch, *lines, note=remove_folder)
+    assert "game.sgf cannot be written" in sitting.text
+
+
 def test_names_that_no_file_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["c3", "save ~nobody-of-this-name/x.sgf", f"save {'x' * 300}.sgf", "save x\0y", "d4"]
     lines += ["save ~x\0y", "load ~x\0y", "load ~nobody-of-this-name/x.sgf", "b2"]

@@ -22,6 +22,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
 from gtp_engine.children import own_command
+from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.web.game import WebGame
@@ -494,6 +495,19 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_one_sentence(tmp_path: Path)
         assert taken.returncode == 2 and taken.stderr.count("\n") == 1
         assert f"port {running.port}" in taken.stderr and "in use; --host" in taken.stderr
         assert running.end() == (0, "")
+
+
+def test_without_a_home_folder_games_need_another(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr("gtp_engine.commands.web.user_data_base", homeless)
+    with pytest.raises(SystemExit) as ended:
+        run(["web", "--port", "0"])
+    assert ended.value.code == 2
+    assert "no home folder; --keep-games names one" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes stdout")

@@ -7,6 +7,7 @@ import secrets
 import socket
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 from gtp_engine.arguments import BadValueError, UsageError, parse_seed
 from gtp_engine.commands.gtp import end_process
@@ -47,11 +48,19 @@ def _parse_port(text: str) -> int:
     return port
 
 
+def _games_folder() -> Path:
+    try:
+        return user_data_base() / "gtp-engine" / "games"
+    except RuntimeError:
+        raise UsageError("there is no home folder; --keep-games names one for the games") from None
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit status."""
     settings = read_settings(args)
     if sys.stdout is None:
         sys.exit("gtp-engine: stdout is closed, so nobody would learn the address")
+    games = settings.keep_games or _games_folder()
     try:
         family = socket.AF_INET6 if ":" in args.host else socket.AF_INET
         listener = socket.create_server((args.host, args.port), family=family)
@@ -70,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     settings = replace(
         settings,
         time=min(settings.time or MOST_SECONDS, MOST_SECONDS),
-        keep_games=settings.keep_games or user_data_base() / "gtp-engine" / "games",
+        keep_games=games,
         keep_all_games=True,
     )
     token = secrets.token_urlsafe(18)

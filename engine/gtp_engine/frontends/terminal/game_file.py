@@ -1,5 +1,6 @@
 """The file of the present game: where it is, and whether it holds the game as it stands."""
 
+import contextlib
 import itertools
 import os
 import time
@@ -50,7 +51,8 @@ class GameFile:
             return []
         said = self._write(position, result, self._path or _new_path(Path()))
         if not self._is_on_file(position, result):
-            said = self._write(position, result, _new_path(Path.home()))
+            with contextlib.suppress(RuntimeError):  # there is no home folder
+                said = self._write(position, result, _new_path(Path.home()))
         return [said]
 
     def _is_on_file(self, position: Position, result: str) -> bool:
