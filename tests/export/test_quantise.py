@@ -490,6 +490,24 @@ def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["int8.onnx"]
 
 
+@pytest.mark.parametrize(
+    ("processor", "seven_bit", "is_advised"),
+    [("EPYC avx2", False, True), ("EPYC avx2", True, False), ("i7 avx2 avx_vnni", False, False)],
+)
+def test_seven_bits_are_advised_where_eight_overflow(
+    processor: str,
+    seven_bit: bool,
+    is_advised: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("gtp_engine.evaluators.devices.cpu_name", lambda: processor)
+    with pytest.raises(NetFileError) as refused:
+        strict = plan(bounds=Bounds(max_kl=0.0), seven_bit=seven_bit)
+        quantise_file(TINY, tmp_path / "int8.onnx", strict)
+    assert ("--seven-bit" in str(refused.value)) == is_advised
+
+
 def test_mistakes(tmp_path: Path) -> None:
     target = tmp_path / "out.onnx"
     target.write_bytes(TINY.read_bytes())

@@ -76,13 +76,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _machine() -> Iterator[Finding]:
-    from gtp_engine.evaluators.devices import cpu_name
+    from gtp_engine.evaluators.devices import cpu_name, int8_may_overflow
     from gtp_engine.play.settings import default_memory
 
     cores = os.cpu_count() or 1
     yield Finding("processor", f"{cpu_name()}; {cores} cores, as many search threads")
-    name = cpu_name()
-    if "avx2" in name and "vnni" not in name:
+    if int8_may_overflow():
         yield Finding(
             "8-bit products",
             "no VNNI: int8 nets with 8-bit weights may overflow; the self-check decides",

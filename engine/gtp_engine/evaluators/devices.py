@@ -103,6 +103,11 @@ def cpu_name() -> str:
     return _cpu_name(cpuinfo) if cpuinfo else platform.processor() or platform.machine()
 
 
+def int8_may_overflow() -> bool:
+    """Whether the processor adds products of 8-bit weights in 16 bits: it has AVX2 but no VNNI."""
+    return "avx2" in cpu_name() and "vnni" not in cpu_name()
+
+
 def _cpu_name(cpuinfo: str) -> str:
     """Return the name in the first entry of Linux's /proc/cpuinfo."""
     lines = [line.split(":", 1) for line in cpuinfo.split("\n\n")[0].splitlines() if ":" in line]

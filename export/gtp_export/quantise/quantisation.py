@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy
+from gtp_engine.evaluators.devices import int8_may_overflow
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import replace_info
-from gtp_export.plans import AUTO, CALIBRATIONS, FP16, QuantisePlan
+from gtp_export.plans import AUTO, CALIBRATIONS, FP16, INT8, QuantisePlan
 from gtp_export.quantise.half import to_half
 from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.laboratory import Laboratory
@@ -73,9 +74,11 @@ def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan) -> Outco
     broken = plan.bounds.for_heads(laboratory.info.heads).broken(accuracy["all"])
     if broken and not plan.force:
         problem = "; ".join(broken)
+        ways = "--keep-fp32 keeps more layers, --force writes it all the same"
+        if plan.precision == INT8 and plan.weight_bits == 8 and int8_may_overflow():
+            ways = f"--seven-bit weights do not overflow on this processor, {ways}"
         raise NetFileError(
-            f"{laboratory.called}: not written as {plan.precision}: {problem} "
-            "(--keep-fp32 keeps more layers, --force writes it all the same)"
+            f"{laboratory.called}: not written as {plan.precision}: {problem} ({ways})"
         )
     add_golden(model, info)
     write_model(model, target)
