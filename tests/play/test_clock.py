@@ -343,6 +343,21 @@ def test_the_lag_is_learned_from_what_the_client_says(
         assert max(0.3, lag) <= learned.largest <= max(0.3, 1.2 * lag)
 
 
+def test_settings_that_are_sent_before_each_move_hide_no_lag() -> None:
+    system = Fischer(60.0, 5.0)
+    clock, plain, left = Clock(system), Clock(system), PlayerTime(60.0)
+    for _ in range(30):
+        clock.set_system(Fischer(60.0, 5.0))
+        for each in (clock, plain):
+            each.set_left(BLACK, left.seconds, left.count)
+            assert each.left(BLACK) == left
+            each.spend(BLACK, 4.0)
+        left = system.spend(left, 5.25)
+    assert clock.lag.largest == plain.lag.largest > 1.2 and clock.lag.usual == plain.lag.usual
+    clock.set_system(Fischer(60.0, 5.0))
+    assert clock.left(BLACK) == system.start(), "unless the client says what is left"
+
+
 def test_nothing_is_learned_where_lag_does_not_show() -> None:
     for system in (Byoyomi(0.0, 10.0, 3), Simple(10.0), Fischer(60.0, 1.0, limit=60.0)):
         assert played(system, 0.5, 30, float).lag.usual == pytest.approx(0.2)

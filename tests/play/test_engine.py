@@ -291,7 +291,27 @@ def test_a_hopeless_game_is_resigned_after_some_turns() -> None:
     assert made.genmove(BLACK).point is None, "and asked again it still resigns"
     assert made.genmove(WHITE).point is not None
     made.undo()
-    assert made.genmove(BLACK).point is not None, "an undo begins the count anew"
+    assert made.genmove(BLACK).point is None, "as it does in the same position"
+    made.undo(2)
+    assert made.genmove(BLACK).point is not None, "going back further begins the count anew"
+
+
+def test_a_client_that_sends_the_game_anew_before_each_move_sees_a_resignation() -> None:
+    made = engine(Verdict(WHITE))
+    moves: list[tuple[int, int]] = []
+    for _ in range(10):
+        made.new_game(5, 5)
+        made.play_sequence(moves)
+        decision = made.genmove(BLACK)
+        if decision.point is None:
+            break
+        moves.append((BLACK, decision.point))
+        made.new_game(5, 5)
+        made.play_sequence(moves)
+        answer = made.genmove(WHITE).point
+        assert answer is not None
+        moves.append((WHITE, answer))
+    assert len(moves) == 10 and decision.reason == "resign"
 
 
 def test_turns_without_commitment_do_not_count_towards_resigning() -> None:

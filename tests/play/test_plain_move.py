@@ -1,5 +1,7 @@
 """Moves that a clock asks for before kernels and net are loaded."""
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -83,6 +85,23 @@ def test_no_clock_waits_for_the_engine_to_load(never_loaded: threading.Event) ->
     last = engine.genmove(BLACK)
     assert (engine.position.moves[-1].color, engine.position.ply) == (BLACK, 5)
     assert engine.position.moves[-1].point == last.point
+
+
+def test_a_move_before_loading_imports_nothing_heavy() -> None:
+    program = """
+import sys
+from gtp_engine.play.clock.notation import gtp_time_system
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import Loader
+from gtp_engine.play.settings import Settings
+Loader._load = lambda self: None
+engine = Engine(Settings(size=(9, 9)))
+engine.clock.set_system(gtp_time_system(0, 0.01, 1))
+assert "no time to wait" in engine.genmove(1).reason
+print(sorted({"numba", "numpy", "gtp_engine.search.search"} & sys.modules.keys()))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stdout + done.stderr
 
 
 def test_a_client_gets_moves_before_anything_is_loaded(never_loaded: threading.Event) -> None:

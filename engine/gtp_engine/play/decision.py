@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.coords import BLACK, WHITE
 
 if TYPE_CHECKING:
+    from gtp_engine.go.position import Move, Position
     from gtp_engine.search.analysis import Analysis
 
 
@@ -53,25 +54,37 @@ class ResignRule:
 
 
 class ResignCounter:
-    """Counts the hopeless turns in a row of both players."""
+    """Counts the hopeless turns in a row of both players.
+
+    Turns are known by the moves before them: some clients take moves back, or play all of a game
+    anew before each turn.
+    """
 
     def __init__(self) -> None:
-        """Begin a game."""
-        self._hopeless = {BLACK: 0, WHITE: 0}
+        """Begin with no turn."""
+        self._latest: dict[int, tuple[list[Move], int]] = {BLACK: ([], 0), WHITE: ([], 0)}
+        """The moves before a player's latest turn, and how many hopeless ones in a row it ended."""
 
     def resign_or(
-        self, decision: Decision, rule: ResignRule, ply: int, handicap: int, *, commit: bool
+        self, decision: Decision, rule: ResignRule, position: "Position", *, commit: bool
     ) -> Decision:
         """Return the decision, or a resignation where enough hopeless turns came in a row.
 
         Args:
+            position: In which it was made.
             commit: Whether the turn is one of the game, and counts for the next ones too.
         """
         color, found = decision.color, decision.analysis
-        hopeless = found is not None and rule.counts(found, ply, handicap)
-        count = self._hopeless[color] + 1 if hopeless else 0
+        moves = position.moves
+        before, count = self._latest[color]
+        if moves == before:  # the same turn again
+            count = max(0, count - 1)
+        elif len(moves) > len(before) + 2 or moves[: len(before)] != before:
+            count = 0
+        hopeless = found is not None and rule.counts(found, len(moves), position.handicap)
+        count = count + 1 if hopeless else 0
         if commit:
-            self._hopeless[color] = count
+            self._latest[color] = (moves, count)
         if count < rule.turns or not hopeless:
             return decision
         return Decision(color, None, found, "resign")

@@ -127,19 +127,6 @@ class Engine(Game):
     def _before_change(self) -> None:
         self._ponderer.stop()
 
-    def _begin_game(self) -> None:
-        super()._begin_game()
-        self._resign_counter = ResignCounter()
-
-    def undo(self, count: int = 1) -> None:
-        """Take back moves.
-
-        Raises:
-            IndexError: There are fewer; the game is unchanged.
-        """
-        super().undo(count)
-        self._resign_counter = ResignCounter()
-
     def place_free_handicap(self, count: int) -> list[int]:
         """Put exactly so many handicap stones where they do good, and return them.
 
@@ -188,14 +175,15 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
-        from gtp_engine.play.fallback_move import decide_quickly
-        from gtp_engine.play.move_choice import decide
-
         started = time.monotonic()
         if self.has_kernels and self.position.rules.must_move and self.position.is_over:
             raise EngineUnavailableError("the game is over")
         if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
             return self._move_before_loaded(color, started, commit=commit)
+        # Only here: on a short clock the time may be over before these are imported.
+        from gtp_engine.play.fallback_move import decide_quickly
+        from gtp_engine.play.move_choice import decide
+
         search = self.search
         self._say_doubts()
         self._ponderer.stop()
@@ -215,9 +203,8 @@ class Engine(Game):
             limits = replace(limits, stop=stop)
             decision = decide(search, position, limits, report, cleanup=cleanup)
         if not cleanup:  # the game is over, and nothing but the count is left
-            decision = self._resign_counter.resign_or(
-                decision, self._resign_rule(), position.ply, position.handicap, commit=commit
-            )
+            rule = self._resign_rule()
+            decision = self._resign_counter.resign_or(decision, rule, position, commit=commit)
         if commit:
             spent = time.monotonic() - started
             self.clock.spend(color, spent, spent - (search.seconds - searched))

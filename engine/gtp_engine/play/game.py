@@ -68,10 +68,12 @@ class Game:
 
     @rules.setter
     def rules(self, rules: Rules) -> None:
-        """Change the rules, keeping the game and a komi that was set."""
+        """Change the rules, keeping the game and a komi that was set or is not the usual one."""
         self._before_change()
-        komi = self.position.komi if self._komi_is_set else self._customary(rules)
-        self.position.set_rules(replace(rules, komi=komi))
+        position = self.position
+        keeps = self._komi_is_set or position.komi != self._customary(position.rules)
+        komi = position.komi if keeps else self._customary(rules)
+        position.set_rules(replace(rules, komi=komi))
 
     @property
     def komi(self) -> float:

@@ -76,8 +76,9 @@ class Table:
         return decision
 
     def resign(self) -> None:
-        """Give the game up for the player to move."""
-        self.end(_resignation(self.position.to_play))
+        """Give the game up for a person: the player to move, if it is one."""
+        to_play = self.position.to_play
+        self.end(_resignation(to_play if to_play in self.colors else opponent(to_play)))
 
     def take_back(self) -> bool:
         """Take back a person's resignation, else the latest move of people and what followed.

@@ -112,19 +112,29 @@ class Clock:
             system: How time is counted; None for no limit.
         """
         self.lag = Lag()
-        self.set_system(system or Unlimited())
-
-    def set_system(self, system: TimeSystem) -> None:
-        """Count time in another way; both players begin afresh."""
-        self.system = system
-        self.lag.forget()
-        self._left = {color: system.start() for color in (BLACK, WHITE)}
-        self._unreported = {BLACK: 0, WHITE: 0}
-        """Moves counted since the client said what is left."""
+        self.system = system or Unlimited()
+        self.reset()
 
     def reset(self) -> None:
         """Give both players back what they began with."""
-        self.set_system(self.system)
+        self.lag.forget()
+        self._left = {color: self.system.start() for color in (BLACK, WHITE)}
+        self._counted = dict(self._left)
+        """What is left by our own count, whatever settings came since."""
+        self._unreported = {BLACK: 0, WHITE: 0}
+        """Moves counted since the client said what is left."""
+
+    def set_system(self, system: TimeSystem) -> None:
+        """Count time in another way; both players begin afresh.
+
+        Some clients send the settings anew before each move, and then what is left. That still says
+        what was lost.
+        """
+        if system == self.system and any(self._unreported.values()):
+            self._left = {color: system.start() for color in (BLACK, WHITE)}
+            return
+        self.system = system
+        self.reset()
 
     @property
     def is_limited(self) -> bool:
@@ -149,8 +159,8 @@ class Clock:
             raise ClockError("the time left is not a sensible number of seconds")
         if count < 0:
             raise ClockError(f"the number of stones or periods left is negative: {count}")
-        counted = self._left[color]
-        left = self._left[color] = self.system.read(max(0.0, seconds), count)
+        counted = self._counted[color]
+        left = self._left[color] = self._counted[color] = self.system.read(max(0.0, seconds), count)
         moves, self._unreported[color] = self._unreported[color], 0
         # A period that has begun anew, or a full bank, tells nothing of what was lost before.
         fullest = self.system.read(MAX_SECONDS, counted.count).seconds
@@ -167,7 +177,7 @@ class Clock:
             Whether it was made in time.
         """
         left = self._left[color]
-        self._left[color] = self.system.spend(left, seconds)
+        self._left[color] = self._counted[color] = self.system.spend(left, seconds)
         self._unreported[color] += 1
         if overhead is not None:
             self.lag.made(overhead)
