@@ -12,7 +12,7 @@ from tests.frontends.conversation import Conversation
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import add_options, read_settings
-from gtp_engine.coords import BLACK, EMPTY, OVER, WHITE
+from gtp_engine.coords import BLACK, EMPTY, OVER, WHITE, point_at
 from gtp_engine.evaluators.five import FiveEvaluator
 from gtp_engine.five.game import FiveGame
 from gtp_engine.frontends.terminal.screen import describe_game
@@ -163,3 +163,16 @@ def test_options_of_five_in_a_row() -> None:
     names = {BLACK: "you", WHITE: "gtp-engine"}
     panel = describe_game(FiveGame(15, rules=told.rules), names)
     assert panel[:3] == ["Black: you", "White: gtp-engine", "Five in a row, renju"]
+
+
+def test_a_root_whose_game_is_over_is_not_left() -> None:
+    game = FiveGame(15)
+    for row in range(5):
+        game.play(BLACK, point_at(row, 3, 15))
+        if row < 4:
+            game.play(WHITE, point_at(row, 9, 15))
+    assert game.is_over
+    search = Search(FiveEvaluator(nodes=20))
+    search.set_position(game)
+    found = search.run(Limits(playouts=30))
+    assert found.visits == 30 and not found.moves

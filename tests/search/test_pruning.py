@@ -243,3 +243,15 @@ def test_a_pass_remains_when_every_move_is_dropped() -> None:
     assert moves_of(tree, 0) == [PASS] and priors_of(tree, 0) == [1.0]
     assert children_of(tree, 0) == [] and tree.nodes[0]["visits"] == 1
     assert visited_child(tree, 0, 1, 0.0, 0.0) == 2
+
+
+def test_a_game_without_a_pass_keeps_its_moves_when_every_one_is_dropped() -> None:
+    tree = small_tree()
+    root_with(tree, [21, 22], [0.75, 0.25])
+    tree.nodes[0]["visits"] = 3
+    visited_child(tree, 0, 2, 0.0, 0.0)
+    drop_moves_at(tree, 0, forbid(21, 22, PASS))
+    assert moves_of(tree, 0) == [21, 22] and priors_of(tree, 0) == [0.75, 0.25]
+    assert tree.nodes[0]["visits"] == 3
+    drop_moves_at(tree, 0, forbid(21, PASS))
+    assert moves_of(tree, 0) == [22] and tree.nodes[0]["visits"] == 1

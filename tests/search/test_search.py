@@ -467,6 +467,13 @@ def test_drop_moves_by_hand() -> None:
     forbidden[:] = 1
     drop_moves(batch, 0, forbidden)
     assert batch.n_moves[0] == 1 and batch.moves[0, 0] == PASS and batch.priors[0, 0] == 1.0
+    batch.moves[0, :2], batch.priors[0, :2] = (20, 21), (0.75, 0.25)
+    for n_moves in (2, 0):
+        batch.n_moves[0] = n_moves
+        drop_moves(batch, 0, forbidden)
+        assert batch.n_moves[0] == n_moves, "a game without a pass keeps its moves"
+    assert batch.moves[0, :2].tolist() == [20, 21]
+    assert batch.priors[0, :2].tolist() == [0.75, 0.25]
 
 
 # Symmetry ----------------------------------------------------------------------------------------

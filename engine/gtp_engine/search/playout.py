@@ -333,6 +333,8 @@ def select(
             k = at_root
         else:
             k = select_child(tree, node, at == root_at, numbers, score)
+        if k < 0:
+            break  # a root without a move: its game is over
         is_new = k == tree.nodes[node]["n_children"]
         if is_new:
             if not has_room(tree):

@@ -183,10 +183,25 @@ def _take_out(tree: Tree, record: NodeRecord, edge: ChildRecord) -> None:
 
 
 @kernel
+def _leaves_a_move(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> bool:
+    """Whether some move of a node is not forbidden, or one of them is the pass."""
+    for action in range(tree.priors.shape[1]):
+        move = move_of(tree, int64(action))
+        if tree.priors[node, action] > 0 and (move == PASS or not forbidden[move]):
+            return True
+    first = int64(tree.nodes[node]["first_child"])
+    for k in range(tree.nodes[node]["n_children"]):
+        move = int64(tree.children[first + k]["move"])
+        if move == PASS or not forbidden[move]:
+            return True
+    return False
+
+
+@kernel
 def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> None:
     """Remove forbidden moves from a node, and their visits; the others' priors add up to 1.
 
-    A pass is what remains if nothing else does.
+    A pass is what remains if nothing else does; in a game without one, everything.
 
     Args:
         tree: The tree; nothing is in flight.
@@ -195,6 +210,8 @@ def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> No
     record = tree.nodes[node]
     row = tree.priors[node]
     first = int64(record["first_child"])
+    if not _leaves_a_move(tree, node, forbidden):
+        return
     for action in range(row.shape[0]):
         if forbidden[move_of(tree, int64(action))]:
             row[action] = 0
@@ -227,12 +244,15 @@ def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> No
 def drop_moves(batch: EvalBatch, slot: int, forbidden: npt.NDArray[np.uint8]) -> None:
     """Remove forbidden moves from an evaluated slot; the pass stays if nothing else does.
 
+    In a game without a pass, which is the last move where there is one, all stay then.
+
     Args:
         forbidden: [points] non-zero where a move is not wanted; index 0 is the pass.
     """
+    n_moves = int64(batch.slots[slot]["n_moves"])
     kept = 0
     total = np.float32(0.0)
-    for i in range(batch.slots[slot]["n_moves"]):
+    for i in range(n_moves):
         move = int64(batch.moves[slot, i])
         if not forbidden[move]:
             batch.moves[slot, kept] = move
@@ -240,6 +260,8 @@ def drop_moves(batch: EvalBatch, slot: int, forbidden: npt.NDArray[np.uint8]) ->
             total += batch.priors[slot, kept]
             kept += 1
     if kept == 0:
+        if n_moves == 0 or batch.moves[slot, n_moves - 1] != PASS:
+            return
         batch.moves[slot, 0] = PASS
         batch.priors[slot, 0] = 1.0
         total = np.float32(1.0)
