@@ -156,3 +156,14 @@ def test_memory_is_known_here_or_said_not_to_be() -> None:
     assert total is None or total > platforms.peak_memory_bytes() >= 0
     if sys.platform != "win32":
         assert platforms.peak_memory_bytes() > 1 << 20
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only some systems have such sets")
+def test_only_the_processors_that_may_be_used_are_counted() -> None:
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert platforms.usable_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert platforms.usable_cores() == len(allowed)

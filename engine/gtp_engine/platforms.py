@@ -12,6 +12,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -35,6 +36,10 @@ OWN_SESSION: dict[str, Any]
 CUDA_DRIVER: str
 """The driver's library."""
 
+cpu_clock = time.process_time
+"""Returns the seconds of the processor that this process has used; on Windows, where those move in
+steps of a 64th, seconds on the wall."""
+
 READ_FLAGS: int
 """How `os.open` reads a file: bytes as they are, and no waiting for a pipe's writer."""
 
@@ -43,6 +48,7 @@ if sys.platform == "win32":
     OWN_GROUP = OWN_SESSION = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     CUDA_DRIVER = "nvcuda.dll"
     READ_FLAGS = os.O_RDONLY | os.O_BINARY
+    cpu_clock = time.perf_counter
 else:
     LEAVE_SIGNALS += (signal.SIGHUP,)
     RESIZE_SIGNALS += (signal.SIGWINCH,)
@@ -50,6 +56,13 @@ else:
     OWN_SESSION = {"start_new_session": True}
     CUDA_DRIVER = "libcuda.so.1"
     READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
+
+
+def usable_cores() -> int:
+    """Return how many processors this process may run on, which may be fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def sync_folder(folder: Path) -> None:

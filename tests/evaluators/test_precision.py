@@ -308,6 +308,18 @@ def test_a_runtime_that_computes_something_else_is_not_taken(
     assert not measured and not said
 
 
+@pytest.mark.parametrize("asked", [AUTO, OPENVINO])
+def test_what_was_asked_for_and_computes_something_else_is_told_of(
+    asked: str, files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    damage_golden(files.fp32)
+    measure_as(1.0, monkeypatch)
+    net = open_best(NetFiles(files.fp32, is_exact=True), "cpu", asked)
+    assert net.runtime == (ONNX_RUNTIME if asked == AUTO else OPENVINO)
+    told = [text for text in said if "self-check: FAILED" in text]
+    assert len(told) == (asked == OPENVINO), "fp32 in ONNX Runtime is what others are judged by"
+
+
 def test_a_runtime_that_fails_is_not_taken_and_not_spoken_of(
     files: NetFiles, auto: None, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:

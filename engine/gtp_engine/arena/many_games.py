@@ -5,7 +5,6 @@ that the leaves of different games are evaluated as one batch; the evaluators' b
 the threads ask. Games come in pairs that begin from the same opening with the colors swapped.
 """
 
-import os
 import queue
 import random
 import threading
@@ -20,6 +19,7 @@ from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.games import new_game
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
+from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import Level, decide_at_level
 from gtp_engine.play.settings import default_memory
 from gtp_engine.search.batching import TreeBatcher
@@ -115,7 +115,7 @@ def play_games(
     """
     at_once = min(at_once, games)
     one_by_one = any(one.level is not None for one in contestants)
-    n_threads = max(1, at_once if one_by_one else min(at_once, threads or os.cpu_count() or 1))
+    n_threads = max(1, at_once if one_by_one else min(at_once, threads or usable_cores()))
     memory_mb = max(LEAST_MEMORY_MB, default_memory() // max(1, at_once * len(contestants)))
     numbers = iter(range(first, first + games))
     openings: list[tuple[Move, ...]] = []

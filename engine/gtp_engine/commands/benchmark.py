@@ -5,7 +5,6 @@ Speeds are per second of the clock and per second of processor time.
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.arguments import UsageError, check_file
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
+from gtp_engine.platforms import usable_cores
 
 if TYPE_CHECKING:
     from gtp_engine.commands.benchmark_speeds import Job
@@ -95,7 +95,7 @@ def _jobs(
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)
             threads = args.threads or _thread_counts(
-                net.batcher.streams if is_gpu else os.cpu_count() or 1
+                net.batcher.streams if is_gpu else usable_cores()
             )
             found += speeds.net_jobs(net, args.net, size, threads, batches, args.playouts)
     return found

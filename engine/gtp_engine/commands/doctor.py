@@ -5,7 +5,6 @@ It says why that file, and how far it is from fp32.
 
 import argparse
 import json
-import os
 import platform
 import textwrap
 from collections.abc import Iterator
@@ -14,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.commands.options import add_shared
 from gtp_engine.messages import collected
+from gtp_engine.platforms import usable_cores
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.nets import NetFiles
     from gtp_engine.evaluators.precision import Choice
 
 WIDTH = 80
-LABEL_WIDTH = 14
+LABEL_WIDTH = 15
 COMPARED_POSITIONS = 24
 
 _CUDA_ADVICE = {
@@ -79,13 +79,12 @@ def _machine() -> Iterator[Finding]:
     from gtp_engine.evaluators.devices import cpu_name, int8_may_overflow
     from gtp_engine.play.settings import default_memory
 
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     yield Finding("processor", f"{cpu_name()}; {cores} cores, as many search threads")
     if int8_may_overflow():
         yield Finding(
             "8-bit products",
             "no VNNI: int8 nets with 8-bit weights may overflow; the self-check decides",
-            "`gtp-export quantise --seven-bit` makes int8 nets that do not",
         )
     yield Finding("memory", f"{default_memory()} MB for tree and cache, unless --memory says more")
     yield Finding("system", f"{platform.platform()}, Python {platform.python_version()}")

@@ -1,13 +1,13 @@
 """Let each level play the next one and say by how much it is weaker."""
 
 import argparse
-import os
 
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.go.rules import GO, Rules, default_komi
+from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import find_level, highest_level
 
 GAMES_AT_ONCE = 8
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--step: there are but {highest_level()} levels")
     width, height = args.size
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
-    at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
+    at_once = args.at_once or GAMES_AT_ONCE * usable_cores()
     net = open_net(args.net, args.device, args.runtime, game=GO)
     players = [
         Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))

@@ -8,7 +8,6 @@ passes in place of a move that the search wanted lost points, and which games a 
 
 import argparse
 import logging
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, InvalidRulesError, Rules
+from gtp_engine.platforms import usable_cores
 from gtp_engine.play.settings import customary_komi
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = Terms(width, height, rules, seed=args.seed)
-    at_once = args.at_once or GAMES_AT_ONCE * (os.cpu_count() or 1)
+    at_once = args.at_once or GAMES_AT_ONCE * usable_cores()
     games: list[SelfPlayGame] = []
     status = 0
     judge = None

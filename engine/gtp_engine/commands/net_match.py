@@ -3,7 +3,6 @@
 import argparse
 import json
 import logging
-import os
 from collections.abc import Sequence
 
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
@@ -15,6 +14,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.stopping import Limits
@@ -107,7 +107,7 @@ def _params(chosen: Sequence[tuple[str, str]], net: Evaluator) -> SearchParams:
 def _at_once(nets: Sequence[Evaluator]) -> int:
     if all(isinstance(net, NetEvaluator) and net.net.device == "cuda" for net in nets):
         return GAMES_AT_ONCE["cuda"]
-    return GAMES_AT_ONCE["cpu"] * (os.cpu_count() or 1)
+    return GAMES_AT_ONCE["cpu"] * usable_cores()
 
 
 def _details(games: Sequence[PlayedGame]) -> str:

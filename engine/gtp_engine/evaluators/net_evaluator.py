@@ -1,6 +1,5 @@
 """A net as an evaluator: encode, look up, evaluate in batches, decode, remember."""
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +45,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import action_table, distinct_points, point_table, symmetries
 from gtp_engine.kernels import hot_kernel
+from gtp_engine.platforms import usable_cores
 
 CACHE_MB = 128
 """Room for remembered evaluations of one board size."""
@@ -217,7 +217,7 @@ class NetEvaluator:
         if self.net.device == "cuda":
             return threads or self.batcher.streams, batch or self.gpu_batch
         bears_more = self.net.file_bytes < LARGE_NET
-        return threads or os.cpu_count() or 1, batch or (CPU_BATCH if bears_more else 1)
+        return threads or usable_cores(), batch or (CPU_BATCH if bears_more else 1)
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
         """Measure in the background how many leaves to hand a GPU, unless that is known."""
@@ -458,5 +458,5 @@ def serve(
         evaluator = make(net, streams, max_batch or 256, cache_mb)
         evaluator.gpu_batch = recall_batch(net) or GPU_BATCH
         return evaluator
-    streams = threads or os.cpu_count() or 1
+    streams = threads or usable_cores()
     return make(net, streams, max_batch or 16, cache_mb)

@@ -154,16 +154,21 @@ class OnnxSession:
         return dict(zip(self.outputs, self._session.run(None, feed), strict=True))
 
 
-def open_model(content: bytes) -> Any:
+def open_model(content: bytes, *, is_exact: bool = False) -> Any:
     """Return a session on the CPU of a model that is not in a file.
+
+    Args:
+        is_exact: Whether sums of 8-bit products may not overflow, on processors without VNNI too.
 
     Raises:
         Exception: One of the runtime's own; `first_line` says why.
     """
-    return _new_session(content, [CPU])
+    return _new_session(content, [CPU], is_exact=is_exact)
 
 
-def _new_session(model: str | bytes, providers: Sequence[Provider]) -> Any:
+def _new_session(
+    model: str | bytes, providers: Sequence[Provider], *, is_exact: bool = False
+) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -171,6 +176,7 @@ def _new_session(model: str | bytes, providers: Sequence[Provider]) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.x64quantprecision", str(int(is_exact)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return onnxruntime.InferenceSession(model, options, providers=list(providers))

@@ -5,7 +5,6 @@ ownership. A net may keep its own policy and ownership and have its value mixed 
 AlphaGo did: (1 - weight) * value + weight * rollouts.
 """
 
-import os
 import threading
 from functools import partial
 from typing import Any
@@ -33,6 +32,7 @@ from gtp_engine.go.rollout_policy import (
 )
 from gtp_engine.go.rules import GO, RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
+from gtp_engine.platforms import usable_cores
 
 ROLLOUTS = 1
 """Games played out for one evaluation."""
@@ -203,7 +203,7 @@ class RolloutEvaluator(NetlessEvaluator):
 
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return a worker for each core with one leaf each; given numbers stay."""
-        return threads or os.cpu_count() or 1, batch or 1
+        return threads or usable_cores(), batch or 1
 
     def _judge(self, *leaf: Any) -> None:
         self._player.play_out(*leaf, is_alone=True)

@@ -1,7 +1,6 @@
 """Which runtime opens a net on a processor, and what all of them give: an open session."""
 
 import logging
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +9,7 @@ from gtp_engine.evaluators import onnx_runtime, openvino_runtime
 from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_runtime import Array
+from gtp_engine.platforms import usable_cores
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[S
         try:
             if not openvino_runtime.INSTALLED:
                 raise NetFileError(NEEDS_OPENVINO)
-            count = streams or os.cpu_count() or 1
+            count = streams or usable_cores()
             kind = openvino_runtime.BF16 if runtime == OPENVINO_BF16 else openvino_runtime.FP32
             return openvino_runtime.OpenVinoSession(path, "CPU", count, kind), runtime
         except (NetFileError, ImportError) as error:

@@ -8,7 +8,6 @@ the folder halts all parts.
 """
 
 import argparse
-import os
 import sys
 from dataclasses import fields
 from functools import partial
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.platforms import usable_cores
 from gtp_export.options import add_options, parse_positive
 from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
 
@@ -146,7 +146,7 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     game, size, recipe = (
         given.pop(name, getattr(Settings, name)) for name in ("game", "size", "recipe")
     )
-    settings = settings_for(game, size, recipe, **{"workers": os.cpu_count() or 1, **given})
+    settings = settings_for(game, size, recipe, **{"workers": usable_cores(), **given})
     from gtp_export.zero.nets import shape_of
 
     shape_of(settings)

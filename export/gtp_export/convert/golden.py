@@ -74,7 +74,7 @@ def _run(
     model: onnx.ModelProto, cases: Sequence[dict[str, NDArray[np.uint8 | np.float32]]]
 ) -> list[list[NDArray[np.float32]]]:
     try:
-        session = open_model(model.SerializeToString())
+        session = open_model(model.SerializeToString(), is_exact=True)
         return [session.run(None, dict(inputs)) for inputs in cases]
     except Exception as error:
         # ONNX Runtime raises a class of its own per status code, with nothing in common.

@@ -26,6 +26,7 @@ from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_games, read_nodes
 from gtp_engine.kernels import int64, kernel
+from gtp_engine.platforms import usable_cores
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
 from gtp_export.records.replay import count_playable
@@ -276,8 +277,8 @@ def decode_line(
 def _playable(games: Games) -> tuple[Games, int]:
     """Cut games before moves that the board cannot hold; return how many were cut."""
     lengths = np.diff(games.table.starts)
-    slices = np.array_split(np.arange(len(games)), max(1, (os.cpu_count() or 1) * 4))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    slices = np.array_split(np.arange(len(games)), max(1, usable_cores() * 4))
+    with ThreadPoolExecutor(usable_cores()) as pool:
         found = pool.map(lambda part: count_playable(games.table, part), slices)
         good = np.concatenate([np.zeros(0, np.int64), *found])
     cut = good < lengths
