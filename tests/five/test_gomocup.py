@@ -100,6 +100,28 @@ def test_start_is_answered_before_anything_is_loaded(monkeypatch: pytest.MonkeyP
     manager.leave()
 
 
+def test_a_whole_board_is_filled_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Engine, "load", lambda self: None)
+    monkeypatch.setattr(Engine, "wait_ready", lambda self, seconds: False)
+    manager = Manager(Engine(Settings(game="five", size=(15, 15), playouts=5)))
+    manager.send("START 5")
+    assert manager.answer() == "OK"
+    free = {f"{x},{y}" for x in range(5) for y in range(5)}
+    for at in ("0,0", "4,4", "0,4", "4,0", "2,2", "0,2", "2,0", "4,2", "2,4"):
+        if at in free:
+            free.remove(at)
+            manager.send(f"TURN {at}")
+            free.remove(manager.answer())
+    while free:
+        manager.send(f"TURN {free.pop()}")
+        if free:
+            free.remove(manager.answer())
+    assert manager.answer() == "ERROR the game is over"
+    manager.leave()
+
+
 @pytest.mark.parametrize(
     ("infos", "thinks"),
     [

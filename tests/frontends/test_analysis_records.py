@@ -66,6 +66,23 @@ def test_answers_go_into_a_regular_file(tmp_path: Path) -> None:
             OutputFile(path)
 
 
+@pytest.mark.parametrize("content", [b"(;GM[1]KM[7.5];B[aa])", b"some words\n", b'{"x":1'])
+def test_a_file_of_something_else_is_left_alone(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "game.sgf"
+    path.write_bytes(content)
+    with pytest.raises(OSError, match="something else than answers"):
+        OutputFile(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"id":"a","turnN'])
+def test_a_first_answer_that_was_cut_off_is_removed(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    path.write_bytes(content)
+    OutputFile(path).close()
+    assert path.read_bytes() == b""
+
+
 def test_what_is_done_is_known_line_by_line_and_a_cut_line_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     whole = b'{"id":"a","turnNumber":3}\nnoise\n' + b"[" * 10**5 + b"\n"

@@ -15,6 +15,7 @@ from rich.console import Console
 from tests.go.diagrams import position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
+from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -203,6 +204,13 @@ def test_resigning_ends_the_game_until_it_is_taken_back(
     assert load_sgf(tmp_path / "b.sgf").moves == sitting.position.moves
 
 
+def test_a_person_who_resigns_on_the_engines_turn_has_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sitting = Sitting(monkeypatch, "c3", "back", "resign")
+    assert sitting.position.to_play == WHITE and "The game is over: W+R." in sitting.text
+
+
 def test_a_resignation_without_a_move_is_taken_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = Sitting(monkeypatch, "resign", "undo", "c3")
     assert "The game is over: W+R." in sitting.text and "Taken back." in sitting.text
@@ -382,6 +390,21 @@ def test_with_handicap_komi_is_half_a_point_unless_it_was_asked_for(
     assert sitting.position.handicap == 4 and sitting.position.komi == komi
     sitting = Sitting(monkeypatch, "new", size=(9, 9), colors=colors, handicap=4, **asked)
     assert sitting.position.komi == asked.get("komi", 7.0), "the next game has no handicap"
+    sitting = Sitting(monkeypatch, "rules aga", size=(9, 9), colors=colors, handicap=4, **asked)
+    assert sitting.position.komi == komi, "other rules change nothing"
+
+
+def test_five_in_a_row_has_no_handicap(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run(["play", "--game", "five", "--handicap", "4"])
+    assert ended.value.code == 2 and "is not for five in a row" in capsys.readouterr().err
+
+
+def test_a_game_saved_before_another_that_is_none_is_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sitting = Sitting(monkeypatch, "c3", "load none.sgf", "q")
+    assert "Not loaded" in sitting.text and sitting.text.count("The game is saved") == 1
 
 
 def test_superko_is_kept_for_people_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -520,6 +543,11 @@ def test_level_komi_and_rules_within_a_game(monkeypatch: pytest.MonkeyPatch) -> 
     for said in ("plays at level 2.", "from 1 to 10", "At its best.", "from -400", "No such rules"):
         assert said in sitting.text
     assert "Japanese rules, komi 3.5" in sitting.text and sitting.position.ply == 2
+
+
+def test_at_its_best_the_engine_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = Sitting(monkeypatch, "level", policy_temperature=1.0)
+    assert sitting.engine.settings.level == 10
 
 
 def test_the_rules_of_five_in_a_row_change_within_a_game(monkeypatch: pytest.MonkeyPatch) -> None:

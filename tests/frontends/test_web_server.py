@@ -293,6 +293,16 @@ def test_an_analysis_follows_the_turn_that_is_looked_at(client: ClientConnection
     state_when(client, lambda state: len(state["moves"]) == 2)
 
 
+@pytest.mark.parametrize("result", ["?", "Void"])
+def test_a_record_without_a_winner_goes_on(result: str, client: ClientConnection) -> None:
+    new_game(client, you="both")
+    client.send(f"(;SZ[5]RE[{result}];B[cc];W[bb])".encode())
+    state = state_when(client, lambda state: len(state["moves"]) == 2)
+    assert state["result"] == ""
+    wish(client, "play", at="A1", turn=2)
+    state_when(client, lambda state: len(state["moves"]) == 3)
+
+
 def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConnection) -> None:
     new_game(client)
     client.send("(;SZ[5]PB[\u00c4da]PW[<b>]CA[UTF-8]C[a];B[cc];W[bb]C[b];B[dd])".encode())

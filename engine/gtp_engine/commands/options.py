@@ -156,7 +156,7 @@ OPTIONS = (
     Option("size", "N|WxH", "board", "19; five in a row: 15", parse_size, _GAME),
     Option("rules", "NAME|JSON", _RULES, "", _rules, _GAME),
     Option("komi", "POINTS", "points for White", "7.5; 7 up to 9x9", parse_komi, _GAME),
-    Option("keep-games", "DIR", "keep every game there as SGF", "", _path, _GAME),
+    Option("keep-games", "DIR", "keep every game that it plays in there as SGF", "", _path, _GAME),
     Option("resign-threshold", "VALUE", "resign below this mean result, -1 to 1", "-0.8",
            _within(-1, 1), _RESIGNING),
     Option("resign-turns", "N", "own turns in a row below it before that", "3", parse_count,

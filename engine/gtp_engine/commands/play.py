@@ -8,6 +8,7 @@ from pathlib import Path
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.games import FIVE
 from gtp_engine.play.table import SEATS
 
 _NOT_HERE = ("lag", "ogs-chat", "name")
@@ -36,6 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play until the person leaves; return the exit status."""
     settings = read_settings(args)
+    if args.handicap > 1 and settings.game == FIVE:
+        raise UsageError("--handicap is not for five in a row")
     if sys.stdin is None or sys.stdout is None:
         name = "stdin" if sys.stdin is None else "stdout"
         sys.exit(f"gtp-engine: {name} is closed, so there is nothing to play on")

@@ -1,6 +1,6 @@
 """Stones, chains and liberties on one board: a flat record, and kernels that work on it.
 
-A board knows no history beyond the simple-ko ban; `position.py` adds superko, passes and phases.
+A board knows no history beyond the simple-ko ban; `history.py` adds superko, passes and phases.
 The grid is padded with a wall (see `coords.py`), so that neighbours need no bounds checks:
 up is p - stride, down p + stride, left p - 1, right p + 1.
 

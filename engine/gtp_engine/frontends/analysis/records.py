@@ -4,6 +4,7 @@ The answers have the form of those to queries; their id is the record's file, wi
 behind it for further games of the file. What the file holds already is not analysed again.
 """
 
+import errno
 import json
 import logging
 import os
@@ -23,6 +24,9 @@ from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisSchedule
 from gtp_engine.search.analysis import Analysis
 
 logger = logging.getLogger(__name__)
+
+_ANSWER = b'{"id":'
+"""What answers begin with."""
 
 Done = frozenset[tuple[str, int]]
 """Id and turn of positions that need no analysis any more."""
@@ -60,7 +64,7 @@ class OutputFile:
         """Open a file to add to it; an answer that was cut off half-way is removed.
 
         Raises:
-            OSError: It cannot be read or written.
+            OSError: It cannot be read or written, or holds something else.
         """
         self._guard = threading.Lock()
         self.done = _read_done(path)
@@ -83,6 +87,8 @@ def _read_done(path: Path) -> Done:
     whole = 0
     with open_regular(path) as file:
         for line in file:
+            if whole == 0 and not (line.startswith(_ANSWER) or _ANSWER.startswith(line)):
+                raise OSError(errno.EINVAL, "holds something else than answers")
             if not line.endswith(b"\n"):
                 os.truncate(path, whole)
                 break

@@ -107,6 +107,7 @@ class Server:
                 return
             self._began = time.monotonic()
             handler = self._handlers.get(line.request.name)
+            before = list(self._stones)
             try:
                 if handler is None:
                     answer = f"UNKNOWN command {line.request.name[:40]}"
@@ -115,9 +116,10 @@ class Server:
             except EOFError:  # in the middle of a board
                 return
             except (GomocupError, NetFileError, EngineUnavailableError) as error:
-                answer = f"ERROR {error}"
+                self._stones, answer = before, f"ERROR {error}"
             except Exception as error:  # whatever it is, the game goes on
-                answer = f"ERROR {type(error).__name__}: {' '.join(str(error).split())}"
+                said = " ".join(str(error).split())
+                self._stones, answer = before, f"ERROR {type(error).__name__}: {said}"
             if answer:
                 self._output.write(answer + "\r\n")
                 self._note("?" if answer.startswith("ERROR") else "<", answer)
@@ -176,34 +178,25 @@ class Server:
 
     def _set_board(self, rest: str) -> str:
         """Read stones up to DONE; those of who is to move are 1, the opponent's 2."""
-        before = self._stones
         by_owner: dict[int, list[int]] = {1: [], 2: []}
         self._stones = []
-        try:
-            for numbers in self._read_stones():
-                if len(numbers) != 3 or numbers[2] not in by_owner:
-                    raise GomocupError("a stone is x,y,1 (own) or x,y,2 (the opponent's)")
-                point = self._empty_point(numbers[:2])
-                by_owner[numbers[2]].append(point)
-                self._stones.append((numbers[2], point))
-        except GomocupError:
-            self._stones = before
-            raise
+        for numbers in self._read_stones():
+            if len(numbers) != 3 or numbers[2] not in by_owner:
+                raise GomocupError("a stone is x,y,1 (own) or x,y,2 (the opponent's)")
+            point = self._empty_point(numbers[:2])
+            by_owner[numbers[2]].append(point)
+            self._stones.append((numbers[2], point))
         own = BLACK if len(by_owner[1]) >= len(by_owner[2]) else WHITE
         colors = {1: own, 2: 3 - own}
         self._stones = [(colors[owner], point) for owner, point in self._stones]
         return ""
 
     def _swap(self, rest: str) -> str:
-        before, self._stones = self._stones, []
-        try:
-            for numbers in self._read_stones():
-                self._stones.append((self._to_play(), self._empty_point(numbers)))
-            if len(self._stones) not in (0, 3, 5):
-                raise GomocupError("swap2 is asked after 0, 3 or 5 stones")
-        except GomocupError:
-            self._stones = before
-            raise
+        self._stones = []
+        for numbers in self._read_stones():
+            self._stones.append((self._to_play(), self._empty_point(numbers)))
+        if len(self._stones) not in (0, 3, 5):
+            raise GomocupError("swap2 is asked after 0, 3 or 5 stones")
         if not self._stones:
             width, height = self._size
             wanted = [(width // 2 + x, max(0, height // 2 + y)) for x, y in SWAP_OPENING]
@@ -260,7 +253,13 @@ class Server:
         if not self._engine.wait_ready(seconds):
             from gtp_engine.play.plain_move import plain_move
 
-            point = plain_move(*self._size, {at: each for each, at in self._stones}, color)
+            taken = {at: each for each, at in self._stones}
+            width, height = self._size
+            free = {point_at(r, c, width) for r in range(height) for c in range(width)} - set(taken)
+            if not free:
+                raise GomocupError("the game is over")
+            # With stones of one's own all round, a point is not taken; in five it may be.
+            point = plain_move(width, height, taken, color, free) or min(free)
         else:
             decision = self._decide(color)
             found = decision.analysis

@@ -46,6 +46,7 @@ from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.table import HANDICAP_KOMI, Table
 from gtp_engine.search.analysis import Analysis
@@ -508,7 +509,7 @@ class TerminalGame:
     def _set_level(self, rest: str) -> None:
         try:
             level = int(rest) if rest.isdecimal() else 0
-            self._engine.set_level(level if rest else None)
+            self._engine.set_level(level if rest else highest_level())
         except ValueError as error:
             self._message.append(f"{str(error).capitalize()}.")
         else:
@@ -544,12 +545,11 @@ class TerminalGame:
         position = self._position
         try:
             size = parse_size(rest) if rest else (position.width, position.height)
-            said = self._file.save_changes(position, self._table.result)
+            self._message += self._file.save_changes(position, self._table.result)
             self._engine.new_game(*size)
         except ValueError as error:
             self._message.append(f"No such board: {error}.")
             return
-        self._message += said
         self._begin()
 
     def _begin(self) -> None:
@@ -569,13 +569,11 @@ class TerminalGame:
         if not rest:
             self._message.append("Which file? load FILE")
             return
-        said = self._file.save_changes(self._position, self._table.result)
+        self._message += self._file.save_changes(self._position, self._table.result)
         try:
             self._adopt(path_of(rest))
         except SgfError as error:
             self._message.append(f"Not loaded: {error}.")
-            return
-        self._message += said
 
     def _adopt(self, path: Path) -> None:
         record = load_sgf(path, position_type(self._engine.settings.game))

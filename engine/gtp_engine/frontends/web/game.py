@@ -330,7 +330,8 @@ class WebGame:
         if len(record.moves) > MOST_MOVES:
             raise ValueError(f"the game has more than {MOST_MOVES} moves")
         self._table.colors = SEATS["both"]
-        self._adopt(record.position_under(self._engine.rules), record.result)
+        result = "" if record.result in ("?", "Void") else record.result
+        self._adopt(record.position_under(self._engine.rules), result)
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
         self._comments = record.comments
 
