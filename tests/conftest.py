@@ -8,9 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from gtp_engine.kernels import CACHE, HotKernel
 from gtp_engine.messages import collected
+
+# The first example compiles, and machines stall; the same examples everywhere.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
 
 REFERENCE_DATA = "GTP_ENGINE_REFERENCE_DATA"
 

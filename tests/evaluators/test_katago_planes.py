@@ -317,7 +317,7 @@ def test_shorter_history() -> None:
 # Random positions --------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_remembered_ladders_change_nothing(seed: int) -> None:
     position = random_position(seed)
@@ -330,7 +330,7 @@ def test_remembered_ladders_change_nothing(seed: int) -> None:
         assert (remembered == anew).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32), territory=st.booleans())
 def test_planes_exclude_each_other(seed: int, territory: bool) -> None:
     position = random_position(seed)

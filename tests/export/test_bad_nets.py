@@ -239,7 +239,7 @@ def mutate(content: bytes, mutations: list[tuple[str, float, bytes]]) -> bytes:
     return content
 
 
-FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
 @FUZZ

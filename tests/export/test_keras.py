@@ -280,7 +280,7 @@ def test_format_is_told_from_content(tmp_path: Path) -> None:
 WHOLE = keras_writer.write_keras(*book_net(True, 26, "softmax"), "oneplane")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.floats(0, 1), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4)
 )

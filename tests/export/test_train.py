@@ -149,7 +149,8 @@ def test_processes_share_the_shards(data: Path) -> None:
 
 def test_a_damaged_shard_is_passed_over(data: Path) -> None:
     (data / "train" / "9x9-000000.npz").write_bytes(b"half a file")
-    SampleSource(data / "train", batch_points=240)
+    source = SampleSource(data / "train", batch_points=240)
+    assert set(source._pools) == {(5, 5), (4, 6)}
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def learn(
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_learns_and_hands_its_nets_on(tmp_path: Path, recipe: str) -> None:
     few = {"net_samples": 256, "first_positions": 50, "shard_games": 10, "gate_games": 20}
-    few |= {"batch": 32, "judge_visits": 4, "visits": 8, "fast_visits": 4}
+    few |= {"gate_share": 0.0, "batch": 32, "judge_visits": 4, "visits": 8, "fast_visits": 4}
     nets = learn(tmp_path / "run", 3, 200, recipe, **few)
     first, trained = next(nets), next(nets)
     nets.close()

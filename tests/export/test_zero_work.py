@@ -212,7 +212,7 @@ def test_the_end_of_the_run_ends_the_work(tmp_path: Path) -> None:
     worker = Worker(run, seed=1)
     (run.spent / "train.json").write_text('{"core_seconds": 3600.0}')
     worker._part.note(0.0)
-    too_late = threading.Timer(20.0, worker.ending.set)
+    too_late = threading.Timer(300.0, worker.ending.set)
     too_late.start()
     worker.work()
     too_late.cancel()
@@ -240,7 +240,7 @@ def test_a_worker_ends_with_whoever_started_it(tmp_path: Path) -> None:
     wait_for_shard(run, process, 0)
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(300) == 0
     assert check_shards(run) > 0
     assert process.stderr is not None
     assert b"Traceback" not in process.stderr.read()

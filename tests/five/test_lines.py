@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.five.naive_lines import NaiveBoard
 
@@ -83,7 +83,6 @@ def dense_boards(draw: st.DrawFn) -> FiveGame:
     return game
 
 
-@settings(deadline=None)
 @given(dense_boards())
 def test_forbidden_points_are_those_of_the_oracle(game: FiveGame) -> None:
     oracle = naive(game)
@@ -94,7 +93,6 @@ def test_forbidden_points_are_those_of_the_oracle(game: FiveGame) -> None:
     assert (game.colors == before).all()
 
 
-@settings(deadline=None)
 @given(dense_boards(), st.sampled_from(sorted(FIVE_RULES)))
 def test_wins_are_those_of_the_oracle(game: FiveGame, rule: str) -> None:
     game.set_rules(FIVE_RULES[rule])

@@ -26,7 +26,7 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(middle_games(), st.integers(0, 2**32))
 def test_a_branch_plays_as_the_game_does(game: FiveGame, seed: int) -> None:
     if game.is_over:
@@ -58,7 +58,7 @@ def listed(game: FiveGame, nodes: int) -> tuple[list[int], float, float]:
     return moves, float(batch.priors[0, :n].sum()), float(batch.value[0])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(middle_games())
 def test_moves_to_consider_are_fives_then_blocks_then_all(game: FiveGame) -> None:
     if game.is_over:

@@ -81,7 +81,7 @@ def middle_games(draw: st.DrawFn, empty: int = 100) -> FiveGame:
     return game
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(middle_games())
 def test_wins_by_fours_are_those_of_the_oracle(game: FiveGame) -> None:
     if game.is_over:
@@ -95,7 +95,7 @@ def test_wins_by_fours_are_those_of_the_oracle(game: FiveGame) -> None:
         assert (shapes.codes == before).all() and (shapes.colors == game.colors).all()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(middle_games(empty=9))
 def test_what_is_read_out_wins_against_every_defence(game: FiveGame) -> None:
     if game.is_over:
@@ -110,7 +110,6 @@ def test_what_is_read_out_wins_against_every_defence(game: FiveGame) -> None:
         assert all(_wins_after(after, color, answer) for answer in answers), game
 
 
-@settings(deadline=None)
 @given(middle_games(), st.integers(0, 2**32))
 def test_shapes_are_kept_up_to_date(game: FiveGame, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -122,7 +121,6 @@ def test_shapes_are_kept_up_to_date(game: FiveGame, seed: int) -> None:
     assert (shapes.codes == fresh.codes).all()
 
 
-@settings(deadline=None)
 @given(middle_games(), st.sampled_from(sorted(FIVE_RULES)))
 def test_fives_blocks_and_forbidden_points_are_those_of_the_game(game: FiveGame, rule: str) -> None:
     game = game_of([], [], rule, game.width) if game.is_over else game

@@ -14,7 +14,7 @@ import pytest
 from gtp_engine.children import own_command
 from gtp_engine.commands import review as review_command
 from gtp_engine.commands.table import run
-from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.review.findings import class_of, is_decided, phase_of
 from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement, Spot
@@ -523,11 +523,11 @@ def test_a_folder_of_games_survives_a_kill_in_the_middle(tmp_path: Path) -> None
     command = own_command("review", str(games), "--out", str(out))
     command += ["--net", TINY, "--visits", "2", "--threads", "1", "--runtime", "onnxruntime"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        while process.poll() is None and len(list(out.glob("*.json"))) < 20:
+        while process.poll() is None and len(list(out.glob("*.json"))) < 5:
             time.sleep(0.02)
         process.kill()
     done = {path.name: path.stat().st_mtime_ns for path in out.glob("*.json")}
-    assert 20 <= len(done) < 100
+    assert 5 <= len(done) < 100
     assert subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0
     assert len(list(out.glob("*.json"))) == len(list(out.glob("g*.html"))) == 100
     assert not list(out.glob("g*.part"))
@@ -658,4 +658,3 @@ def test_the_letters_of_ownership() -> None:
     assert len(LETTERS) == len(set(LETTERS)) == 65
     owners = judgement(0.0, owners="Ag.").owners()
     assert owners.tolist() == [-1.0, 0.0, 1.0]
-    assert EMPTY == 0

@@ -258,9 +258,7 @@ def lasting_client():
         yield client
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=st.lists(LINES, max_size=8))
 def test_every_request_is_answered_in_order(lasting_client: Conversation, lines) -> None:
     soup = b"\n".join(lines) + b"\n"

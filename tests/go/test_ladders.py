@@ -192,7 +192,7 @@ def test_ladders_are_remembered_by_stones_and_ko() -> None:
     assert with_ko["key"] != without_ko["key"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**32))
 def test_against_plain_recursion(seed: int) -> None:
     position = random_position(seed)

@@ -249,7 +249,7 @@ def test_seki_is_no_independent_life() -> None:
     assert shown(position, owners).splitlines()[2] == "OOOOXXX"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     flags=st.tuples(*[st.booleans()] * 3),
@@ -266,7 +266,7 @@ def test_area_against_its_definition(
     assert found == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     keep_territories=st.booleans(),

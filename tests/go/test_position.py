@@ -89,7 +89,7 @@ def test_random_games_on_every_larger_size(size: int) -> None:
         assert_same_game(position, naive, generator)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(
     width=st.integers(2, 6),
     height=st.integers(2, 6),

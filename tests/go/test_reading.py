@@ -68,7 +68,7 @@ def test_the_attack_gains_liberties_by_captures_behind() -> None:
     assert check(4352)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(st.integers(0, 2**31))
 def test_brute_force_finds_nothing_else(seed: int) -> None:
     check(seed)

@@ -24,6 +24,7 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level, load_levels
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings, customary_komi, default_memory
+from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
@@ -358,13 +359,16 @@ def test_genmove_is_stopped_from_another_thread() -> None:
 
 def test_an_analysis_runs_until_it_is_stopped_and_keeps_the_game(fake: Engine) -> None:
     fake.play(BLACK, at("C3"))
-    heard = []
+    heard: list[Analysis] = []
     stop = threading.Event()
-    timer = threading.Timer(0.2, stop.set)
-    timer.start()
-    found = fake.analyze(BLACK, ReportRequest(interval=0.02, callback=heard.append), stop=stop)
-    timer.join()
-    assert found.is_final and heard[-1] is found and len(heard) > 1
+
+    def hear(found: Analysis) -> None:
+        heard.append(found)
+        if len(heard) == 2:
+            stop.set()
+
+    found = fake.analyze(BLACK, ReportRequest(interval=0.0, callback=hear), stop=stop)
+    assert found.is_final and heard[-1] is found and len(heard) == 3
     assert found.to_play == BLACK, "asked for the player who is not to move"
     assert fake.position.to_play == WHITE and fake.position.ply == 1
     assert fake.analyze(WHITE, ReportRequest(), Limits(playouts=25)).playouts == 25
@@ -400,11 +404,11 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
 def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:
     fake.genmove(BLACK)
     assert not fake._ponderer.is_at_work
-    made = engine(FlatEvaluator(favourite=PASS), ponder=True, playouts=1)
-    made.play_sequence([(BLACK, at("C3")), (WHITE, PASS)])
+    rules = Rules.parse("tromp-taylor")
+    made = engine(FlatEvaluator(favourite=PASS), ponder=True, playouts=1, rules=rules, komi=0.5)
+    made.play_sequence([(BLACK, at("C3")), (WHITE, at("C4")), (BLACK, at("B3")), (WHITE, PASS)])
     made.genmove(BLACK)
-    if made.position.is_over:
-        assert not made._ponderer.is_at_work
+    assert made.position.is_over and not made._ponderer.is_at_work
     made.close()
 
 
@@ -483,7 +487,7 @@ def test_the_count_judges_by_ownership() -> None:
     made.komi = 0.5
     made.set_up([at("C3")], [])
     status = made.final_status()
-    assert (status.alive == [] and status.seki == []) or status.dead == []
+    assert status.alive == [at("C3")] and status.dead == [] == status.seki
     assert made.final_score() == status.white_score == 0.5 - 25
     made.set_up([at("B1"), at("B2"), at("A2")], [at("D1"), at("D2"), at("E2")])
     assert made.final_status().dead == []

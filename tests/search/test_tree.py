@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.search.trees import (
     children_of,
@@ -44,7 +44,6 @@ from gtp_engine.search.tree import (
 )
 
 
-@settings(deadline=None)  # the first example compiles
 @given(st.floats(0.0, 1.0, width=32))
 def test_codes_keep_priors_to_one_part_in_a_thousand(prior: float) -> None:
     code = int(prior_code(prior))
