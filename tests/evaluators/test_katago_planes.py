@@ -221,23 +221,19 @@ def test_rules(rules: Rules, expected: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("komi", "to_play", "draw_wins", "own"),
+    ("komi", "to_play", "own"),
     [
-        (7.5, WHITE, 0.5, 7.5),
-        (7.5, BLACK, 0.5, -7.5),
-        (7.0, WHITE, 0.5, 7.0),
-        (7.0, WHITE, 1.0, 7.5),
-        (7.0, BLACK, 1.0, -7.5),
-        (7.0, WHITE, 0.0, 6.5),
-        (7.5, WHITE, 1.0, 7.5),
-        (300.0, WHITE, 0.5, 101.0),
-        (-300.0, WHITE, 0.5, -101.0),
+        (7.5, WHITE, 7.5),
+        (7.5, BLACK, -7.5),
+        (7.0, WHITE, 7.0),
+        (300.0, WHITE, 101.0),
+        (-300.0, WHITE, -101.0),
     ],
 )
-def test_own_komi(komi: float, to_play: int, draw_wins: float, own: float) -> None:
+def test_own_komi(komi: float, to_play: int, own: float) -> None:
     position = Position(9, 9, replace(AREA, komi=komi))
     position.to_play = to_play
-    _, features = encoded(position, options=Options(draw_wins=draw_wins))
+    _, features = encoded(position)
     assert features[5] == pytest.approx(own / 20)
 
 
@@ -281,24 +277,16 @@ def test_a_pass_that_ends_the_game_is_announced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "options", "hidden"),
-    [
-        (AREA, DEFAULT_OPTIONS, False),
-        (AREA, Options(conservative_pass=1), True),
-        (replace(AREA, friendly_pass_ok=True), DEFAULT_OPTIONS, True),
-        (replace(AREA, komi=300.0), Options(passing_hacks=1), True),
-        (replace(AREA, komi=-300.0), Options(passing_hacks=1), False),
-        (JAPANESE, Options(conservative_pass=1), False),
-    ],
+    ("rules", "hidden"),
+    [(AREA, False), (replace(AREA, friendly_pass_ok=True), True), (JAPANESE, False)],
 )
-def test_history_is_hidden(rules: Rules, options: Options, hidden: bool) -> None:
-    planes, features = encoded(played("B C3, W pass", rules), options=options)
+def test_history_is_hidden(rules: Rules, hidden: bool) -> None:
+    planes, features = encoded(played("B C3, W pass", rules))
     assert (features[14] == 0.0) == hidden
     assert (features[0] == 0.0) == hidden
     assert (planes[10].sum() == 0) == hidden
-    early = encoded(played("B C3, W pass", rules), "katago_v3", options)[1]
-    if not options.passing_hacks:
-        assert (early[0] == 0.0) == hidden
+    early = encoded(played("B C3, W pass", rules), "katago_v3")[1]
+    assert (early[0] == 0.0) == hidden
 
 
 def test_after_the_end_only_the_last_pass_is_shown() -> None:
@@ -306,12 +294,6 @@ def test_after_the_end_only_the_last_pass_is_shown() -> None:
     assert features[:5].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
     _, early = encoded(played("B C3, W pass, B pass"), "katago_v3")
     assert early[:5].tolist() == [0.0] * 5
-
-
-def test_shorter_history() -> None:
-    position = played("B A1, W B5, B C3, W E5")
-    planes, _ = encoded(position, options=Options(max_history=2))
-    assert moves_shown(planes) == [1, 1, 0, 0, 0]
 
 
 # Random positions --------------------------------------------------------------------------------

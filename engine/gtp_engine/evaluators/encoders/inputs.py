@@ -31,18 +31,10 @@ SymmetryMap = npt.NDArray[np.int16]
 class Options(NamedTuple):
     """What an encoder is told besides the position and the rules."""
 
-    draw_wins: float = 0.5
-    """How many wins a draw is worth to White, 0 to 1."""
     playout_doubling: float = 0.0
     """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3."""
     suicide_alive: int = 0
     """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
-    conservative_pass: int = 0
-    """Whether to hide that a pass would end the game, for the root of a search."""
-    passing_hacks: int = 0
-    """Whether to hide it where the game would end without a win."""
-    max_history: int = 5
-    """How many latest moves KataGo's encoders may show."""
 
 
 DEFAULT_OPTIONS = Options()

@@ -47,7 +47,6 @@ and as planes
 
 import numpy as np
 
-from gtp_engine.coords import WHITE
 from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.katago_features import (
     N_HISTORY,
@@ -114,9 +113,7 @@ def _fill_early(
     mark_stones(board, to_play, symmetry_map, planes)
     mark_liberties(board, symmetry_map, planes)
     mark_bans(history, ply, rules, symmetry_map, planes[6], planes[7])
-    hides, shown = mark_early_history(
-        history, ply, rules, options, symmetry_map, planes, 9, features
-    )
+    hides, shown = mark_early_history(history, ply, rules, symmetry_map, planes, 9, features)
     mark_ladders(board, to_play, reader, symmetry_map, planes)
     mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
     area = np.empty(MAX_POINTS, np.uint8)
@@ -125,7 +122,7 @@ def _fill_early(
     mark_owners(board, to_play, area, symmetry_map, planes)
     mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
 
-    komi = write_early_features(board, turn, rules, options, features)
+    komi = write_early_features(board, turn, rules, features)
     features[12] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
     if rules.scoring == AREA or turn["phase"] >= 2:
         features[13] = komi_wave(points, komi)
@@ -182,9 +179,9 @@ def katago_v5(
 
     mark_stones(board, int64(turn["to_play"]), symmetry_map, planes)
     mark_bans(history, ply, rules, symmetry_map, planes[3], planes[4])
-    mark_early_history(history, ply, rules, options, symmetry_map, planes, 6, features)
+    mark_early_history(history, ply, rules, symmetry_map, planes, 6, features)
     mark_encore_start(board, turn, planes[11], planes[12], symmetry_map)
-    write_early_features(board, turn, rules, options, features)
+    write_early_features(board, turn, rules, features)
 
 
 @kernel
@@ -195,22 +192,16 @@ def _mark_area(
     options: Options,
     symmetry_map: SymmetryMap,
     planes: Planes,
-) -> bool:
-    """Fill planes 18 and 19; return whether the game, ending here, would be no win.
-
-    Under territory scoring only the second encore shows areas.
-    """
+) -> None:
+    """Fill planes 18 and 19; under territory scoring only the second encore shows areas."""
     board = history.boards[ply]
     turn = history.turns[ply]
     if rules.scoring == TERRITORY and turn["phase"] < 2:
-        return False
+        return
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
-    white_tax = find_area(board, turn, rules, suicide_legal, area)
-    to_play = int64(turn["to_play"])
-    points = mark_owners(board, to_play, area, symmetry_map, planes)
-    points -= white_tax if to_play == WHITE else -white_tax
-    return points + own_komi(turn, rules, options.draw_wins) <= 0.0
+    find_area(board, turn, rules, suicide_legal, area)
+    mark_owners(board, int64(turn["to_play"]), area, symmetry_map, planes)
 
 
 @kernel
@@ -240,11 +231,11 @@ def _fill_late(
     # Kernels are compiled in the order of their calls: this one here, while another process
     # compiles areas, which then are there.
     mark_ladders(board, to_play, reader, symmetry_map, planes)
-    no_win = _mark_area(history, ply, rules, options, symmetry_map, planes)
+    _mark_area(history, ply, rules, options, symmetry_map, planes)
 
-    hides = hides_pass(history, ply, rules, options, no_win)
+    hides = hides_pass(history, ply, rules)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
-    limit = min(limit, options.max_history, int64(turn["recent"]))
+    limit = min(limit, int64(turn["recent"]))
     if version == 6:
         limit = count_lawful(history, ply, limit, rules)
     shown = mark_history(history, ply, limit, symmetry_map, planes, 9, features)
@@ -253,7 +244,7 @@ def _fill_late(
 
     # 2. The other globals.
     margin = 1.0 if version == 6 else KOMI_MARGIN
-    komi = clip(own_komi(turn, rules, options.draw_wins), points + margin)
+    komi = clip(own_komi(turn, rules), points + margin)
     features[5] = komi / 20.0
     write_ko_and_scoring(rules, features)
     features[10] = 0.0 if rules.tax == TAX_NONE else 1.0

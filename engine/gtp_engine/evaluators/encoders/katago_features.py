@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import NULL_MOVE, PASS, WHITE
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import Features, Planes, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_chain
 from gtp_engine.go.board import (
     BoardRecord,
@@ -66,19 +66,15 @@ def mark_liberties(board: BoardRecord, symmetry_map: SymmetryMap, planes: Planes
 
 
 @kernel
-def hides_pass(history: History, ply: int, rules: RuleFlags, options: Options, no_win: int) -> bool:
+def hides_pass(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether the net should not see that a pass would end the game.
 
-    So it is at a root that plays on conservatively, where dead stones may be left on the board
-    and a pass is friendly, and, with passing hacks, where the end would be no win.
+    So it is where dead stones may be left on the board and a pass is friendly.
     """
-    if not pass_ends_game(history, ply, rules):
-        return False
-    if options.conservative_pass or (options.passing_hacks and no_win):
-        return True
     turn = history.turns[ply]
     return bool(
-        rules.friendly_pass_ok
+        pass_ends_game(history, ply, rules)
+        and rules.friendly_pass_ok
         and rules.scoring == AREA
         and turn["passes"] == 1
         and not passed_here_before(history, ply, int64(turn["to_play"]), rules)
@@ -143,7 +139,6 @@ def mark_early_history(
     history: History,
     ply: int,
     rules: RuleFlags,
-    options: Options,
     symmetry_map: SymmetryMap,
     planes: Planes,
     first_plane: int,
@@ -156,8 +151,8 @@ def mark_early_history(
     Returns:
         Whether the net is not to see that a pass ends the phase, and how many moves are shown.
     """
-    hides = is_over(history.turns[ply]) or hides_pass(history, ply, rules, options, 0)
-    limit = 0 if hides else min(N_HISTORY, options.max_history)
+    hides = is_over(history.turns[ply]) or hides_pass(history, ply, rules)
+    limit = 0 if hides else N_HISTORY
     return hides, mark_history(history, ply, limit, symmetry_map, planes, first_plane, features)
 
 
@@ -222,17 +217,13 @@ def mark_owners(
     area: npt.NDArray[np.uint8],
     symmetry_map: SymmetryMap,
     planes: Planes,
-) -> int:
-    """Fill planes 18 and 19 of [C, H*W] from an area [points]; return own points minus others."""
-    difference = 0
+) -> None:
+    """Fill planes 18 and 19 of [C, H*W] from an area [points]."""
     for point in range(board["n_points"]):
         if area[point] == to_play:
             planes[18, symmetry_map[point]] = 1
-            difference += 1
         elif area[point] == 3 - to_play:
             planes[19, symmetry_map[point]] = 1
-            difference -= 1
-    return difference
 
 
 @kernel
@@ -258,17 +249,9 @@ def mark_encore_start(
 
 
 @kernel
-def own_komi(turn: TurnRecord, rules: RuleFlags, draw_wins: float) -> float:
-    """Return all points beyond the board for the player to move.
-
-    Where the result can be a draw, what a draw is worth shifts it by up to half a point.
-    """
-    komi = white_komi(turn, rules)
-    # The half point of a button that nobody has taken will go to one or the other.
-    final = komi + 0.5 if turn["has_button"] else komi
-    if final == np.floor(final):
-        komi += draw_wins - 0.5
-    komi = np.float64(np.float32(komi))  # nets were trained on komi in single precision
+def own_komi(turn: TurnRecord, rules: RuleFlags) -> float:
+    """Return all points beyond the board for the player to move."""
+    komi = np.float64(np.float32(white_komi(turn, rules)))  # nets were trained on single precision
     return komi if turn["to_play"] == WHITE else -komi
 
 
@@ -309,11 +292,11 @@ def komi_wave(area: int, komi: float) -> float:
 
 @kernel
 def write_early_features(
-    board: BoardRecord, turn: TurnRecord, rules: RuleFlags, options: Options, features: Features
+    board: BoardRecord, turn: TurnRecord, rules: RuleFlags, features: Features
 ) -> float:
     """Fill globals 5 to 11 of [G] as versions 3 to 5 do; return own komi, points, as shown."""
     points = int64(board["width"]) * int64(board["height"])
-    komi = clip(own_komi(turn, rules, options.draw_wins), points + 1.0)
+    komi = clip(own_komi(turn, rules), points + 1.0)
     features[5] = komi / 15.0
     write_ko_and_scoring(rules, features)
     features[10] = 1.0 if turn["phase"] > 0 else 0.0
