@@ -33,9 +33,7 @@ def pass_alive(
         chains, regions = alive, safe
 
 
-def area(
-    game: NaiveGame, safe_regions: bool, unsafe_regions: bool, other_stones: bool, suicide: bool
-) -> Owners:
+def area(game: NaiveGame, safe_regions: bool, rest: bool, suicide: bool) -> Owners:
     """Return the owner of every spot, as `life.mark_area` describes."""
     owners = dict.fromkeys(game.spots(), EMPTY)
     for color in (BLACK, WHITE):
@@ -49,9 +47,9 @@ def area(
                 owners.update(dict.fromkeys(region, color))
         for region in _components(game, lambda spot: game.color_at(spot) == EMPTY):
             around = {game.color_at(n) for spot in region for n in game.near(spot)} - {EMPTY}
-            if unsafe_regions and around == {color}:
+            if rest and around == {color}:
                 owners.update({spot: color for spot in region if owners[spot] == EMPTY})
-    if other_stones:
+    if rest:
         owners = {spot: owner or game.color_at(spot) for spot, owner in owners.items()}
     return owners
 
@@ -60,7 +58,7 @@ def independent_life(
     game: NaiveGame, keep_territories: bool, keep_stones: bool, suicide: bool
 ) -> tuple[Owners, int]:
     """Return owners and White's areas minus Black's, as `life.mark_independent_life` does."""
-    whole = area(game, True, True, True, suicide)
+    whole = area(game, True, True, suicide)
     difference = 0
     owners = dict.fromkeys(game.spots(), EMPTY)
     for color in (BLACK, WHITE):

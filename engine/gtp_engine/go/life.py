@@ -363,8 +363,7 @@ def _mark_alive(
 def mark_area(
     board: BoardRecord,
     safe_regions: int,
-    unsafe_regions: int,
-    other_stones: int,
+    rest: int,
     suicide_legal: int,
     area: Flags,
 ) -> None:
@@ -375,8 +374,8 @@ def mark_area(
 
     Args:
         safe_regions: Also give empty regions of any size to the pass-alive stones around them.
-        unsafe_regions: Also give empty regions to the only player whose stones touch them.
-        other_stones: Also give every other stone to its player.
+        rest: Also give every other stone to its player, and every other empty region to the only
+            player whose stones touch it.
         suicide_legal: Whether a move may remove its own chain, which makes fewer regions vital.
         area: [points] result.
     """
@@ -391,15 +390,15 @@ def mark_area(
             counts = np.zeros(n_points, np.int16)
             _strike_out(board, color, n, empties, regions, counts)
             _mark_alive(board, color, safe_regions, empties, regions, counts, area)
-    if not unsafe_regions and not other_stones:
+    if not rest:
         return
     for point in range(n_points):
         at = board["color"][point]
         if area[point] != EMPTY or at == WALL:
             continue  # what pass-alive stones enclose stays theirs
         if at != EMPTY:
-            area[point] = at if other_stones else EMPTY
-        elif unsafe_regions:
+            area[point] = at
+        else:
             touched = empties.touches[empties.component[point]]
             area[point] = touched if touched != BLACK | WHITE else EMPTY
 
@@ -453,7 +452,7 @@ def mark_independent_life(
     """
     n_points = int64(board["n_points"])
     whole = np.empty(MAX_POINTS, np.uint8)
-    mark_area(board, int64(1), int64(1), int64(1), suicide_legal, whole)
+    mark_area(board, int64(1), int64(1), suicide_legal, whole)
     seki = np.zeros(MAX_POINTS, np.uint8)
     for point in range(n_points):
         if whole[point] == EMPTY or seki[point]:

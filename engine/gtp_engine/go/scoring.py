@@ -58,7 +58,7 @@ def find_area(
         The points White pays for its living groups minus those Black pays.
     """
     if rules.scoring == AREA and rules.tax == TAX_NONE:
-        mark_area(board, int64(1), int64(1), int64(1), suicide_legal, area)
+        mark_area(board, int64(1), int64(1), suicide_legal, area)
         return int64(0)
     keep_territories = 1 if rules.tax == TAX_NONE else 0
     keep_stones = 1 if rules.scoring == AREA else 0

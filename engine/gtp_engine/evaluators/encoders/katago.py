@@ -118,7 +118,7 @@ def _fill_early(
     mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
     area = np.empty(MAX_POINTS, np.uint8)
     suicide_legal = rules.multi_stone_suicide or options.suicide_alive
-    mark_area(board, int64(1), whole_area, whole_area, suicide_legal, area)
+    mark_area(board, int64(1), whole_area, suicide_legal, area)
     mark_owners(board, to_play, area, symmetry_map, planes)
     mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
 

@@ -32,7 +32,7 @@ class Chain:
 def pass_alive(position: Position) -> npt.NDArray[np.uint8]:
     """Return [points] the color that holds a point for good, EMPTY where none does (Benson)."""
     area = np.zeros(MAX_POINTS, np.uint8)
-    mark_area(position.board, 0, 0, 0, int(position.rules.multi_stone_suicide), area)
+    mark_area(position.board, 0, 0, int(position.rules.multi_stone_suicide), area)
     return area
 
 
