@@ -17,7 +17,7 @@ from dataclasses import replace
 from gtp_engine import kernels
 from gtp_engine.coords import PASS
 from gtp_engine.go.perft import perft
-from gtp_engine.go.rollouts import run_random_games
+from gtp_engine.go.random_games import run_random_games
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.scoring import agreed_score

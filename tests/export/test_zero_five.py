@@ -15,8 +15,8 @@ from tests.evaluators.test_five import write_five
 from tests.export.test_zero_small_boards import learn
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE, point_to_action
-from gtp_engine.evaluators.fake import UniformEvaluator
 from gtp_engine.evaluators.net_evaluator import open_net
+from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.five.game import FiveGame
 from gtp_engine.five.rules import FREESTYLE, RENJU, STANDARD
 from gtp_engine.games import FIVE

@@ -9,7 +9,8 @@ import pytest
 
 from gtp_engine.coords import BLACK, PASS, WHITE, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.fake import FakeEvaluator, UniformEvaluator
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_engine.go.scoring import format_result

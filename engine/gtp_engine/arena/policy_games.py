@@ -16,7 +16,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
-from gtp_engine.go.rollouts import drop_own_eyes
+from gtp_engine.go.random_games import drop_own_eyes
 from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES
 

@@ -15,7 +15,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.rollouts import run_pattern_games
 from gtp_engine.go.position import Position
-from gtp_engine.go.rollouts import run_random_games
+from gtp_engine.go.random_games import run_random_games
 from gtp_engine.platforms import peak_memory_bytes
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search

@@ -23,7 +23,7 @@ from gtp_engine.go.board import (
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
-from gtp_engine.go.rollouts import next_random, random_below
+from gtp_engine.go.random_games import next_random, random_below
 from gtp_engine.go.rules import Ko, RuleFlags, Rules
 from gtp_engine.kernels import int64, kernel, uint64
 

@@ -31,7 +31,7 @@ from gtp_engine.go.pattern_board import (
     set_up,
 )
 from gtp_engine.go.patterns import DIAMOND, DIAMOND_BITS, DIAMOND_ORIGINS
-from gtp_engine.go.rollouts import next_random, random_below
+from gtp_engine.go.random_games import next_random, random_below
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
 
 MOST_MOVES_PER_POINT = 3

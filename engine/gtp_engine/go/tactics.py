@@ -14,9 +14,9 @@ import numpy as np
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.go.board import BoardRecord, count_liberties, neighbors, place_stone
 from gtp_engine.go.position import Move, Position
+from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.reading import MET_KO, OUT, Memory, follow, new_memory, search
 from gtp_engine.go.regions import Chain, RegionMap, map_regions
-from gtp_engine.go.rollouts import is_own_eye
 
 NODE_BUDGET = 100_000
 """Positions that one search of a question looks at; a question takes up to nine, below a second."""

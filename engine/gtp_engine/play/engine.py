@@ -480,10 +480,6 @@ class Engine(Game):
         evaluator = self._loader.evaluator
         return "no net yet" if evaluator is None else evaluator.name
 
-    def cpu_seconds(self) -> float:
-        """Return the processor time this process has used."""
-        return time.process_time()
-
     def close(self) -> None:
         """Stop thinking."""
         self._ponderer.stop()

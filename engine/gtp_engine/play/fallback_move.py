@@ -14,7 +14,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.go.board import BOARD, MAX_POINTS
 from gtp_engine.go.history import AREA
 from gtp_engine.go.position import Position
-from gtp_engine.go.rollouts import tally_owners
+from gtp_engine.go.random_games import tally_owners
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import Endgame, counts_dead_stones
 from gtp_engine.play.move_choice import left_alone, wanted_moves

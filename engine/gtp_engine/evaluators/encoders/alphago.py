@@ -32,7 +32,7 @@ from gtp_engine.go.board import (
 )
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
-from gtp_engine.go.rollouts import is_own_eye
+from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 

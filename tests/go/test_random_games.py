@@ -9,7 +9,7 @@ from tests.go.naive_board import NaiveGame
 from gtp_engine.coords import BLACK, EMPTY, WHITE, parse_vertex
 from gtp_engine.go.board import BOARD, clear_board
 from gtp_engine.go.position import Position
-from gtp_engine.go.rollouts import (
+from gtp_engine.go.random_games import (
     area_difference,
     is_own_eye,
     next_random,
