@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
-from gtp_engine.evaluators.nets import NetFiles
+from gtp_engine.evaluators.nets import NetFiles, find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO
@@ -100,19 +100,25 @@ def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generat
 
 
 def evaluate_net(
-    net: Path, packs: Sequence[Path], plan: EvaluationPlan, runtime: str = AUTO
+    net: str, packs: Sequence[Path], plan: EvaluationPlan, runtime: str = AUTO
 ) -> dict[str, Figure]:
     """Ask a net about random positions of random games of files; see `evaluate_games`.
 
-    On a processor a runtime runs it, see `precision.choose`.
+    A net with other weights for small boards is asked with those for the largest of the games'
+    boards. On a processor a runtime runs it, see `precision.choose`.
+
+    Args:
+        net: A file or a name.
 
     Raises:
         NetFileError: The net cannot be used.
         FileNotFoundError: A file of games does not exist.
         SgfError: There is no game in the files.
     """
-    opened = open_best(NetFiles(net, is_exact=True), "auto", runtime)
-    games = read_table(packs, kind=position_type(game_shown(opened.info.encoder)))
+    encoder = OnnxNet(find_net(net), "cpu").info.encoder
+    games = read_table(packs, kind=position_type(game_shown(encoder)))
+    file = find_net(net, games.longest_side)
+    opened = open_best(NetFiles(file, is_exact=True), "auto", runtime)
     return evaluate_games(opened, games, plan)
 
 
@@ -121,8 +127,9 @@ def evaluate_games(net: OnnxNet, games: Games, plan: EvaluationPlan) -> dict[str
 
     Returns:
         Figures by name and group. Names: `top1`, `top5` (the recorded move is the net's first, or
-        among its first five legal moves), `cross_entropy` (nats; of these three passes are left
-        out for nets that cannot pass), `winner` (share of games whose winner it favours),
+        among its first five legal moves; of moves alike each counts in part), `cross_entropy`
+        (nats; of these three passes are left out for nets that cannot pass), `winner` (share of
+        games whose winner it favours),
         `win_log_loss` (nats), `score_error` (points, counted games), `ownership` (share of points
         whose final owner it favours). Groups: `all`, each source of games, quarters of the game,
         `moves 001-020` and so on, and for ownership `end`, the position after the last move,
@@ -277,6 +284,18 @@ def _judge_stages(
                     tally.add("unsure", group, game, float(right < SURE))
 
 
+def among_first(
+    better: NDArray[np.float64], equal: NDArray[np.float64], places: int
+) -> NDArray[np.float64]:
+    """Return [n] the chance of each move to be in the first places, drawing lots with its equals.
+
+    Args:
+        better: [n] moves that are liked better.
+        equal: [n] moves that are liked as much, itself too.
+    """
+    return np.clip((places - better) / equal, 0.0, 1.0)
+
+
 def _log_loss(right: float) -> float:
     return -float(np.log(max(right, 1e-6)))
 
@@ -305,10 +324,10 @@ def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, ta
     action = int(samples.action[row])
     if answers.policy is not None and action < answers.policy.shape[1]:
         policy = answers.policy[row]
-        rank = int((policy > policy[action]).sum())
+        better, equal = (policy > policy[action]).sum(), (policy == policy[action]).sum()
         chance = max(float(policy[action]), SMALLEST_CHANCE)
-        tally.add("top1", (*overall, *stage), game, float(rank == 0))
-        tally.add("top5", overall, game, float(rank < TOP))
+        tally.add("top1", (*overall, *stage), game, float(among_first(better, equal, 1)))
+        tally.add("top5", overall, game, float(among_first(better, equal, TOP)))
         tally.add("cross_entropy", overall, game, -float(np.log(chance)))
     outcome = float(samples.outcome[row])
     if answers.win is not None and outcome in (0.0, 1.0):

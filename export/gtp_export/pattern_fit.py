@@ -44,7 +44,7 @@ from gtp_engine.go.rollout_policy import (
 )
 from gtp_engine.kernels import Result, int64, kernel
 from gtp_export.cards import format_pattern_card
-from gtp_export.evaluation import ALL, TOP, Figure, draw_plies, interval_over_games
+from gtp_export.evaluation import ALL, TOP, Figure, among_first, draw_plies, interval_over_games
 from gtp_export.plans import EvaluationPlan, RecordRun
 from gtp_export.records.games import Games, GameTable
 from gtp_export.records.reading import read_table
@@ -322,8 +322,9 @@ def judge(
     Args:
         games: [n] which, those of one game together.
         plies: [n] after how many moves, rising within a game.
-        found: [n, 2] receives the place of the move played among those a rollout might play, from
-            0, and its cross-entropy; NaN where it is a pass or none of them.
+        found: [n, 3] receives how many of the moves a rollout might play are liked better than
+            the move played, how many as much, itself too, and its cross-entropy; NaN where it is a
+            pass or none of them.
     """
     boards = np.zeros(1, PATTERN_BOARD)
     sources = np.zeros(1, BOARD)
@@ -351,22 +352,24 @@ def judge(
             score_moves(board, policy, last, previous, color, scores)
         else:
             score_rollout(board, policy, last, previous, color, scores)
-        total, place = 0.0, 0
+        total, better, equal = 0.0, 0, 0
         for other in range(int64(board["n_points"])):
             code = int64(board["code"][other])
             is_free = board["color"][other] == EMPTY and other != board["ko_point"]
             if is_free and allowed[color - 1, code] != 0:
                 total += np.exp(np.float64(scores[other] - scores[point]))
-                place += 1 if scores[other] > scores[point] else 0
-        found[slot, 0] = place
-        found[slot, 1] = np.log(total)
+                better += 1 if scores[other] > scores[point] else 0
+                equal += 1 if scores[other] == scores[point] else 0
+        found[slot, 0] = better
+        found[slot, 1] = equal
+        found[slot, 2] = np.log(total)
 
 
 def measure(
     policy: Policy, games: Games, pairs: npt.NDArray[np.int64], which: int
 ) -> npt.NDArray[np.float64]:
-    """Return [n, 2] place and cross-entropy of the moves at [n, 2] games and plies; see `judge`."""
-    found = np.zeros((len(pairs), 2))
+    """Return [n, 3] what `judge` finds of the moves at [n, 2] games and plies."""
+    found = np.zeros((len(pairs), 3))
     judge(games.table, pairs[:, 0].copy(), pairs[:, 1].copy(), policy, which, found)
     return found
 
@@ -494,7 +497,8 @@ def evaluate_patterns(path: Path, packs: Sequence[Path], plan: EvaluationPlan) -
 
     Returns:
         `top1`, `top5` and `cross_entropy` (nats, over the moves that a rollout might play), of the
-        rollout policy and the tree policy, as in "rollout top1 all"; passes are left out.
+        rollout policy and the tree policy, as in "rollout top1 all"; passes are left out, and of
+        moves liked alike each counts in part.
 
     Raises:
         NetFileError: The file cannot be used.
@@ -517,10 +521,11 @@ def _figures(
         is_move = ~np.isnan(found[:, 0])
         if not is_move.any():
             continue
-        place, loss = found[is_move].T
-        kinds = {"top1": place < 1, "top5": place < TOP, "cross_entropy": loss}
+        better, equal, loss = found[is_move].T
+        top1, top5 = (among_first(better, equal, places) for places in (1, TOP))
+        kinds = {"top1": top1, "top5": top5, "cross_entropy": loss}
         for kind, values in kinds.items():
-            told = np.stack([pairs[is_move, 0], values], axis=1).astype(np.float64)
+            told = np.stack([pairs[is_move, 0], values], axis=1)
             figures[f"{name} {kind} {ALL}"] = interval_over_games(told, generator)
     return figures
 

@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
@@ -88,10 +89,10 @@ class Meter:
     def is_halted(self) -> bool:
         return self._pause.exists()
 
-    def wait_while_halted(self) -> None:
-        """Return when the file is not there; the time until then does not count."""
+    def wait_while_halted(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """Return when the file is not there, or all ends; the time until then does not count."""
         began = time.monotonic()
-        while self.is_halted():
+        while self.is_halted() and not is_stopped():
             time.sleep(LOOK_SECONDS)
         self._seconds += time.monotonic() - began
 

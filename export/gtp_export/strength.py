@@ -54,7 +54,7 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    nets, opponent = find_checkpoints(plan.nets), find_net(plan.opponent)
+    nets, opponent = find_checkpoints(plan.nets), find_net(plan.opponent, plan.size)
     anchor = f"opponent {opponent.stem}"
     players = {name: open_policy(path) for name, path in nets.items()}
     players[anchor] = open_policy(opponent)

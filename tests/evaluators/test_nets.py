@@ -92,6 +92,11 @@ def test_weights_for_small_boards_lie_beside_a_net(folders: tuple[Path, Path]) -
     assert parts[0].files.int8 == shipped / "default-9x9-int8.onnx" and not parts[1].files.int8
     assert nets.find_parts(None) == parts
     assert [part.largest_board for part in nets.find_parts("mine")] == [7, None]
+    named = {7: "-9x9", 9: "-9x9", 10: "-13x13", 14: "", 19: ""}
+    for side, board in named.items():
+        assert nets.find_net("default", side) == shipped / f"default{board}.onnx"
+    assert nets.find_net("default-9x9", 19).stem == "default-9x9"
+    assert nets.find_net(str(shipped / "default.onnx"), 9).stem == "default"
     for alone in ("default-fp32", "default-9x9", str(shipped / "default.onnx"), "small"):
         assert [part.largest_board for part in nets.find_parts(alone)] == [None]
     odd = ["default-099x099", "default-9x7", "default-five"]

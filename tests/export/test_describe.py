@@ -58,9 +58,10 @@ ARGUMENTS = [
 ]
 
 
-def test_a_plain_net_becomes_a_described_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opset", [12, 13, 18, 20])
+def test_a_plain_net_becomes_a_described_one(tmp_path: Path, opset: int) -> None:
     source, target = tmp_path / "plain.onnx", tmp_path / "described.onnx"
-    plain_net(source)
+    plain_net(source, opset=opset)
     assert run(["describe", str(source), "--output", str(target), *ARGUMENTS]) == 0
     before = onnxruntime.InferenceSession(str(source), providers=["CPUExecutionProvider"])
     after = onnxruntime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
@@ -88,7 +89,8 @@ def test_describing_in_place_and_again(tmp_path: Path) -> None:
     assert len(metadata) == 2
 
 
-def test_a_net_of_ownership_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opset", [11, 17, 20])
+def test_a_net_of_ownership_alone(tmp_path: Path, opset: int) -> None:
     # A sigmoid over a map with one channel, as GoCNN has it.
     path = tmp_path / "owner.onnx"
     kernel = np.random.default_rng(1).standard_normal((1, 8, 3, 3)).astype(np.float32)
@@ -103,7 +105,7 @@ def test_a_net_of_ownership_alone(tmp_path: Path) -> None:
     )
     weights = [numpy_helper.from_array(kernel, "kernel")]
     graph = helper.make_graph(nodes, "owner", [planes], [owner], weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     path.write_bytes(model.SerializeToString())
     before = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     renames = ["--rename", "planes=spatial_in", "--rename", "owner=ownership"]

@@ -11,7 +11,7 @@ from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.plain import POLICY, PlainShape
 from gtp_export.architectures.shape import arrays_of
 from gtp_export.commands import run as run_command
-from gtp_export.evaluation import evaluate_net, interval_over_games
+from gtp_export.evaluation import among_first, evaluate_net, interval_over_games
 from gtp_export.plans import EvaluationPlan
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
@@ -41,7 +41,7 @@ def test_intervals_are_means_over_whole_games() -> None:
 
 
 def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
-    figures = evaluate_net(TINY_NET, [pack], EvaluationPlan(100, per_game=8))
+    figures = evaluate_net(str(TINY_NET), [pack], EvaluationPlan(100, per_game=8))
     assert figures["top1 all"].games == 5 and figures["top1 all"].positions == 33
     assert figures["top1 one"].games == 3 and figures["top1 two"].games == 1
     assert figures["winner all"].games == 4
@@ -87,7 +87,7 @@ def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Pat
 
 def test_moves_that_a_net_rules_out_count_as_wrong(tmp_path: Path, pack: Path) -> None:
     net = write_net_for(4, tmp_path / "net.onnx", is_sure=True)
-    figures = evaluate_net(net, [pack], EvaluationPlan(100, per_game=8))
+    figures = evaluate_net(str(net), [pack], EvaluationPlan(100, per_game=8))
     # Only the last game, of one move, goes where the net is sure.
     assert figures["top1 all"].positions == 33
     assert figures["top1 all"].mean == pytest.approx(1 / 33)
@@ -98,14 +98,14 @@ def test_passes_are_left_out_where_a_net_cannot_pass(tmp_path: Path) -> None:
     net = write_net_for(None, tmp_path / "net.onnx")
     games = tmp_path / "games.sgf"
     games.write_text("(;SZ[4];B[aa];W[];B[bb])")
-    figures = evaluate_net(net, [games], EvaluationPlan(100, per_game=8))
+    figures = evaluate_net(str(net), [games], EvaluationPlan(100, per_game=8))
     assert figures["top1 all"].positions == 2
 
 
 def test_games_on_other_sizes_take_no_place(tmp_path: Path, pack: Path) -> None:
     net = write_net_for(4, tmp_path / "net.onnx")
     pack.write_text(pack.read_text() + "(;SZ[9];B[aa];W[bb])\n" * 95)
-    figures = evaluate_net(net, [pack], EvaluationPlan(40, per_game=8))
+    figures = evaluate_net(str(net), [pack], EvaluationPlan(40, per_game=8))
     assert figures["top1 all"].games == 5
 
 
@@ -160,3 +160,9 @@ def test_a_missing_pack_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     assert run_command(["evaluate", "--net", str(TINY_NET), "--games", missing]) == 1
     error = capsys.readouterr().err
     assert "none.sgf" in error and error.count("\n") == 1
+
+
+def test_a_move_draws_lots_with_those_that_are_liked_as_much() -> None:
+    better, equal = np.array([0, 0, 1, 3, 4, 5, 0]), np.array([1, 4, 1, 4, 1, 1, 82])
+    assert among_first(better, equal, 1).tolist() == [1, 0.25, 0, 0, 0, 0, 1 / 82]
+    assert among_first(better, equal, 5).tolist() == [1, 1, 1, 0.5, 1, 0, 5 / 82]

@@ -275,6 +275,19 @@ def test_sources_are_told_apart_up_to_a_number(
     assert [games.record(i).source for i in range(5)] == ["a", "b", "", "a", "b"]
 
 
+def test_sources_of_all_files_together_are_told_apart_up_to_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gtp_export.records.games.MOST_JOINED_SOURCES", 3)
+    paths = []
+    for names in ("ab", "bcd"):
+        paths.append(tmp_path / f"{names}.sgf")
+        paths[-1].write_text("".join(f"(;SZ[5]SO[{name}];B[aa])" for name in names))
+    games = read_table(paths)
+    assert games.sources == ("", "a", "b")
+    assert [games.record(i).source for i in range(5)] == ["a", "b", "b", "", ""]
+
+
 def test_the_command_packs(
     tmp_path: Path, said: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -117,22 +117,26 @@ def test_every_shipped_net_with_a_policy_can_learn(name: str, tmp_path: Path) ->
 def test_the_command_tunes_and_says_what_came_of_it(
     tmp_path: Path, net: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder, out = write_games(tmp_path / "games", 40), tmp_path / "mine.onnx"
+    folder, out = write_games(tmp_path / "games", 40), tmp_path / "mine [1].onnx"
     assert learn(folder, net, out, "--player", "ann", "--others", str(folder)) == 0
     told = capsys.readouterr().err
     assert "games it did not learn from" in told and f"wrote {out}" in told
     assert "what it forgot, on the other games:" in told
     info = OnnxNet(out, "cpu").info
-    assert info.name == "mine" and info.created_by == "gtp-export learn-from-games"
+    assert info.name == "mine [1]" and info.created_by == "gtp-export learn-from-games"
     assert "begun with begun" in info.source
     card = out.with_suffix(".md").read_text()
     assert "## Before and after" in card and "recorded moves that are its first" in card
-    assert len(json.loads((tmp_path / "mine" / "metrics.json").read_text())["tuned"]) > 5
-    # The same again goes on from the end, and puts the net there once more.
+    assert len(json.loads((tmp_path / "mine [1]" / "metrics.json").read_text())["tuned"]) > 5
+    # The same again goes on from the end, and puts the net there once more, without what was made
+    # of the one before it.
     out.unlink()
+    old = [path.with_name("mine [1]-int8.onnx") for path in (out, tmp_path / "mine [1]" / "x")]
+    for path in old:
+        path.touch()
     assert learn(folder, net, out, "--player", "ann") == 0
     assert "what it forgot is not measured without --others" in capsys.readouterr().err
-    assert out.exists()
+    assert out.exists() and not any(path.exists() for path in old)
 
 
 def test_mistakes_are_one_sentence(

@@ -13,9 +13,9 @@ from gtp_export.architectures.chains import ROUNDS, chain_places, over_chains  #
 from gtp_export.architectures.dual import DualShape  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape  # noqa: E402
-from gtp_export.architectures.presets import PRESETS, find_preset  # noqa: E402
+from gtp_export.architectures.presets import PRESETS, find_preset, find_tower  # noqa: E402
 from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
-from gtp_export.architectures.tower import TowerShape  # noqa: E402
+from gtp_export.architectures.tower import TOWERS, TowerShape  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import check_parity, weights_of  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets, record_losses  # noqa: E402
@@ -213,3 +213,10 @@ def test_what_nobody_knows_costs_nothing() -> None:
     assert all(float(loss) == 0.0 for loss in found.values())
     squared = record_losses(outputs, targets(), squared_ownership=False)["value"]
     assert float(squared) == pytest.approx(0.09)
+
+
+def test_what_is_distilled_is_a_tower_for_go() -> None:
+    assert find_tower("tiny") is TOWERS["tiny"]
+    for name in ("five-b4c32", "gocnn", "huge"):
+        with pytest.raises(NetFileError, match=f"unknown preset '{name}'; known are tiny, b4c32"):
+            find_tower(name)

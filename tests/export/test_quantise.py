@@ -169,6 +169,8 @@ def test_the_choice_of_layers() -> None:
     assert by_default == {name for name in everything if name.startswith("blocks.")}
     assert "blocks.1.conv2" not in choose_layers(layers, ("blocks.1",))
     assert everything - choose_layers(layers, ("policy.out",)) == {"policy.out"}
+    of_policy = {name for name in everything if name.startswith("policy.")}
+    assert everything - choose_layers(layers, ("policy",)) == of_policy
     with pytest.raises(NetFileError, match=r"no layer is called 'attic'; groups are stem, heads"):
         choose_layers(layers, ("stem", "attic"))
 

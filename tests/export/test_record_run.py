@@ -76,7 +76,7 @@ def test_one_size_presets_take_the_size_of_the_games(games: Path, tmp_path: Path
     info = OnnxNet(out / "agz-dual.onnx", "cpu").info
     assert (info.board_min, info.board_max, info.square_only) == (4, 4, True)
     assert "| Boards | 4x4 |" in (out / "agz-dual.md").read_text()
-    figures = evaluate_net(out / "agz-dual.onnx", [games], EvaluationPlan(20))
+    figures = evaluate_net(str(out / "agz-dual.onnx"), [games], EvaluationPlan(20))
     assert {"top1 all", "winner all"} <= set(figures) and "score_error all" not in figures
 
 
@@ -149,12 +149,21 @@ def test_mistakes_are_one_sentence(
     assert "gocnn-chain" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        ("--games", "no game says who owns the final board"),
+        ("--valid", "--valid: none of the games to measure on says who owns the final board"),
+    ],
+)
 def test_ownership_is_not_learned_where_no_game_tells_it(
-    games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    without: str, said: str, games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    games.write_text(games.read_text().replace("XD[]", ""))
-    assert train(games, tmp_path / "run", "--preset", "gocnn") == 1
-    assert "no game says who owns the final board" in capsys.readouterr().err
+    plain, out = tmp_path / "plain.sgf", tmp_path / "run"
+    plain.write_text(games.read_text().replace("XD[]", ""))
+    assert train(games, out, "--preset", "gocnn", without, str(plain)) == 1
+    assert said in capsys.readouterr().err
+    assert not (out / "checkpoint.pt").exists()
 
 
 def test_a_net_beyond_all_bounds_is_one_sentence(tmp_path: Path) -> None:

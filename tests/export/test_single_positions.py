@@ -69,7 +69,9 @@ def test_both_trainings_are_made_and_gone_on_with(
     assert set(errors) == {"single positions", "many positions of few games"}
     assert all(0 < one["value"] < 4 for one in errors.values())
     metrics = (out / "many" / "metrics.jsonl").read_text().splitlines()
-    assert len(metrics) == 7, "one a step, as there are few: a picture needs a course"
+    steps = [json.loads(line)["steps"] for line in metrics]
+    assert steps == list(range(1, len(steps) + 1)), "there are few, and a picture needs a course"
+    assert len(steps) > 5
     # A shard and a checkpoint that a kill has left are gone on with.
     kept = (out / "games" / "00000.games").read_bytes()
     (out / "games" / "00001.games").unlink()
@@ -113,3 +115,20 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         assert learn(tmp_path / "value", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error, error
+
+
+def test_games_that_were_made_otherwise_are_not_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(single_positions, "SHARD_GAMES", 10)
+    monkeypatch.setattr(single_positions, "_train", lambda *given: 1 / 0)
+    out = tmp_path / "value"
+    with pytest.raises(ZeroDivisionError):
+        learn(out)
+    for more, name in (
+        (("--seed", "2"), "seed"),
+        (("--size", "6"), "size"),
+        (("--policies", "small", "default"), "policies"),
+    ):
+        assert learn(out, *more) == 1
+        assert f"games: was made with another --{name}; choose another" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def test_nets_that_a_run_has_kept_are_rated_and_measured(
     assert [line.split()[0] for line in table] == ["net", *kept, "opponent"]
     assert "+0 (+0 to +0)" in table[-1]
     known = json.loads((out / "strength.json").read_text())
-    assert len(known["matches"]) == 3 and set(known["accuracy"]) == {*kept, "opponent small"}
+    assert len(known["matches"]) == 3 and set(known["accuracy"]) == {*kept, "opponent small-9x9"}
     assert (out / "strength.png").stat().st_size > 1000
     # What is known is not played again.
     del known["matches"][f"{kept[0]} / {kept[1]}"]

@@ -25,7 +25,8 @@ from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.learning import zero_training
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of
-from gtp_export.zero.catalogue import MatchRecord
+from gtp_export.zero.catalogue import MatchRecord, rows
+from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import GNU_GO, ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
@@ -150,6 +151,27 @@ def test_a_damaged_shard_is_left_out_and_old_games_leave_the_window(
     shards = ShardSource(run, run.settings(), "katago_v7")
     assert not caplog.records  # the coordinator warns
     assert 30 < shards._window.positions < shards.positions
+
+
+def test_a_shard_that_cannot_be_read_now_is_taken_in_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path)
+    shard = write_games(run.shards, 1)
+
+    def fail(path: Path, most: int) -> bytes:
+        raise OSError(errno.ESTALE, "Stale file handle", str(path))
+
+    keeper = Coordinator(run)
+    with monkeypatch.context() as patch:
+        patch.setattr("gtp_export.zero.shards.read_file", fail)
+        keeper.step()
+        learner = ShardSource(run, run.settings(), "katago_v7")
+    assert not rows(run, "select name from shards") and not learner.positions
+    keeper.step()
+    learner.look()
+    keeper.close()
+    assert rows(run, "select name from shards") == [(shard.stem,)] and learner.positions
 
 
 # The judge ---------------------------------------------------------------------------------------

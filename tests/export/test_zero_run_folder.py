@@ -96,6 +96,11 @@ def test_settings_come_back_as_they_were_written(tmp_path: Path) -> None:
         ("visits = 0", "visits = 0 makes no sense"),
         ("komi_step = -1.0", "komi_step = -1.0 makes no sense"),
         ("vists = 20", "vists = 20 makes no sense"),
+        ('game = "chess"', "game 'chess': known are go, atari-go, five"),
+        ('recipe = "x"', "recipe 'x': known are ours, supergo, gumbel"),
+        ('gate = "elo"', "gate 'elo': known are sprt, share, none"),
+        ('span_unit = "hours"', "span_unit 'hours': known are minutes, core-hours"),
+        ("batch = 1", "batch 1: statistics of a batch need two positions"),
         ("visits = ", "Invalid value"),
     ],
 )
@@ -152,6 +157,15 @@ def test_a_net_that_says_no_numbers_begins_no_run(tmp_path: Path) -> None:
     with pytest.raises(NetFileError, match="not numbers"):
         zero._prepare(run, given)
     assert not run.path.exists()
+
+
+def test_a_net_of_a_name_begins_with_its_weights_for_the_board(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    for size, stem in (("9", "small-9x9"), ("13", "small")):
+        run = RunFolder(tmp_path / size)
+        zero._prepare(run, parser.parse_args([str(run.path), "--size", size, "--from", "small"]))
+        assert Path(run.settings().start).stem == stem
 
 
 def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -202,6 +202,7 @@ def test_a_stop_ends_the_work_and_writes_what_waits(tmp_path: Path) -> None:
     run = new_run(tmp_path, shard_games=100_000)
     worker = Worker(run, seed=1)
     step_until(worker, lambda: worker.waiting)
+    (run.path / "PAUSE").touch()
     (run.path / STOP).touch()
     worker.work()
     assert check_shards(run) > 0

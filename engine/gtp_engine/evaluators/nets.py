@@ -98,8 +98,12 @@ def _given_file(wanted: str | None) -> Path | None:
         return None
 
 
-def find_net(wanted: str | None) -> Path:
+def find_net(wanted: str | None, side: int | None = None) -> Path:
     """Return the file of a net given by file or by name; the default net for None.
+
+    Args:
+        side: The longest of the boards that are meant: a net asked for by its name may have other
+            weights for small boards beside it, see `find_parts`. None: the net's own file.
 
     Raises:
         NetFileError: There is no such file and no net of that name.
@@ -110,7 +114,10 @@ def find_net(wanted: str | None) -> Path:
         return path
     nets = known_nets()
     if name in nets:
-        return nets[name]
+        if side is None:
+            return nets[name]
+        smaller = _for_small_boards(_with_versions(nets[name])).items()
+        return next((files.fp32 for most, files in smaller if side <= most), nets[name])
     if name in (NO_NET, ROLLOUTS_PART):
         raise NetFileError(f"{name} is not a net, and a net is needed here")
     names = ", ".join(sorted(nets)) or "none"
@@ -181,7 +188,8 @@ def find_parts(wanted: str | None) -> list[Part]:
     """
     if wanted is None or _given_file(wanted) is not None or wanted in known_nets():
         whole = find_files(wanted)
-        return [*_parts_for_small_boards(whole), Part(whole)]
+        smaller = _for_small_boards(whole).items()
+        return [*(Part(files, largest_board=side) for side, files in smaller), Part(whole)]
     parts = [_find_part(text) for text in wanted.split("+")]
     asked = [head for part in parts for head in part.heads]
     for head in asked:
@@ -190,17 +198,17 @@ def find_parts(wanted: str | None) -> list[Part]:
     return parts
 
 
-def _parts_for_small_boards(files: NetFiles) -> list[Part]:
-    """Return the parts of a net that have weights for small boards, the smallest boards first."""
+def _for_small_boards(files: NetFiles) -> dict[int, NetFiles]:
+    """Return a net's other weights by the longest side of their boards, the smallest first."""
     if files.is_exact:
-        return []
+        return {}
     name = files.fp32.stem
     found: dict[int, NetFiles] = {}
     for path in files.fp32.parent.glob(f"{glob.escape(name)}-*.onnx"):
         board = re.fullmatch(f"-{_BOARD}", path.stem.removeprefix(name))
         if board is not None:
             found[int(board[1])] = _with_versions(path)
-    return [Part(found[side], largest_board=side) for side in sorted(found)]
+    return dict(sorted(found.items()))
 
 
 def _find_part(text: str) -> Part:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.games import FIVE, game_shown
+from gtp_engine.go.rules import GO
 from gtp_export.architectures.dual import DualShape
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, VALUE, PlainShape
 from gtp_export.architectures.shape import Shape
@@ -141,11 +142,12 @@ def preset_of(path: Path, info: NetInfo) -> str:
 
 
 def find_tower(name: str) -> TowerShape:
-    """Return the shape of a tower, which every teacher's answers fit.
+    """Return the shape of a tower for Go, which every teacher's answers fit.
 
     Raises:
         NetFileError: There is none of that name.
     """
-    if name not in TOWERS:
-        raise NetFileError(f"unknown preset {name!r}; known are {', '.join(TOWERS)}")
-    return TOWERS[name]
+    known = {name: shape for name, shape in TOWERS.items() if game_shown(shape.encoder) == GO}
+    if name not in known:
+        raise NetFileError(f"unknown preset {name!r}; known are {', '.join(known)}")
+    return known[name]

@@ -31,13 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every figure with its 95 % interval on stdout."""
-    from gtp_engine.evaluators.nets import find_net, find_patterns
+    from gtp_engine.evaluators.nets import find_patterns
     from gtp_export.evaluation import evaluate_net
 
     choice = arguments.games, read_options(EvaluationPlan, arguments)
     patterns = find_patterns(arguments.net)
     if patterns is None:
-        figures = evaluate_net(find_net(arguments.net), *choice, arguments.runtime)
+        figures = evaluate_net(arguments.net, *choice, arguments.runtime)
     else:
         from gtp_export.pattern_fit import evaluate_patterns
 

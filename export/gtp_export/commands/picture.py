@@ -80,7 +80,7 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
 
     games = read_table(arguments.games)
     plan = EvaluationPlan(arguments.positions)
-    nets = [OnnxNet(find_net(name), "auto") for name in arguments.net]
+    nets = [OnnxNet(find_net(name, games.longest_side), "auto") for name in arguments.net]
     labels = [net.info.name for net in nets]
     if len(set(labels)) < len(labels):  # an int8 net has the name of the one it was made of
         labels = arguments.net

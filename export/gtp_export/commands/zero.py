@@ -126,7 +126,7 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
         from gtp_engine.evaluators.onnx_net import OnnxNet
         from gtp_export.architectures.presets import preset_of
 
-        start = find_net(arguments.start).resolve()
+        start = find_net(arguments.start, arguments.size or Settings.size).resolve()
         given |= {"start": str(start), "preset": preset_of(start, OnnxNet(start, "cpu").info)}
     words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
     given |= {name: value for name, value in words.items() if value is not None}

@@ -141,7 +141,8 @@ class _Editor:
             own, other = (self.fresh(f"{SPATIAL_INPUT}/{side}") for side in ("own", "opponent"))
             nodes = [
                 helper.make_node("Cast", [SPATIAL_INPUT], [cast], to=kind),
-                helper.make_node("Split", [cast], [own, other], axis=1),
+                self.pick(cast, [0], own),
+                self.pick(cast, [1], other),
                 helper.make_node("Sub", [own, other], [inner]),
             ]
         for node in reversed(nodes):
@@ -161,8 +162,19 @@ class _Editor:
         value = self.outputs.get("ownership")
         if value is None or len(self.dims(value)) != 4 or self.dims(value)[1] != 1:
             return
-        self.append("ownership", [("Squeeze", np.array([1], np.int64))])
+        given = self.fresh("ownership/given")
+        self.replace_tensor("ownership", given)
+        self.graph.node.append(self.pick(given, 0, "ownership"))
         del value.type.tensor_type.shape.dim[1]
+
+    def pick(self, tensor: str, channel: int | list[int], output: str) -> onnx.NodeProto:
+        """Return what takes a channel from [B, C, H, W]: a list leaves the dimension in its place.
+
+        Split and Squeeze would do the same, each otherwise in every few versions of ONNX.
+        """
+        index = self.fresh(f"{output}/channel")
+        self.graph.initializer.append(numpy_helper.from_array(np.array(channel, np.int64), index))
+        return helper.make_node("Gather", [tensor, index], [output], axis=1)
 
     def append(self, output: str, steps: Steps) -> None:
         """Put operations with at most one constant each between the graph and an output."""

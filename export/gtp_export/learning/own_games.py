@@ -21,7 +21,7 @@ from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
-from gtp_export.learning.record_run import describe_trained, divide, run_task
+from gtp_export.learning.record_run import describe_trained, divide, files_of, run_task
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.training import Say
 from gtp_export.plans import EvaluationPlan, OwnGamesRun
@@ -137,8 +137,12 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
     write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
     write_whole(target.with_suffix(".md"), format_record_card(info, facts))
-    for path in sorted(run.out.glob(f"{target.stem}*.onnx")):
-        write_whole(target.with_name(path.name), path.read_bytes())
+    for file in files_of(target):
+        made = run.out / file.name
+        if made.exists():
+            write_whole(file, made.read_bytes())
+        else:
+            file.unlink(missing_ok=True)  # made of the net that was here before
     say(f"wrote {target}")
     return target
 

@@ -105,10 +105,15 @@ def divide(
             measured = measured.take(measured.of_size(size, size))
     else:
         learned, measured = games.split(valid_share(len(games)))
+    where = "--valid" if run.valid else f"{len(games)} games"
     if not len(learned) or not len(measured):
-        where = "--valid" if run.valid else f"{len(games)} games"
         raise NetFileError(
             f"{where}: too few games to learn from some and measure on others; --valid names more"
+        )
+    if set(preset.shape.heads) == {"ownership"} and not measured.table.settled.any():
+        raise NetFileError(
+            f"{where}: none of the games to measure on says who owns the final board (XD, or TB "
+            "and TW)"
         )
     say(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
     return RecordTask(preset, learned, measured, run.threads)
@@ -155,6 +160,8 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
     written.replace(target)
     (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
+    for smaller_file in files_of(target)[1:]:
+        smaller_file.unlink(missing_ok=True)  # made by an earlier, shorter run
     kinds = {INT8: run.int8, FP16: run.fp16}
     smaller = {kind: quantise(target, kind, say) for kind, wanted in kinds.items() if wanted}
     entries = read_metrics(run.out)
@@ -184,6 +191,11 @@ def trained_net(plan: TrainPlan) -> Net:
     trainer.restore()
     average: Net = trainer.average
     return average
+
+
+def files_of(target: Path) -> list[Path]:
+    """Return the files of a net: itself, and those in lower precision that may be beside it."""
+    return [target, *(target.with_name(f"{target.stem}-{kind}.onnx") for kind in (INT8, FP16))]
 
 
 def quantise(source: Path, kind: str, say: Say) -> str:

@@ -3,13 +3,13 @@
 D. Silver et al., "Mastering the game of Go with deep neural networks and tree search", Nature 529
 (2016), Methods: a round is some games in step, without search, against a net drawn from the pool;
 each move of the learner is made likelier by what its game brought beyond what was expected there.
-What was expected is the net's own value, learned at the same time, or the mean of the round where
+What was expected is the net's own value, learned at the same time, or the mean of the batch where
 it has none.
 
 Every so many rounds the net joins the pool and plays the best so far, which it replaces when it
 wins clearly. In the run's folder: the checkpoint, the pool (`nets/`), `ladder.json` with all
 matches, `best.onnx`, and at the end the net with its card. All of it is found again after a kill,
-which costs a round or half a minute.
+which costs half a minute, or the round or match that was being played.
 """
 
 import json
@@ -176,7 +176,7 @@ class Reinforcement:
             OSError: A file cannot be written.
         """
         self._run, self._say = run, say
-        start = find_net(run.net)
+        start = find_net(run.net, run.size)
         info = read_info(start, load_model(start))
         name = preset_of(start, info)
         self._preset = PRESETS[name].for_size(info.board_max)

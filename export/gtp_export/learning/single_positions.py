@@ -121,6 +121,21 @@ def make_shard(run: TrainRun, players: list[NetEvaluator], number: int) -> tuple
     return games, np.stack([usable, starts[usable]], 1)
 
 
+def _keep_settings(run: TrainRun, policies: list[str]) -> None:
+    """Note what the folder's games are made with; see that those there were made so too."""
+    wanted = {"size": run.size, "seed": run.seed, "policies": policies}
+    note = run.out / "games" / "settings.json"
+    if not note.exists():
+        note.parent.mkdir(exist_ok=True)
+        write_whole(note, json.dumps(wanted) + "\n")
+    made = json.loads(note.read_text(encoding="utf-8"))
+    for name, value in wanted.items():
+        if made[name] != value:
+            raise NetFileError(
+                f"{note.parent}: was made with another --{name}; choose another --out"
+            )
+
+
 def many_positions(games: Games, count: int) -> Pairs:
     """Return so many positions of as few games as have them, all but the empty board."""
     pairs = games.plies()
@@ -136,18 +151,20 @@ def run_single_positions(run: TrainRun, say: Say) -> Path:
         The net that learned single positions, in the run's folder.
 
     Raises:
-        NetFileError: A net does not take the board or has no policy, or there are too few games.
+        NetFileError: A net does not take the board or has no policy, there are too few games, or
+            the folder has games that were made otherwise.
         OSError: A file cannot be written.
     """
     if run.size < SMALLEST_SIZE:
         raise NetFileError(f"--size must be between {SMALLEST_SIZE} and {MAX_SIZE}")
     torch.set_num_threads(1)
-    policies = [find_net(name) for name in run.policies or ()]
+    policies = [find_net(name, run.size) for name in run.policies or ()]
     players = [open_policy(path) for path in policies]
     shards = -(-run.make // SHARD_GAMES)
     if shards < 2:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     run.out.mkdir(parents=True, exist_ok=True)
+    _keep_settings(run, [path.name for path in policies])
     meter = Meter(run.out)
     made = []
     for number in range(shards):

@@ -147,7 +147,7 @@ def _floats_of_integers(arrays: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for name, integers in arrays.items():
         if name.endswith("/integers"):
-            layer, part, _ = name.split("/")
+            layer, part, _ = name.rsplit("/", 2)
             steps = arrays[f"{layer}/{part}/scales"]
             steps = steps * arrays.get(f"{layer}/shares", np.ones(1, np.float32)).reshape(-1)
             kind = "weight" if part == "weights" else "bias"

@@ -29,7 +29,7 @@ from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import SUFFIX, ShardError
+from gtp_export.zero.shards import SUFFIX, ShardError, UnreadableShardError
 from gtp_export.zero.targets import TargetSamples, Window
 
 logger = logging.getLogger(__name__)
@@ -100,11 +100,13 @@ class ShardSource:
         ]
         ages = {path: path.stat().st_mtime_ns for path in paths}
         for path in sorted(paths, key=lambda path: (ages[path], path.stem)):
-            self._known.add(path.stem)
             try:
                 self.positions += self._window.add(path)
+            except UnreadableShardError:
+                continue  # looked at again the next time
             except ShardError as error:
                 logger.debug(f"{error}; left out")  # the coordinator warns
+            self._known.add(path.stem)
             self._window.keep(self._settings.window_positions(self.positions))
 
     def draw(self, generator: np.random.Generator) -> Batch:

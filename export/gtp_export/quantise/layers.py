@@ -72,8 +72,8 @@ def choose_layers(layers: list[Layer], keep_fp32: tuple[str, ...]) -> set[str]:
     """Return the names of the layers to quantise.
 
     Args:
-        keep_fp32: `stem`, `heads`, groups, layers, or beginnings of their names; `none` alone
-            quantises everything.
+        keep_fp32: `stem`, `heads`, groups, layers, or what their names begin with before a slash
+            or a dot; `none` alone quantises everything.
 
     Raises:
         NetFileError: A word that names nothing.
@@ -82,7 +82,7 @@ def choose_layers(layers: list[Layer], keep_fp32: tuple[str, ...]) -> set[str]:
     for word in keep_fp32:
         kept = {layer.name for layer in layers if _is_meant(layer, word)}
         if not kept and word not in (NONE, STEM, HEADS):
-            known = ", ".join([STEM, HEADS, NONE, *group_names(layers)])
+            known = ", ".join(dict.fromkeys([STEM, HEADS, NONE, *group_names(layers)]))
             raise NetFileError(f"no layer is called {word!r}; groups are {known}")
         chosen -= kept
     return chosen
@@ -91,7 +91,9 @@ def choose_layers(layers: list[Layer], keep_fp32: tuple[str, ...]) -> set[str]:
 def _is_meant(layer: Layer, word: str) -> bool:
     if word == HEADS:
         return layer.is_head
-    return layer.group == word or layer.name == word or layer.name.startswith(f"{word}/")
+    return (
+        layer.group == word or layer.name == word or layer.name.startswith((f"{word}/", f"{word}."))
+    )
 
 
 def _group(name: str, is_head: bool) -> str:

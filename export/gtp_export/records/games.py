@@ -24,7 +24,9 @@ UNKNOWN_WINNER = 3
 """In place of a color, where nobody knows who won or the game is void."""
 MOST_SOURCES = 1000
 """Names of sources that are told apart in a file; games of all others have none. Some collections
-have one for every game, and a table's column holds 32,767."""
+have one for every game."""
+MOST_JOINED_SOURCES = 32_767
+"""The same of all files together, for which a table's column has room."""
 DEFAULT_RULES = "chinese"
 """For records that name no rules."""
 
@@ -92,6 +94,11 @@ class Games:
     def sizes(self) -> list[tuple[int, int]]:
         """Width and height of the boards that games are on, rising."""
         return sorted({*zip(self.table.width.tolist(), self.table.height.tolist(), strict=True)})
+
+    @property
+    def longest_side(self) -> int:
+        """Of the boards."""
+        return max(max(size) for size in self.sizes)
 
     def of_size(self, width: int, height: int) -> NDArray[np.int64]:
         """Return [n] which games are on boards of a size."""
@@ -299,7 +306,9 @@ def first_of(record: GameRecord) -> int:
 def join_games(parts: Sequence[Games]) -> Games:
     """Return the games of all parts, one after another."""
     rules = _places(one for part in parts for one in part.rules)
-    sources = _places(name for part in parts for name in part.sources)
+    names = dict.fromkeys(name for part in parts for name in part.sources)
+    kept = _places(["", *names] if len(names) > MOST_JOINED_SOURCES else names)
+    sources = {name: i if i < MOST_JOINED_SOURCES else kept[""] for name, i in kept.items()}
     arrays = {}
     for name in PER_GAME:
         columns = [getattr(part.table, name) for part in parts]
@@ -319,7 +328,7 @@ def join_games(parts: Sequence[Games]) -> Games:
         both = [np.full(len(part), EMPTY, np.uint8) for part in parts]
         given = [b if p.whose is None else p.whose for p, b in zip(parts, both, strict=True)]
         whose = np.concatenate(given)
-    return Games(GameTable(**arrays), tuple(rules), tuple(sources), whose)
+    return Games(GameTable(**arrays), tuple(rules), tuple(kept)[:MOST_JOINED_SOURCES], whose)
 
 
 def _places(names: Iterable[Any]) -> dict[Any, int]:

@@ -289,7 +289,8 @@ def _playable(games: Games) -> tuple[Games, int]:
     starts = np.concatenate([[0], np.cumsum(good)]).astype(np.int64)
     # What came of a game that goes on otherwise is not what came of its beginning.
     settled = np.where(cut, 0, table.settled).astype(np.uint8)
-    table = table._replace(starts=starts, moves=table.moves[keep], settled=settled)
+    score = np.where(cut, np.nan, table.score).astype(table.score.dtype)
+    table = table._replace(starts=starts, moves=table.moves[keep], settled=settled, score=score)
     shortened = replace(games, table=table)
     return shortened.take(np.flatnonzero(good > 0)), int(cut.sum())
 

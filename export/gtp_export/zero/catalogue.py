@@ -15,7 +15,14 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.zero.nets import NetRecord, list_nets
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import SUFFIX, Header, ShardError, check_board, read_header
+from gtp_export.zero.shards import (
+    SUFFIX,
+    Header,
+    ShardError,
+    UnreadableShardError,
+    check_board,
+    read_header,
+)
 
 SCHEMA = """
 create table if not exists shards (id integer primary key, name text unique, games integer,
@@ -112,6 +119,8 @@ class Catalogue:
             try:
                 header = read_header(path)
                 check_board(path, header, settings.boards)
+            except UnreadableShardError:
+                continue  # looked at again the next time
             except ShardError as error:
                 self._add_problem(path.name, str(error))
                 continue

@@ -110,7 +110,7 @@ class Judge:
             size = settings.sizes[number % len(settings.sizes)]
             return Terms(
                 *(size, size),
-                all_rules[number % len(all_rules)],
+                all_rules[number // len(settings.sizes) % len(all_rules)],
                 max(1, round(settings.judge_openings * size**2)),
                 seed=int(content_name(net.encode())[:7], 16),
                 game=settings.game,

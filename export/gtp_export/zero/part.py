@@ -8,6 +8,7 @@ import stat
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -114,9 +115,9 @@ class Part:
         """Whether the run is halted."""
         return self._meter.is_halted()
 
-    def wait_while_halted(self) -> None:
-        """Return when the run is not halted; call it often."""
-        self._meter.wait_while_halted()
+    def wait_while_halted(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
+        """Return when the run is not halted, or is stopped; call it often."""
+        self._meter.wait_while_halted(is_stopped)
 
 
 def spent_by(run: RunFolder, kind: str = "") -> Spent:

@@ -18,6 +18,7 @@ import hashlib
 import json
 import math
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,11 @@ class Settings:
         Raises:
             RunError: They do not.
         """
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise RunError(f"{name} {getattr(self, name)!r}: known are {', '.join(known)}")
+        if self.batch < 2:
+            raise RunError(f"batch {self.batch}: statistics of a batch need two positions")
         lowest, highest = least_size(self.game), MAX_SIZE
         if not lowest <= self.size <= highest:
             raise RunError(f"{self.game} is played on boards from {lowest} to {highest}")
@@ -261,6 +267,13 @@ class Settings:
 
 OPTIONS = ("format", "game", "size", "rules", "recipe")
 """Settings that come from a run's options alone."""
+CHOICES: dict[str, Sequence[str]] = {
+    "game": GAMES,
+    "recipe": tuple(RECIPES),
+    "gate": (SPRT, SHARE, NO_GATE),
+    "span_unit": ("minutes", "core-hours"),
+}
+"""Settings that are one of some words."""
 POSITIVE = (
     *("span", "games_at_once", "shard_games", "visits", "fast_visits", "full_share"),
     *("root_noise_total", "gumbel_candidates", "temperature_halving", "batch", "learning_rate"),

@@ -9,6 +9,7 @@ A shard is named by the hash of its content, so that a copy is told from another
 from both; it holds games of one game and board size that one process played, by one or more nets.
 """
 
+import errno
 import json
 import time
 import zlib
@@ -53,6 +54,10 @@ SHARE_UNIT = 65535
 
 class ShardError(NetFileError):
     """A shard that cannot be used; the message names it."""
+
+
+class UnreadableShardError(ShardError):
+    """A file that could not be read just now, as happens on a network drive."""
 
 
 class Searched(NamedTuple):
@@ -228,7 +233,7 @@ def read_header(path: Path) -> Header:
     """Return what a shard says of itself.
 
     Raises:
-        ShardError: It is no shard, damaged, or of another version.
+        ShardError: It is no shard, damaged, or of another version, or cannot be read now.
     """
     return _unpacked(path)[0]
 
@@ -285,7 +290,9 @@ def _unpacked(path: Path) -> tuple[Header, dict[str, Any], bytes]:
     try:
         content = read_file(path, MOST_BYTES)
     except OSError as error:
-        raise ShardError(f"{path}: {error.strerror}") from None
+        is_no_shard = error.errno in (errno.EFBIG, errno.EINVAL)
+        kind = ShardError if is_no_shard else UnreadableShardError
+        raise kind(f"{path}: {error.strerror}") from None
     if not content.startswith(MAGIC):
         raise ShardError(f"{path}: is no shard of games")
     if path.stem != content_name(content):

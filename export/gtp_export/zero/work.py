@@ -90,7 +90,7 @@ class Worker:
             NetFileError: The net fails, and so does playing without one.
         """
         part, end = self._part, time.monotonic() + seconds
-        while not (self.ending.is_set() or part.is_over or (self._run.path / STOP).exists()):
+        while not (self._is_stopped() or part.is_over):
             if time.monotonic() >= end:
                 return
             next_look = time.monotonic() + LOOK_SECONDS
@@ -99,10 +99,13 @@ class Worker:
             part.note()
             if part.is_halted():
                 self.write()
-                part.wait_while_halted()
+                part.wait_while_halted(self._is_stopped)
             self.look()
         self.write()
         part.note(0.0)
+
+    def _is_stopped(self) -> bool:
+        return self.ending.is_set() or (self._run.path / STOP).exists()
 
     def step(self) -> None:
         """Make a step on boards of each size; where the net fails, the one before it plays on."""
