@@ -19,7 +19,9 @@ from tests.go.comparison import (
 from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
 from tests.go.naive_board import NaiveGame, Spot
 
-from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at
+from gtp_engine.coords import BLACK, PASS, WALL, WHITE, parse_vertex, point_at
+from gtp_engine.five.game import FiveGame
+from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.history import History
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Ko, Rules
@@ -307,6 +309,18 @@ def test_refused_moves_leave_the_game_alone(vertex: str, problem: str) -> None:
     with pytest.raises(IllegalMoveError, match=problem):
         position.play(color, parse_vertex(vertex, 5, 5))
     assert record_bytes(position) == before
+
+
+@pytest.mark.parametrize("game", [Position(9), AtariGo(9), FiveGame(9)])
+@pytest.mark.parametrize("point", [-1, 10, 120, 999, 10**6, parse_vertex("Q4", 19, 19)])
+def test_what_is_no_point_of_the_board_is_no_move(game: Position, point: int) -> None:
+    assert game.color_at(point) == WALL and not game.is_legal(BLACK, point)
+    for strict in (True, False):
+        with pytest.raises(IllegalMoveError, match=f"{point} is no point of a 9x9 board"):
+            game.play(BLACK, point, strict=strict)
+    with pytest.raises(ValueError, match=f"{point} is no point of a 9x9 board"):
+        game.set_up([point])
+    assert game.ply == 0 and not game.stones(BLACK)
 
 
 def test_play_all_is_atomic() -> None:

@@ -17,6 +17,7 @@ from gtp_engine.coords import (
     NULL_MOVE,
     OVER,
     PASS,
+    WALL,
     WHITE,
     format_vertex,
     point_at,
@@ -266,12 +267,14 @@ class FiveGame(Position):
         """Begin anew from these stones; nobody has won, whatever rows there are.
 
         Raises:
-            FiveError: Two stones are on one point; the game is unchanged.
+            FiveError: A stone is off the board, or two are on one point; the game is unchanged.
         """
         fresh = histories.new_history(len(self.history.situations))
         clear_board(fresh.boards[0], self.width, self.height)
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
+                if self.color_at(point) == WALL:
+                    raise FiveError(f"{point} is no point of a {self.width}x{self.height} board")
                 if fresh.boards[0]["color"][point] != EMPTY:
                     raise FiveError("there are two stones on one point")
                 put_stone(fresh.boards[0], point, color)
@@ -292,6 +295,8 @@ class FiveGame(Position):
             raise FiveError("the game is over: a draw")
         if point == PASS:
             raise FiveError("nobody passes in five in a row")
+        if self.color_at(point) == WALL:
+            raise FiveError(f"{point} is no point of a {self.width}x{self.height} board")
         name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
         if self.color_at(point) != EMPTY:
             raise FiveError(f"{name} is occupied")

@@ -15,6 +15,7 @@ from gtp_engine.coords import (
     MAX_SIZE,
     MIN_SIZE,
     PASS,
+    WALL,
     WHITE,
     format_vertex,
     point_at,
@@ -184,8 +185,9 @@ class Position:
         return int(self.turn["handicap"])
 
     def color_at(self, point: int) -> int:
-        """Return EMPTY, BLACK or WHITE for a point on the board."""
-        return int(self.board["color"][point])
+        """Return EMPTY, BLACK or WHITE for a point of the board, WALL for any other number."""
+        is_inside = 0 <= point < self.board["n_points"]
+        return int(self.board["color"][point]) if is_inside else WALL
 
     def grid(self, ply: int | None = None) -> npt.NDArray[np.uint8]:
         """Return the colors as [height, width], top row first; of the current ply by default."""
@@ -229,16 +231,18 @@ class Position:
         """Start again from these stones; the rules stay.
 
         Raises:
-            SetupError: Two stones on one point, or a chain without a liberty. The game is then
-                unchanged.
+            SetupError: Two stones on one point, a stone off the board, or a chain without a
+                liberty. The game is then unchanged.
         """
         fresh = histories.new_history(_INITIAL_CAPACITY)
         clear_board(fresh.boards[0], self.width, self.height)
         board = fresh.boards[0]
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
+                if self.color_at(point) == WALL:
+                    raise SetupError(f"{point} is no point of a {self.width}x{self.height} board")
                 vertex = format_vertex(point, self.width, self.height)
-                if point == PASS or board["color"][point] != EMPTY:
+                if board["color"][point] != EMPTY:
                     raise SetupError(f"two stones on {vertex}")
                 if place_stone(board, point, color) or board["color"][point] != color:
                     raise SetupError(f"the stone at {vertex} leaves a chain without liberties")
@@ -284,6 +288,8 @@ class Position:
 
     def is_legal(self, color: int, point: int) -> bool:
         """Whether this player may play here now, superko included. PASS is always legal."""
+        if point != PASS and self.color_at(point) == WALL:
+            return False
         if color == self.to_play:
             return bool(histories.is_legal(self.history, self.ply, point, self._flags))
         return bool(histories.is_legal(*self._as_if_to_play(color), point, self._flags))
@@ -390,6 +396,8 @@ class Position:
     # Inside -------------------------------------------------------------------------------------
 
     def _check(self, color: int, point: int, strict: bool) -> None:
+        if self.color_at(point) == WALL:
+            raise IllegalMoveError(f"{point} is no point of a {self.width}x{self.height} board")
         if strict and self.is_legal(color, point):
             return
         name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
