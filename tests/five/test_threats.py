@@ -110,6 +110,23 @@ def test_what_is_read_out_wins_against_every_defence(game: FiveGame) -> None:
         assert all(_wins_after(after, color, answer) for answer in answers), game
 
 
+@settings(max_examples=40)
+@given(middle_games(), st.sampled_from(["caro", "caro-exact"]))
+def test_what_is_read_out_under_caro_can_be_read_out_after_every_answer(
+    game: FiveGame, rule: str
+) -> None:
+    played = FiveGame(game.width, rules=FIVE_RULES[rule])
+    played.set_up(game.stones(BLACK), game.stones(WHITE))
+    point = played.proved_win(2_000)
+    if point is None or played.wins_at(BLACK, point):
+        return
+    played.play(BLACK, point)
+    for answer in played.legal_moves():
+        after = played.copy()
+        after.play(WHITE, answer)
+        assert after.proved_win(200_000) is not None, (played, played.name(answer))
+
+
 @given(middle_games(), st.integers(0, 2**32))
 def test_shapes_are_kept_up_to_date(game: FiveGame, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -160,6 +177,11 @@ def test_fives_blocks_and_forbidden_points_are_those_of_the_game(game: FiveGame,
         ("standard", "h8 i8", "a1 a2", BLACK, "none"),
         # White's four can be stopped at k8 alone, where Black would have six.
         ("renju", "k4 k5 k6 k7 k9 f8", "g8 h8 i8 k3 a1", WHITE, "j8"),
+        # After f2 two points make a five. Under caro g2 stops both: b2's has no free end then.
+        ("freestyle", "a2", "c2 d2 e2", WHITE, "f2"),
+        ("caro", "a2", "c2 d2 e2", WHITE, "none"),
+        ("caro-exact", "a2", "c2 d2 e2", WHITE, "none"),
+        ("caro", "a9 k9", "d2 e2 f2 g2", WHITE, "c2 h2"),
     ],
 )
 def test_hand_made_wins(rule: str, black: str, white: str, to_play: int, expected: str) -> None:

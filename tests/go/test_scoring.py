@@ -74,6 +74,31 @@ def test_eyes_in_seki() -> None:
     assert with_groups == taxed + 2  # and Black pays for the one group that is not in seki
 
 
+TWO_GROUPS = """
+    X . X . X X X
+    X X X X X X X
+    O O O O O O O
+    O . O O O . O
+    O O O O O O O
+    X X X X X X X
+    X . X X X . X
+    X X X X X X X
+"""
+
+
+@pytest.mark.parametrize("scoring", [AREA, TERRITORY])
+def test_groups_pay_where_players_agree_too(scoring: Rules) -> None:
+    for diagram, tax in ((FINISHED, 0), (TWO_GROUPS, -2), (DEAD, 0)):
+        free, taxed = (
+            position_of(diagram, rules) for rules in (scoring, replace(scoring, tax=Tax.ALL))
+        )
+        dead = [parse_vertex("B3", 6, 4), parse_vertex("E2", 6, 4)] if diagram == DEAD else []
+        assert agreed_score(taxed, dead) == agreed_score(free, dead) - tax
+    for diagram in (FINISHED, TWO_GROUPS, SEKI):
+        rules = replace(AREA, tax=Tax.ALL)
+        assert agreed_score(position_of(diagram, rules)) == score(position_of(diagram, rules))
+
+
 @pytest.mark.parametrize("taker", [BLACK, WHITE])
 def test_button(taker: int) -> None:
     rules = replace(AREA, komi=0.0, button=True)

@@ -156,11 +156,36 @@ def test_nobody_loses_who_stays_before_the_flag(system: TimeSystem, shares: list
 
 @given(SYSTEMS, st.floats(0.01, 1e3))
 def test_who_passes_the_flag_has_no_time_left(system: TimeSystem, more: float) -> None:
-    left = system.start()
     clock = Clock(system)
-    assert not clock.spend(BLACK, system.budget(left).flag + more)
-    if not isinstance(system, Canadian):  # whose flag is put before the end of the first period
-        assert clock.left(BLACK).seconds == 0.0
+    flag = system.budget(system.start()).flag
+    if isinstance(system, Canadian) and system.main > 0:
+        flag = system.main + system.period  # the budget lacks what later moves of the period need
+        assert clock.spend(WHITE, 0.999 * flag) and clock.left(WHITE).seconds > 0.0
+    assert not clock.spend(BLACK, flag + more)
+    assert clock.left(BLACK).seconds == 0.0
+
+
+@pytest.mark.parametrize(
+    ("system", "seconds"),
+    [
+        (Simple(2.0), 2.0),
+        (Byoyomi(0.0, 2.0, 3), 2.0),
+        (Byoyomi(60.0, 2.0, 3), 2.0),
+        (Canadian(0.0, 10.0, 5), 10.0),
+        (Canadian(60.0, 10.0, 5), 10.0),
+        (Fischer(5.0, 2.0), 2.0),
+        (Fischer(5.0, 2.0, limit=1.5), 1.5),
+        (Absolute(60.0), 0.0),
+    ],
+)
+def test_a_game_that_goes_on_after_the_flag_has_what_overtime_brings(
+    system: TimeSystem, seconds: float
+) -> None:
+    clock = Clock(system)
+    for _ in range(2):
+        assert not clock.spend(BLACK, 1000.0, goes_on=True)
+        assert clock.left(BLACK).seconds == seconds
+    assert clock.plan(BLACK, outlook(81, 0)).is_urgent == (seconds == 0.0)
 
 
 # Spelling ----------------------------------------------------------------------------------------

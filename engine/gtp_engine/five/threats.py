@@ -4,7 +4,7 @@ Whoever makes a four forces the one reply that stops the five. Whoever makes a t
 win by fours, and what is tried against it is every move there is: so what is found is proved, and
 what is not found may have been out of reach of the nodes allowed.
 
-Under caro a five may be stopped at a distance, so only fives are read there.
+Under caro a five may be stopped at a distance: every move is tried against a four there, too.
 """
 
 import numpy as np
@@ -180,7 +180,7 @@ def _win_by_threes(
             frame[0], frame[2], frame[4] = point, point + 1, 0
             change(shapes, point, color, int64(1))
             n_wins, only = find_wins(shapes, color)
-            frame[5] = only
+            frame[5] = only if shapes.kind & CARO_BIT == 0 else 0
             task = _ANSWER
             if n_wins == 0:
                 share = min(int64(nodes), int64(NODES_OF_FOURS))

@@ -416,7 +416,7 @@ def _is_seki_witness(board: BoardRecord, point: int, area: Flags) -> bool:
 
 
 @kernel
-def _fill(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
+def fill_area(board: BoardRecord, start: int, area: Flags, marks: Flags) -> None:
     """Mark all points of one owner that are connected with a point of theirs."""
     owner = area[start]
     stack = np.empty(board["n_points"], np.int16)
@@ -458,14 +458,14 @@ def mark_independent_life(
         if whole[point] == EMPTY or seki[point]:
             continue
         if _is_seki_witness(board, point, whole):
-            _fill(board, point, whole, seki)
+            fill_area(board, point, whole, seki)
 
     difference = 0
     alive = np.zeros(MAX_POINTS, np.uint8)
     for point in range(n_points):
         if whole[point] != EMPTY and not seki[point] and not alive[point]:
             difference += 1 if whole[point] == WHITE else -1
-            _fill(board, point, whole, alive)
+            fill_area(board, point, whole, alive)
 
     for point in range(n_points):
         is_stone = whole[point] == board["color"][point]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
 from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
-from gtp_engine.go.life import mark_area, mark_independent_life
+from gtp_engine.go.life import fill_area, mark_area, mark_independent_life
 from gtp_engine.go.rules import RuleFlags, Rules, Tax
 from gtp_engine.kernels import int64, kernel
 
@@ -178,6 +178,30 @@ def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: O
     return points
 
 
+@kernel
+def _agreed_tax(board: BoardRecord, dead: Owners, owners: Owners) -> int:
+    """Return what White pays minus what Black pays for groups: two points each.
+
+    A group that has fewer, as in a seki, pays these.
+    """
+    n_points = int64(board["n_points"])
+    difference = int64(0)
+    seen = np.zeros(n_points, np.uint8)
+    for start in range(n_points):
+        if owners[start] == EMPTY or seen[start]:
+            continue
+        group = np.zeros(n_points, np.uint8)
+        fill_area(board, start, owners, group)
+        points = 0
+        for point in range(n_points):
+            if group[point]:
+                seen[point] = 1
+                points += 1 if dead[point] or board["color"][point] == EMPTY else 0
+        tax = min(points, 2)
+        difference += tax if owners[start] == WHITE else -tax
+    return difference
+
+
 def agreed_owners(position: Counted, dead: Iterable[int]) -> Owners:
     """Return [points] whose each point is once these stones are off: BLACK, WHITE or EMPTY."""
     return _agreed(position, dead)[1]
@@ -195,14 +219,16 @@ def _agreed(position: Counted, dead: Iterable[int]) -> tuple[Owners, Owners]:
 def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     """Return White's score minus Black's when both agree which stones are dead.
 
-    Everything else lives; an empty region that touches one color only belongs to it. Taxes need
-    a played-out board and are left out: eyes in seki count here. Dead stones of both colors are
-    named by their points.
+    Everything else lives; an empty region that touches one color only belongs to it, eyes in seki
+    too. Where groups are taxed each pays two points, or what it has. Dead stones of both colors
+    are named by their points.
     """
     flags, turn = position.rules.flags, position.turn
     marks, owners = _agreed(position, dead)
     score = _agreed_points(position.board, flags, marks, owners) + flags.komi
     score += int(handicap_bonus(turn, flags))
+    if flags.tax == TAX_ALL:
+        score -= int(_agreed_tax(position.board, marks, owners))
     if flags.scoring == AREA:  # the bonus holds nothing but the button
         score += float(_unclaimed_button(turn)) + float(turn["white_bonus"])
     return float(score)

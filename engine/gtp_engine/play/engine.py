@@ -207,7 +207,7 @@ class Engine(Game):
             decision = self._resign_counter.resign_or(decision, rule, position, commit=commit)
         if commit:
             spent = time.monotonic() - started
-            self.clock.spend(color, spent, spent - (search.seconds - searched))
+            self.clock.spend(color, spent, spent - (search.seconds - searched), goes_on=True)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
             if self._recorder is not None:
@@ -235,7 +235,7 @@ class Engine(Game):
         else:
             point = plain_move(*self.size, {p: c for c, p in self._first_moves}, color)
         if commit:
-            self.clock.spend(color, time.monotonic() - started)
+            self.clock.spend(color, time.monotonic() - started, goes_on=True)
             if self.has_kernels:
                 self.play(color, point)
             else:

@@ -167,21 +167,28 @@ class Clock:
         if moves and counted.count == left.count and 0.0 < counted.seconds < fullest:
             self.lag.learn(moves, counted.seconds, left.seconds)
 
-    def spend(self, color: int, seconds: float, overhead: float | None = None) -> bool:
+    def spend(
+        self, color: int, seconds: float, overhead: float | None = None, *, goes_on: bool = False
+    ) -> bool:
         """Count a move of a player.
 
         Args:
             overhead: How many of these seconds went to other things than the search.
+            goes_on: Whether the game does so after the flag has fallen, as where nobody sees to it.
 
         Returns:
             Whether it was made in time.
         """
         left = self._left[color]
-        self._left[color] = self._counted[color] = self.system.spend(left, seconds)
+        after = self.system.spend(left, seconds)
+        is_in_time = after.seconds > 0.0 or seconds <= self.system.budget(left).flag
+        if goes_on and not is_in_time:
+            after = self.system.after_flag()
+        self._left[color] = self._counted[color] = after
         self._unreported[color] += 1
         if overhead is not None:
             self.lag.made(overhead)
-        return seconds <= self.system.budget(left).flag
+        return is_in_time
 
     def plan(self, color: int, outlook: Outlook, spent: float = 0.0) -> MoveTime:
         """Return how long to think about a move of which so many seconds are gone already."""

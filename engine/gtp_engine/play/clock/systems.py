@@ -42,7 +42,8 @@ class Budget:
     bank: float
     """Seconds for this move and later ones together."""
     flag: float
-    """Seconds that this move may take before the game is lost."""
+    """Seconds that this move may take before the game is lost, or before it has used up more than
+    its share of a period."""
     moves: int | None = None
     """How many moves the bank is for, this one counted; None: all that are left of the game."""
     income: float = 0.0
@@ -62,10 +63,10 @@ class TimeSystem(Protocol):
         """Return what each player begins with."""
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
-        """Return what is left after a move that took no more than `budget(left).flag`.
+        """Return what is left after a move: zero seconds if it took too long to be in time."""
 
-        A move that took longer has lost the game; zero seconds are left then.
-        """
+    def after_flag(self) -> PlayerTime:
+        """Return what a player has for each move who goes on after the time was over."""
 
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left when the referee names these two numbers.
@@ -100,6 +101,9 @@ class Unlimited:
         """Return what is left after a move: as much as before."""
         return left
 
+    def after_flag(self) -> PlayerTime:
+        return self.start()
+
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left: clients that keep no clock send zeros, for example."""
         return self.start()
@@ -119,6 +123,9 @@ class Simple:
 
     def spend(self, left: PlayerTime, seconds: float) -> PlayerTime:
         return PlayerTime(self.period if seconds <= left.seconds else 0.0, 1)
+
+    def after_flag(self) -> PlayerTime:
+        return self.start()
 
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left for the next move, whatever it is counted as."""
@@ -157,6 +164,9 @@ class Byoyomi:
             room = self.period
             count -= 1
         return PlayerTime(0.0 if seconds > room else self.period, count)
+
+    def after_flag(self) -> PlayerTime:
+        return PlayerTime(self.period, 1)
 
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left; a period holds no more than its length."""
@@ -206,6 +216,9 @@ class Canadian:
             return self._fresh_period
         return PlayerTime(left.seconds - seconds, left.count - 1)
 
+    def after_flag(self) -> PlayerTime:
+        return self._fresh_period
+
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left; more stones than a period has are believed."""
         return PlayerTime(min(seconds, self.period) if count else seconds, count)
@@ -235,6 +248,9 @@ class Fischer:
         if seconds > self._flag(left):
             return PlayerTime(0.0)
         return PlayerTime(min(self.limit, left.seconds - seconds + self.increment))
+
+    def after_flag(self) -> PlayerTime:
+        return PlayerTime(min(self.limit, self.increment))
 
     def read(self, seconds: float, count: int) -> PlayerTime:
         """Return what a player has left; there is no overtime to count stones in."""
