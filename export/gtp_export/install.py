@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import known_nets
+from gtp_engine.evaluators.nets import NO_NET, ROLLOUTS_PART, known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
@@ -101,6 +101,8 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
 
 def _check_free(plan: AddPlan, name: str) -> None:
     """Refuse a name that is taken, unless it may be."""
+    if name in (NO_NET, ROLLOUTS_PART):
+        raise NetFileError(f"--net {name} means something else; choose another --name")
     if name in known_nets() and not plan.replace:
         raise NetFileError(
             f"there is a net called {name} already; give --replace or another --name"

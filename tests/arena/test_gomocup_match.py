@@ -94,13 +94,14 @@ def test_a_fallen_flag_loses_whatever_the_late_move_is(tmp_path: Path) -> None:
 
 def test_openings_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     openings = tmp_path / "openings.txt"
-    openings.write_text("0,0, 1,1, -7,-7\n")
+    openings.write_text("0,0 1,1,  -7,-7\n")  # commas or blanks
     game = play(tmp_path, "0,1 crash", "0,2 crash", "--openings", str(openings))
     assert game["opening"] == [format_vertex(p, 15, 15) for p in (8 * 16 + 8, 9 * 16 + 9, 17)]
     for text, reason in (
         ("8,0\n", "8,0 is off the board"),
         ("0,0, 0,0\n", "occupied"),
-        ("0,0, 1\n", "line 1"),
+        ("0,0, 1\n", "line 1: '0,0, 1' is not like 0,0, 1,-2, 3,1"),
+        ("0,0 a,b\n", "line 1: '0,0 a,b' is not like"),
         ("", "there are none"),
     ):
         openings.write_text(text)

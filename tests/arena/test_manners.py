@@ -28,10 +28,12 @@ def test_score_counts_boards_and_names_misses(
     document["correct_ownership"] = ["W" + marks[0][1:], *marks[1:]]
     (tmp_path / "wrong.json").write_text(json.dumps(document))
     (tmp_path / "z.json").write_text("no board")
-    assert run(["score", "--net", TINY, "--misses", str(tmp_path)]) == 0
+    (tmp_path / "two.sgf").write_text("(;SZ[5];B[aa];W[aa])")
+    assert run(["score", "--net", TINY, "--misses", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert "2/2 boards, 0 s left" in captured.err
     assert "\n".join(said).count("z.json: not a marked board") == 1
+    assert f"{tmp_path}, game 1: move 2, white A5, is occupied" in said
     out = captured.out.splitlines()
     assert out[0] == "wrong: taken for dead: A5"
     assert "dead stones as marked on 1 of 2 boards, 50.0%" in out[1]

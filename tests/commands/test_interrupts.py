@@ -80,7 +80,7 @@ def test_a_reader_who_has_seen_enough(words: list[str]) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such shell")
 @pytest.mark.parametrize(
     "words, status, out",
-    [("score empty.json", 0, "empty.json: nothing is marked\n"), ("no", 2, "")],
+    [("score empty.json", 1, "empty.json: nothing is marked\n"), ("no", 2, "")],
 )
 def test_nobody_listens_to_stderr(words: str, status: int, out: str, tmp_path: Path) -> None:
     (tmp_path / "empty.json").write_text("[]")

@@ -117,9 +117,14 @@ def test_list_finds_the_users_nets(
     assert [line.split()[0] for line in ours] == ["name", "broken", "mine"]
     assert "fp32" in ours[2] and "policy, value, score, ownership" in ours[2]
     assert ours[1].endswith("cannot be used")
+    assert "none yet" not in lines[-1]
     assert run(["net", "list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["mine"] == str(tmp_path / "mine.onnx")
     assert run(["net", "info", "mine"]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path / "later"))
+    assert run(["net", "list"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{tmp_path / 'later'}: none yet"
 
 
 def test_list_fits_a_terminal(

@@ -183,6 +183,9 @@ def test_sizes_and_counts() -> None:
         (["match", "a", "b", "--openings", "-1"], "--openings: '-1' is not a whole number of 0"),
         (["match", "a", "b", "--openings", "1.5"], "--openings: '1.5' is not a whole number"),
         (["web", "--port", "99999"], "--port: '99999' is not a number from 0 to 65535"),
+        (["--game", "five", "--size", "4"], "--size: five is played on boards from 5x5 on"),
+        (["play", "--game", "five", "--size", "4"], "five is played on boards from 5x5 on"),
+        (["match", "self", "self", "--game", "five", "--size", "4"], "on boards from 5x5 on"),
     ],
 )
 def test_numbers_beyond_all_measure_get_a_sentence(

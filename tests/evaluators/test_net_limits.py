@@ -23,9 +23,11 @@ LOW_KOMI = replace(ANY, komi_max=10.0)
     [
         (ANY, "japanese", 100, (2, 25), None),
         (SMALL, "chinese", 7.5, (7, 13), None),
-        (SMALL, "chinese", 7.5, (6, 13), "was trained on boards of 7x7 to 13x13, not 6x13"),
+        (SMALL, "chinese", 7.5, (2, 13), None),  # the longer side tells
+        (SMALL, "chinese", 7.5, (6, 5), "was trained on boards of 7x7 to 13x13, not 6x5"),
         (SMALL, "chinese", 7.5, (13, 14), "was trained on boards of 7x7 to 13x13, not 13x14"),
         (ONE_SIZE, "chinese", 7.5, (9, 9), "was trained on boards of 19x19, not 9x9"),
+        (ONE_SIZE, "chinese", 7.5, (9, 19), "was trained on boards of 19x19, not 9x19"),
         (AREA, "tromp-taylor", 7.5, (9, 9), None),
         (AREA, "aga", 7.5, (9, 9), None),
         (

@@ -57,6 +57,9 @@ def test_a_name_is_taken_once(folder: Path, capsys: pytest.CaptureFixture[str]) 
     before = (folder / "mine.onnx").stat().st_mtime_ns
     assert run(["add", str(TINY), "--name", "mine"]) == 1
     assert "there is a net called mine already" in capsys.readouterr().err
+    for name in ("none", "rollouts"):
+        assert run(["add", str(TINY), "--name", name]) == 1
+        assert f"--net {name} means something else" in capsys.readouterr().err
     assert (folder / "mine.onnx").stat().st_mtime_ns == before
     assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
     habits = Habits(TINY.read_bytes())

@@ -144,8 +144,10 @@ def test_mistakes_are_one_sentence(
 ) -> None:
     write_tiny_net(tmp_path / "foreign.onnx")
     few, many = write_games(tmp_path / "few", 9), write_games(tmp_path / "many", 12)
-    out = tmp_path / "mine.onnx"
+    out, own = tmp_path / "mine.onnx", "PB[gtp-engine 0.15.0]PW[gtp-engine 0.15.0]"
+    engines = write_games(tmp_path / "engines", 12, 5, own)
     for folder, start, target, words in (
+        (engines, net, out, "in all games this engine plays both colors; --player names"),
         (many, "gocnn", out, "has no policy"),
         (many, tmp_path / "foreign.onnx", out, "this program cannot train its architecture"),
         (few, net, out, "9 games are too few"),

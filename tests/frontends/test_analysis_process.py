@@ -144,3 +144,6 @@ def test_game_records_go_into_a_file_that_is_gone_on_with(tmp_path: Path) -> Non
     size = out.stat().st_size
     _, done = analyse_records(out, good)
     assert done.returncode == 0 and "nothing to do" in done.stderr and out.stat().st_size == size
+    (tmp_path / "nothing").mkdir()
+    _, done = analyse_records(out, tmp_path / "nothing")
+    assert done.returncode == 1 and "nothing: there is no game in it" in done.stderr

@@ -575,11 +575,15 @@ def test_bad_files_get_a_sentence_and_the_rest_goes_on(tmp_path: Path, said: lis
         "(;SZ[5:7]AB[aa][bb]PL[W]" + ";W[cc];B[]" + ";W[];B[]" * 10 + ")"
     )
     (games / "z.sgf").write_text(GAME.replace("Ada", "Cy"))
-    assert review(games, tmp_path / "missing.sgf", "--out", tmp_path / "out", "--player", "bo") == 1
+    (tmp_path / "nothing").mkdir()
+    paths = games, tmp_path / "missing.sgf", tmp_path / "nothing"
+    assert review(*paths, "--out", tmp_path / "out", "--player", "bo") == 1
     names = {file.name for file in (tmp_path / "out").glob("*.html")}
     assert names == {"a.html", "z.html", "long.html", "index.html"}
-    for name in ("broken", "chess", "empty", "missing"):
+    for name in ("broken", "chess", "empty", "missing", "nothing: there is no game in it"):
         assert sum(name in sentence for sentence in said) == 1
+    assert review(games / "a.sgf", "--out", tmp_path / "out", "--player", "Zed") == 1
+    assert "--player: Zed plays in none of these games" in said
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert "Games of bo" in index
     assert "Typical mistakes" in index
@@ -613,7 +617,7 @@ def test_text_of_a_record_cannot_leave_its_place(tmp_path: Path) -> None:
     game.write_text(
         GAME.replace("Ada", escaped).replace(";W[cc]", f";W[cc]C[{escaped}]"), encoding="utf-8"
     )
-    assert review(game, "--out", tmp_path / "out", "--player", "<b>x") == 0
+    assert review(game, "--out", tmp_path / "out", "--player", "<b>x") == 1  # nobody's name
     page = (tmp_path / "out" / "game.html").read_text("utf-8")
     assert page.count("<script") == page.count("</script>") == 2
     assert "<img" not in page

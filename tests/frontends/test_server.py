@@ -283,7 +283,7 @@ def test_parameters_are_set_all_or_none() -> None:
             b"kata-get-param cpuct\nkata-get-params\n"
         )
         refused, wrong, deep, cpuct, everything = client.everything().decode().split("\n\n")[:5]
-    assert refused.startswith("? the net in use does not play like people")
+    assert refused.startswith("? the net in use takes no human profile")
     assert wrong.startswith("? syntax error") and cpuct == "= 1"
     assert deep == "? syntax error: the parameters are no JSON object"
     with Conversation(FakeEngine()) as client:

@@ -42,8 +42,9 @@ def analyse_files(
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
     # A file that is named twice, or lies in a folder that is named too, is analysed once.
-    files = list(dict.fromkeys(file for path in paths for file in list_game_files(path)))
-    problems: list[str] = []
+    found = {path: list_game_files(path) for path in paths}
+    files = list(dict.fromkeys(file for of_path in found.values() for file in of_path))
+    problems = [f"{path}: there is no game in it" for path in paths if not found[path]]
     positions = done = 0
     for identity, record in playable_games(files, problems.append):
         turns = range(len(record.moves) + 1)
@@ -65,7 +66,7 @@ def analyse_files(
                 return 1
         logger.info(f"{positions - done} positions in {time.monotonic() - started:.0f} s")
     else:
-        logger.info(f"nothing to do: {out} has all {positions} positions")
+        logger.info(f"nothing to do: {out} has answers for all {positions} positions")
     output.close()
     return 1 if problems else 0
 

@@ -20,7 +20,7 @@ from gtp_engine.arguments import (
     parse_count,
     parse_seed,
 )
-from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared, add_sprt, read_sprt
+from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared, add_sprt, check_size, read_sprt
 from gtp_engine.commands.progress import counting_bar
 from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K|FILE",
         help="random moves at the start, the same for two games with colors swapped "
         f"({OPENING_MOVES}; 0: none); five in a row: also a file of openings, one a line, each "
-        "move as x,y from the centre",
+        "move as x,y from the centre (0,0, 1,-2)",
     )
     add_shared(games, seed=0)
     running = parser.add_argument_group("running")
@@ -153,6 +153,7 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
 
     is_five = args.game == FIVE
     width, height = args.size or (usual_size(args.game), usual_size(args.game))
+    check_size(args.game, (width, height))
     rules_name = args.rules or ("freestyle" if is_five else None)
     openings: tuple[tuple[int, ...], ...] = ()
     try:
@@ -204,7 +205,10 @@ def _read_openings(path: Path, game: "Position") -> tuple[tuple[int, ...], ...]:
         if not line.strip():
             continue
         try:
-            offsets = [int(word) for word in line.split(",")]
+            words = re.split(r"[,\s]+", line.strip())
+            if len(words) % 2 or not all(re.fullmatch(r"[-+]?\d{1,3}", word) for word in words):
+                raise ValueError(f"{line.strip()[:40]!r} is not like 0,0, 1,-2, 3,1")
+            offsets = [int(word) for word in words]
             moves: list[tuple[int, int]] = []
             for x, y in zip(offsets[::2], offsets[1::2], strict=True):
                 row, col = game.height // 2 + y, game.width // 2 + x

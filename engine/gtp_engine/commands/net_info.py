@@ -1,6 +1,7 @@
 """`gtp-engine net list`, `info` and `check`: which nets there are, what they are, and if right."""
 
 import argparse
+import contextlib
 import json
 import re
 import shutil
@@ -41,6 +42,9 @@ def run_list(args: argparse.Namespace) -> int:
     for folder in dict.fromkeys(folders):
         print(f"{folder}:\n{heading}")
         print("\n".join(row for row, place in zip(rows, folders, strict=True) if place == folder))
+    with contextlib.suppress(RuntimeError):  # no home folder
+        if user_folder() not in folders:
+            print(f"{user_folder()}: none yet")
     return 0
 
 

@@ -32,7 +32,7 @@ from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules
-from gtp_engine.games import FIVE, GAMES, usual_size
+from gtp_engine.games import FIVE, GAMES, least_size, usual_size
 from gtp_engine.go.rules import ATARI_GO, FIVE_RULES, GO, NO_FIVE, Rules
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
@@ -132,7 +132,7 @@ _THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "t
 _DRAWN = "no search: draw moves from the net's policy; 1: as it is, less: nearer its best move"
 _NUMBERS = "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some"
 _RULES = "rules, as in kata-set-rules; five in a row: freestyle, standard, renju, caro"
-_WHOM = "whom a net that plays like people imitates, e.g. preaz_5k"
+_WHOM = "whom a net that takes profiles imitates, e.g. preaz_5k"
 _SECONDS = f"without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g}"
 _LAG = f"{DEFAULT_LAG:g} until the clock shows it"
 _WEIGHT = f"0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g}"
@@ -324,6 +324,7 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
         values["parameters"] = recipe.parameters | told
     game = values.get("game", GO)
     values.setdefault("size", (usual_size(game), usual_size(game)))
+    check_size(game, values["size"])
     settings = Settings(**values)
     if game != GO:
         of_go = {"level", "policy_temperature", "human_profile"}
@@ -333,6 +334,17 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings
+
+
+def check_size(game: str, size: tuple[int, int]) -> None:
+    """Make sure that a game is played on boards of a size.
+
+    Raises:
+        UsageError: It is not.
+    """
+    least = least_size(game)
+    if min(size) < least:
+        raise UsageError(f"--size: {game} is played on boards from {least}x{least} on")
 
 
 def _parse(option: Option, text: str, where: str) -> Any:

@@ -97,6 +97,8 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
         logger.warning(sentence)
 
     games = list(_games(args.games, args.out, complain))
+    if args.player is not None and games and not any(_plays(args.player, game) for game in games):
+        complain(f"--player: {args.player} plays in none of these games")
     scheduler, net = _open_scheduler(settings, args.positions)
     heading = {"format": FORMAT, "version": __version__, "net": net, "visits": args.visits}
     waiting = []
@@ -154,10 +156,13 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
         if not path.exists():
             complain(f"{path}: there is no such file")
             continue
+        found = list_game_files(path)
+        if not found:
+            complain(f"{path}: there is no game in it")
         # What a review wrote is no game to review, unless it is asked for by name.
         files += [
             file
-            for file in list_game_files(path)
+            for file in found
             if file == path or _read_report(file.with_suffix(".json")) is None
         ]
     # Neither a page's name nor that of a game in the folder itself; some disks ignore case.
@@ -174,6 +179,11 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
         name = _free_name(stem or "game", folder, digest, taken)
         taken.add(name.casefold())
         yield Game(record, folder, name, digest)
+
+
+def _plays(player: str, game: Game) -> bool:
+    names = {"black": game.record.black_name or "", "white": game.record.white_name or ""}
+    return color_of_player(names, player) is not None
 
 
 def _free_name(stem: str, folder: Path, digest: str, taken: set[str]) -> str:

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a line for each file; return the exit status."""
+    """Print a line for each file; return the exit status, 1 if something could not be read."""
     from gtp_engine.evaluators.rollouts import open_evaluator
     from gtp_engine.play.adjudication.marked_boards import read_marked
     from gtp_engine.play.adjudication.status import judge
@@ -50,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"there is no {str(file)!r}")
     net = open_evaluator(args.net, args.device, args.runtime)
     # All is read twice: thousands of games do not fit into memory together.
-    n_boards = sum(1 for file in args.files for _ in read_marked(file, logger.warning, args.limit))
+    problems: list[str] = []
+    n_boards = sum(1 for file in args.files for _ in read_marked(file, problems.append, args.limit))
+    for sentence in problems:
+        logger.warning(sentence)
     with shown_progress("boards", n_boards) as advance:
         for file in args.files:
             tally = _Tally()
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
                     print(f"{board.name}: {_name_stones(board, wrong)}", flush=True)
                 advance()
             print(f"{file}: {tally}", flush=True)
-    return 0
+    return 1 if problems else 0
 
 
 class _Tally:

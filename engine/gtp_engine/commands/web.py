@@ -38,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
     add_shared(parser, color="black")
+    parser.description = (
+        f"{parser.description or ''} Without --playouts, --visits or --time the engine makes "
+        f"{DEFAULT_PLAYOUTS} playouts a move."
+    ).strip()
     add_options(parser, without=_NOT_HERE)
 
 

@@ -14,10 +14,13 @@ def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[st
     # A size the graph cannot take is an error, told elsewhere.
     if info.trained_sizes is not None and info.accepts(width, height):
         smallest, largest = info.trained_sizes
-        if not (smallest <= min(width, height) and max(width, height) <= largest):
-            sizes = f"{smallest}x{smallest}"
-            if smallest != largest:
-                sizes += f" to {largest}x{largest}"
+        sizes = f"{smallest}x{smallest}"
+        if smallest == largest:
+            is_known = width == height == smallest
+        else:
+            is_known = smallest <= max(width, height) <= largest
+            sizes += f" to {largest}x{largest}"
+        if not is_known:
             doubts.append(f"was trained on boards of {sizes}, not {width}x{height}")
     if not _knows_rules(info.rules, rules):
         area = "area scoring with superko, without tax or button"

@@ -42,7 +42,7 @@ LARGEST_CACHE_MB = 128
 KERNELS_OF_A_GAME = 190
 """Kernels that a start compiles with the shipped net; other encoders have a few more or less."""
 
-NO_PROFILE = "the net in use does not play like people, and takes no human profile"
+NO_PROFILE = "the net in use takes no human profile, only KataGo's human nets do"
 
 
 class EngineUnavailableError(RuntimeError):
@@ -103,8 +103,11 @@ class Loader:
             return "loading the engine"
         done = max(cache.compiled, cache.files)
         often = f"at each start: {cache.obstacle}" if cache.obstacle else "once"
-        share = min(done / KERNELS_OF_A_GAME, 1.0)
-        return f"compiling the kernels ({often}), {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
+        doing = f"compiling the kernels ({often})"
+        if done > KERNELS_OF_A_GAME:  # other commands' kernels are among them
+            return doing
+        share = done / KERNELS_OF_A_GAME
+        return f"{doing}, {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
 
     @property
     def has_kernels(self) -> bool:

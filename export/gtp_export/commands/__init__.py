@@ -47,6 +47,8 @@ def run(argv: Sequence[str]) -> int:
         plan = read_options(module.PLAN, arguments) if hasattr(module, "PLAN") else arguments
         status: int = module.run(plan)
         return status
+    except BrokenPipeError:
+        raise  # nobody reads on, which is no mistake
     except (NetFileError, OSError) as error:
         problem = _sentence(error)
     except ModuleNotFoundError as error:

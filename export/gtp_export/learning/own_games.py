@@ -77,12 +77,22 @@ class Players:
         try:
             return read_table(paths, self)
         except SgfError:
-            if not self.wanted:
+            if not self.wanted and not self.seen:
                 raise
+            if not self.wanted:
+                raise NetFileError(
+                    f"{_named(paths)}: in all games this engine plays both colors; --player names "
+                    "whose moves to learn"
+                ) from None
             often = ", ".join(name for name, _ in self.seen.most_common(NAMES_SHOWN))
             known = f"; most often play {often}" if often else ", which hold no names of players"
-            where = ", ".join(str(path) for path in paths)
-            raise NetFileError(f"{self.wanted} plays in no game of {where}{known}") from None
+            raise NetFileError(
+                f"{self.wanted} plays in no game of {_named(paths)}{known}"
+            ) from None
+
+
+def _named(paths: tuple[Path, ...]) -> str:
+    return ", ".join(str(path) for path in paths)
 
 
 def learn_from_games(run: OwnGamesRun, say: Say) -> Path:

@@ -59,7 +59,7 @@ def _read_all(path: Path, on_error: Callable[[str], None]) -> Iterator[MarkedBoa
         try:
             board = marked_board(f"game {number}", record)
         except SgfError as error:
-            on_error(f"game {number}: {error}")
+            on_error(f"{path}, game {number}: {error}")
             continue
         if board is not None:
             yield board
