@@ -102,6 +102,8 @@ class Engine(Game):
     def open_net(self, name: str | None) -> None:
         """Think with another net from now on; the game goes on.
 
+        The search's parameters, some of which suit a kind of net, are again those of the settings.
+
         Raises:
             EngineUnavailableError: It cannot be used; the one before stays.
         """
