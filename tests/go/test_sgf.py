@@ -297,6 +297,16 @@ def test_repetitions_are_followed() -> None:
         ("(;CA[Shift_JIS]SZ[9]PB[ソ表];B[aa])".encode("shift_jis"), "ソ表"),
         ("(;CA[ISO-8859-1]SZ[9]PB[Jörg];B[aa])".encode("latin-1"), "Jörg"),
         ("(;SZ[9]PB[黑棋选手];B[aa])".encode("gb18030"), "黑棋选手"),
+        # SGF's own charset where none is named: an accent and the bracket are no Chinese letter.
+        ("(;SZ[9]PB[José];B[aa])".encode("latin-1"), "José"),
+        ("(;SZ[9]PB[Müller];B[aa]C[déjà];W[bb]C[joué])".encode("latin-1"), "Müller"),
+        # What Windows has beyond the charsets named.
+        ("(;CA[Shift_JIS]SZ[9]PB[①表];B[aa])".encode("cp932"), "①表"),
+        ("(;CA[EUC-KR]SZ[9]PB[똠방각하];B[aa])".encode("cp949"), "똠방각하"),
+        ("(;CA[Big5]SZ[9]PB[裏面];B[aa])".encode("big5hkscs"), "裏面"),
+        ("(;CA[Shift_JIS]SZ[9]PB[表表]C[".encode("cp932") + b"\xff?];B[aa])", "表表"),
+        (b"(;CA[punycode]SZ[9]PB[Ann]C[" + b"x" * 300_000 + b"];B[aa])", "Ann"),
+        (b"(;CA[zlib]SZ[9]PB[Ann];B[aa])", "Ann"),
         (b"(;CA[nonsense]SZ[9]PB[Ann];B[aa])", "Ann"),
         ("(;CA[UTF-8]SZ[9]PB[金毛测试]C[".encode() + b"\xe6\x97?])", "金毛测试"),
         ("(;SZ[9]PB[Ann];B[aa])".encode("utf-16"), "Ann"),
@@ -428,7 +438,7 @@ def test_what_no_game_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SgfError, match="more than 10,000 moves"):
         parse_game_line(most + ";W[])")
     with pytest.raises(SgfError, match="a list of points is longer"):
-        parse_sgf("(;SZ[9]AB" + "[aa]" * 10_001 + ")")
+        parse_sgf("(;SZ[9]AB" + "[aa]" * 100_001 + ")")
     monkeypatch.setattr(sgf, "MOST_ITEMS", 20)
     parse_sgf("(;SZ[9]LB" + "[aa:1]" * 10 + "(;B[aa])(;" + "C[a variation]" * 30 + "))")
     with pytest.raises(SgfError, match="more than 20 nodes and values"):
@@ -560,3 +570,32 @@ def test_cut_files_are_read_or_refused(reference_data: Path) -> None:
                 parse_sgf(cut).position()
             except SgfError as error:
                 assert "\n" not in str(error)
+
+
+def test_a_bad_game_does_not_hide_those_behind_it(tmp_path: Path) -> None:
+    file = tmp_path / "games.sgf"
+    roots = ["SZ[9];B[aa]", "SZ[9];B[zz]", "SZ[9];B[bb]", "GM[2]", "SZ[9];B[cc]"]
+    file.write_text("".join(f"(;{root})" for root in roots))
+    complaints: list[str] = []
+    found = list(read_games(file, complaints.append))
+    assert [len(record.moves) for record in found] == [1, 1, 1]
+    assert len(complaints) == 2 and all(line.startswith(f"{file}: ") for line in complaints)
+    with pytest.raises(SgfError, match=r"games\.sgf: .*zz"):
+        list(read_games(file))
+
+
+@pytest.mark.parametrize("rules", ["", "RU[Chinese]"])
+@pytest.mark.parametrize(("text", "komi"), [("399.75", 399.75), ("39975", 399.75), ("3.75", 7.5)])
+def test_a_komi_in_stones_is_doubled_within_bounds(text: str, komi: float, rules: str) -> None:
+    assert parse_sgf(f"(;SZ[9]KM[{text}]{rules};B[aa])").komi == komi
+
+
+def test_rectangles_of_points_are_counted_as_points() -> None:
+    with pytest.raises(SgfError, match="longer than 100,000"):
+        parse_sgf("(;SZ[19]XD" + "[aa:ss]" * 300 + ";B[aa])")
+
+
+def test_stones_of_handicap_stand_on_the_board_of_a_line_that_says_who_is_to_play() -> None:
+    line = "(;GM[1]SZ[19]HA[2]KM[0.5]PL[W];W[dd];B[pp])"
+    assert parse_game_line(line) == parse_sgf(line)
+    assert len(parse_game_line(line).initial_stones(BLACK)) == 2

@@ -38,7 +38,7 @@ from gtp_engine.go.game_record import (
 )
 from gtp_engine.go.handicap import fixed_handicap_points, largest_fixed
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import FIVE_RULES, Rules, parse_komi
+from gtp_engine.go.rules import FIVE_RULES, MAX_KOMI, Rules, parse_komi
 from gtp_engine.version import __version__
 
 __all__ = ["GameRecord", "Setup", "SgfError", "format_sgf", "load_sgf", "parse_games", "parse_sgf"]
@@ -56,8 +56,8 @@ _OPENING = re.compile(rb"\s*\[")
 
 MOST_ITEMS = 1_000_000
 """Nodes and values of a main line; no annotated game has a tenth."""
-_MOST_POINTS = 10_000
-"""Entries of one list; the largest board has 625."""
+_MOST_POINTS = 100_000
+"""Of one list, in which a point may come again; the largest board has 625."""
 _LONGEST_LINE = 1 << 20
 """Bytes of a game in a pack of one game a line."""
 
@@ -67,6 +67,16 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Encodings by the bytes that a file of theirs begins with."""
+_WIDER = {
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "big5": "big5hkscs",
+}
+"""What files hold that name the narrower one, as Windows has it."""
+_NO_CHARSETS = ("punycode", "idna", "unicode-escape", "raw-unicode-escape")
+"""Python's own; the first takes hours for a long text."""
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -96,11 +106,19 @@ def parse_sgf(data: bytes | str, kind: type[Position] = Position) -> GameRecord:
     raise SgfError("there is no SGF game in it")
 
 
-def parse_games(data: bytes | str, kind: type[Position] = Position) -> Iterator[GameRecord]:
+def parse_games(
+    data: bytes | str,
+    kind: type[Position] = Position,
+    on_error: Callable[[str], None] | None = None,
+) -> Iterator[GameRecord]:
     """Read all games of a file's content one by one.
 
+    Args:
+        on_error: Called with a sentence for a game that is none of this kind or says what cannot
+            be, which is then left out; None raises instead.
+
     Raises:
-        SgfError: A game cannot be read.
+        SgfError: A game cannot be read; where the next one begins may be unknown.
     """
     text = data if isinstance(data, str) else decode_sgf(data)
     encoded = text.encode("utf-8", "replace")
@@ -110,7 +128,12 @@ def parse_games(data: bytes | str, kind: type[Position] = Position) -> Iterator[
         if any(nodes):
             if not is_closed:
                 _check_tail(encoded[end:], nodes)
-            yield read_nodes(nodes, kind)
+            try:
+                record = read_nodes(nodes, kind)
+            except SgfError as error:
+                _complain(str(error), on_error)
+            else:
+                yield record
         if _OPENING.match(encoded, end) is not None:
             return  # a value that never ends; to look for its end again and again would take hours
         position = end
@@ -122,10 +145,11 @@ def decode_sgf(data: bytes) -> str:
         if data.startswith(mark):
             return data.decode(encoding, "replace").lstrip("\ufeff")
     named = re.search(rb"CA\s*\[\s*([\w.:-]+)\s*\]", data[:4096])
-    for encoding in (named[1].decode() if named else "utf-8", "utf-8"):
+    wanted = _known_encoding(named[1].decode()) if named else None
+    for encoding in (wanted or "utf-8", "utf-8"):
         try:
             text = data.decode(encoding)
-        except (LookupError, ValueError):
+        except ValueError:
             continue
         if not named or "CA" in text:  # else a file that says UTF-16 and is not
             return text
@@ -135,10 +159,26 @@ def decode_sgf(data: bytes) -> str:
     n_foreign = sum(letter > "\x7f" for letter in repaired) - n_broken
     if n_foreign >= n_broken:
         return repaired
+    if wanted and wanted != "utf-8" and "CA" in (text := data.decode(wanted, "replace")):
+        return text
+    # Chinese letters are pairs of such bytes, most of them; letters with accents stand alone.
+    runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", data)]
+    if sum(run // 2 for run in runs) < sum(run % 2 for run in runs):
+        return data.decode("latin-1")
     try:
         return data.decode("gb18030")
     except ValueError:
         return data.decode("latin-1")
+
+
+def _known_encoding(name: str) -> str | None:
+    """Return how Python calls what files mean by an encoding's name; None if that is no charset."""
+    try:
+        known = codecs.lookup(name).name
+        b"A".decode(known, "replace")  # fails for what Python has besides charsets
+    except LookupError:
+        return None
+    return None if known in _NO_CHARSETS else _WIDER.get(known, known)
 
 
 def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
@@ -277,7 +317,7 @@ def _read_komi(text: str) -> float | None:
             return None
     if abs(komi) >= 200.0 and komi % 25.0 == 0.0:
         komi /= 100.0
-    if (4.0 * komi) % 2.0 == 1.0:
+    if (4.0 * komi) % 2.0 == 1.0 and abs(komi) <= MAX_KOMI / 2.0:
         komi *= 2.0
     return komi
 
@@ -298,8 +338,7 @@ def _read_point(text: str, width: int, height: int) -> int:
 
 def _read_points(values: list[str], width: int, height: int) -> Iterator[int]:
     """Yield the points of a list; "aa:cc" is a rectangle of them."""
-    if len(values) > _MOST_POINTS:
-        raise SgfError(f"a list of points is longer than {_MOST_POINTS:,}")
+    n_points = 0
     for value in values:
         first, _, last = value.partition(":")
         if not value.strip():
@@ -308,6 +347,9 @@ def _read_points(values: list[str], width: int, height: int) -> Iterator[int]:
         stop = row_col(_read_point(last or first, width, height), width)
         for row in range(min(start[0], stop[0]), max(start[0], stop[0]) + 1):
             for col in range(min(start[1], stop[1]), max(start[1], stop[1]) + 1):
+                n_points += 1
+                if n_points > _MOST_POINTS:
+                    raise SgfError(f"a list of points is longer than {_MOST_POINTS:,}")
                 yield point_at(row, col, width)
 
 
@@ -425,8 +467,9 @@ def parse_game_line(line: str) -> GameRecord:
     for name, values in _PROPERTY.findall(plain[1]):
         root.setdefault(name, []).extend(values[1:-1].split("]["))
     record = read_nodes([root])
-    if record.moves or (record.handicap > 1 and not record.setups) or len(line) > 4 * MOST_MOVES:
-        return parse_sgf(line)
+    has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
+    if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
+        return parse_sgf(line)  # which puts the handicap's stones on the board
     points = _points_by_name(record.width, record.height)
     try:
         record.moves = [
@@ -460,10 +503,7 @@ def _read_file(
     file: Path, on_error: Callable[[str], None] | None, kind: type[Position]
 ) -> Iterator[GameRecord]:
     if file.suffix.lower() not in PACKED_SUFFIXES:
-        try:
-            yield from parse_games(read_file(file), kind)
-        except SgfError as error:
-            _complain(f"{file}: {error}", on_error)
+        yield from each_game(str(file), read_file(file), on_error, kind)
         return
     with open_packed(file) as lines:
         for number in itertools.count(1):
@@ -479,6 +519,23 @@ def _read_file(
                 _complain(f"{file}, line {number}: {error}", on_error)
             else:
                 yield record
+
+
+def each_game(
+    name: str,
+    content: bytes,
+    on_error: Callable[[str], None] | None,
+    kind: type[Position] = Position,
+) -> Iterator[GameRecord]:
+    """Yield the games of a file's content; complaints begin with its name. See `read_games`."""
+
+    def complain(sentence: str) -> None:
+        _complain(f"{name}: {sentence}", on_error)
+
+    try:
+        yield from parse_games(content, kind, complain if on_error else None)
+    except SgfError as error:
+        complain(str(error))
 
 
 def _complain(sentence: str, on_error: Callable[[str], None] | None) -> None:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
-from gtp_engine.go.sgf import decode_sgf, parse_games, parse_sgf, read_games, read_nodes
+from gtp_engine.go.sgf import decode_sgf, each_game, parse_sgf, read_games, read_nodes
 from gtp_engine.kernels import int64, kernel
 from gtp_engine.platforms import usable_cores
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
@@ -113,10 +113,7 @@ def _archive_games(
 ) -> Iterator[GameRecord]:
     for name, content in _members(path):
         if name.lower().endswith(".sgf"):
-            try:
-                yield from parse_games(content, kind)
-            except SgfError as error:
-                on_error(f"{path}, {name}: {error}")
+            yield from each_game(f"{path}, {name}", content, on_error, kind)
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
