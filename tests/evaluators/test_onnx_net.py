@@ -12,6 +12,7 @@ import pytest
 
 from gtp_engine.evaluators import onnx_net
 from gtp_engine.evaluators.devices import cuda_obstacle
+from gtp_engine.evaluators.external_data import names_other_files
 from gtp_engine.evaluators.net_info import MetadataError, NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.streams import SessionStream
@@ -106,6 +107,13 @@ def in_a_node(model: Any) -> None:
     graph = helper.make_graph([constant], "inner", [], [])
     model.graph.node.append(helper.make_node("If", ["x"], ["y"], then_branch=graph))
     del model.graph.initializer[0]
+
+
+def test_a_field_whose_number_others_would_cut_off_is_refused() -> None:
+    # Field 14 with bit 32 set, which a reader of 32 bits does not see.
+    assert not names_other_files(memoryview(b"\x70\x01"))
+    with pytest.raises(ValueError, match="number is too large"):
+        names_other_files(memoryview(b"\xf0\x80\x80\x80\x10\x01"))
 
 
 @pytest.mark.parametrize("change", [elsewhere, in_a_node])

@@ -22,6 +22,7 @@ from gtp_export.convert.conversion import convert_file, load_net
 from gtp_export.convert.graph import GraphError
 from gtp_export.convert.katago_file import read_katago
 from gtp_export.convert.leela_zero_file import read_leela_zero
+from gtp_export.convert.token_stream import TokenStream
 
 PATH = Path("some-net")
 TEXT = write_net(NetPlan(version=8, text=True))
@@ -334,3 +335,9 @@ def test_the_extra_that_is_missing_is_named(
     monkeypatch.setattr(f"gtp_export.commands.{name}.run", fail)
     assert run(command.split()) == 1
     assert f"pip install 'gtp-engine[{extra}]'" in capsys.readouterr().err
+
+
+def test_a_word_without_end_among_numbers_is_refused() -> None:
+    stream = TokenStream(Path("net"), b"1 " + b"x" * (3 << 20))
+    with pytest.raises(NetFileError, match="weights is not a list of numbers"):
+        stream.tensor("weights", 10)

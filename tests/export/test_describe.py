@@ -138,6 +138,8 @@ def arguments_without(option: str, value: str | None = None) -> list[str]:
         ([*ARGUMENTS, "--rename", "policy=value"], "'value' already"),
         ([*ARGUMENTS, "--board-sizes", "9"], "5x5 alone"),
         ([*ARGUMENTS, "--board-sizes", "nine"], "takes numbers"),
+        ([*ARGUMENTS, "--board-sizes", "²"], "takes numbers from 2 to 25, not '²'"),
+        ([*ARGUMENTS, "--board-sizes", "100000"], "takes numbers from 2 to 25"),
         ([*ARGUMENTS, "--encoder", "lz18"], "1 channels, but lz18 makes 18"),
         ([*ARGUMENTS, "--encoder", "katago_v7"], "1 channels, but katago_v7 makes 22"),
         ([*ARGUMENTS, "--score-columns", "luck"], "unknown score column 'luck'"),

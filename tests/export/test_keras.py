@@ -27,9 +27,14 @@ def normal(*shape: int) -> np.ndarray:
 
 
 def book_net(
-    last: bool, outputs: int, activation: str, planes: int = 1
+    last: bool, outputs: int, activation: str, planes: int = 1, **flatten: str
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Return a net like the book's: padded convolutions, pooling, norm, two dense layers."""
+    """Return a net like the book's: padded convolutions, pooling, norm, two dense layers.
+
+    Args:
+        last: Whether channels come last.
+        flatten: What else the layer says that flattens.
+    """
     order = "channels_last" if last else "channels_first"
     shape = [None, SIZE, SIZE, planes] if last else [None, planes, SIZE, SIZE]
     write = keras_writer
@@ -47,7 +52,7 @@ def book_net(
         write.layer_config("BatchNormalization", "norm", axis=-1 if last else 1, epsilon=1e-3),
         write.layer_config("Activation", "act", activation="tanh"),
         write.layer_config("MaxPooling2D", "pool", pool_size=[2, 2], data_format=order),
-        write.layer_config("Flatten", "flat"),
+        write.layer_config("Flatten", "flat", **flatten),
         write.layer_config("Dense", "dense1", units=6, activation="relu"),
         write.layer_config("Dense", "dense2", units=outputs, activation=activation),
     ]
@@ -95,6 +100,18 @@ def random_board() -> tuple[np.ndarray, np.ndarray]:
     board = np.random.default_rng(5).integers(-1, 2, (SIZE, SIZE))
     planes = np.stack([board == 1, board == -1])[None].astype(np.uint8)
     return planes, board[::-1, :, None]
+
+
+@pytest.mark.parametrize("order", ["channels_last", "channels_first"])
+def test_the_order_that_keras_flattens_in(order: str, tmp_path: Path) -> None:
+    layers, weights = book_net(False, SIZE * SIZE, "softmax", data_format=order)
+    session, info = convert(keras_writer.write_keras(layers, weights), tmp_path)
+    assert info.board_sizes == (SIZE,)
+    planes, board = random_board()
+    (policy,) = session.run(["policy"], {"spatial_in": planes})
+    # Told that channels come first, as they do here, it puts them last.
+    expected = compute(weights, order == "channels_first", board)
+    np.testing.assert_allclose(policy[0], expected.reshape(SIZE, SIZE)[::-1].ravel(), atol=1e-5)
 
 
 @pytest.mark.parametrize("last", [False, True])
@@ -176,9 +193,9 @@ def changed(index: int, **values: Any) -> bytes:
     return keras_writer.write_keras(layers, weights)
 
 
-def with_layer(kind: str) -> bytes:
+def with_layer(kind: str, **config: Any) -> bytes:
     layers, weights = book_net(False, 25, "softmax")
-    layers.insert(3, keras_writer.layer_config(kind, "odd", function="import os"))
+    layers.insert(3, keras_writer.layer_config(kind, "odd", function="import os", **config))
     return keras_writer.write_keras(layers, weights)
 
 
@@ -244,6 +261,13 @@ BROKEN = {
     "rectangular": (lambda: changed(0, batch_input_shape=[None, 1, 5, 6]), "5x6"),
     "dynamic size": (lambda: changed(0, batch_input_shape=[None, 1, None, None]), "takes in"),
     "planes unknown": (lambda: changed(0, batch_input_shape=[None, 7, 5, 5]), "conv1"),
+    "flattened otherwise": (
+        lambda: keras_writer.write_keras(
+            *book_net(True, 25, "softmax", data_format="channels_first")
+        ),
+        "an order that is not known",
+    ),
+    "a ReLU that is cut off": (lambda: with_layer("ReLU", max_value=6.0), "max_value"),
     "strange outputs": (
         lambda: keras_writer.write_keras(*book_net(False, 7, "softmax")),
         "7 outputs",

@@ -56,6 +56,8 @@ def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
+        if tag >> 32:  # other readers would cut it off, and see another field
+            raise ValueError("a field's number is too large")
         number, kind = tag >> 3, tag & 7
         value: int | memoryview = 0
         if kind == VARINT:

@@ -130,7 +130,7 @@ class NetInfo:
     board_sizes: tuple[int, ...] = ()
     """The only sizes the net takes; empty means every size from board_min to board_max."""
     trained_sizes: tuple[int, int] | None = None
-    """Longer sides of the smallest and the largest board it was trained on, as far as known."""
+    """Smallest and largest size the net was trained on, as far as known."""
     rules: str = "any"
     """`any`; `area` (superko and area scoring without tax or button); or a preset's name."""
     komi_min: float | None = None

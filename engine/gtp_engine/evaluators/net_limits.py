@@ -18,7 +18,7 @@ def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[st
         if smallest == largest:
             is_known = width == height == smallest
         else:
-            is_known = smallest <= max(width, height) <= largest
+            is_known = smallest <= max(width, height) <= largest  # so its sizes were drawn
             sizes += f" to {largest}x{largest}"
         if not is_known:
             doubts.append(f"was trained on boards of {sizes}, not {width}x{height}")

@@ -8,6 +8,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
+from gtp_engine.evaluators.human_profile import N_META
 from gtp_engine.evaluators.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
@@ -196,7 +198,9 @@ def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
     _check_input(editor, SPATIAL_INPUT, 4, planes, plan.encoder)
     if globals_:
         _check_input(editor, GLOBAL_INPUT, 2, globals_, plan.encoder)
-    meta = editor.dims(editor.inputs[META_INPUT])[-1] if META_INPUT in editor.inputs else 0
+    has_meta = META_INPUT in editor.inputs
+    if has_meta:
+        _check_input(editor, META_INPUT, 2, N_META, plan.encoder)
     strange = sorted(set(editor.inputs) - {SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT})
     if strange or (GLOBAL_INPUT in editor.inputs and not globals_):
         editor.fail(f"has an input {(strange or [GLOBAL_INPUT])[0]!r} that nothing fills")
@@ -213,7 +217,7 @@ def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
         encoder_version=version,
         spatial_planes=planes,
         global_features=globals_,
-        meta_features=meta or 0,
+        meta_features=N_META if has_meta else 0,
         heads=dict.fromkeys(editor.outputs, "as described by its owner"),
         has_pass=plan.has_pass,
         value_kind=plan.value_kind,
@@ -250,9 +254,12 @@ def _check_input(editor: _Editor, name: str, rank: int, width: int, encoder: str
 def _board_sizes(editor: _Editor, plan: DescribePlan) -> tuple[int, ...]:
     """Return the only sizes the net takes, or nothing if it takes all."""
     height, width = editor.dims(editor.inputs[SPATIAL_INPUT])[2:]
-    given = tuple(int(size) for size in plan.board_sizes if size.isdigit())
+    known = {str(size): size for size in range(MIN_SIZE, MAX_SIZE + 1)}
+    given = tuple(known[size] for size in plan.board_sizes if size in known)
     if len(given) != len(plan.board_sizes):
-        editor.fail(f"--board-sizes takes numbers, not {','.join(plan.board_sizes)!r}")
+        words = ",".join(plan.board_sizes)
+        sizes = f"{MIN_SIZE} to {MAX_SIZE}"
+        editor.fail(f"--board-sizes takes numbers from {sizes}, not {words[:40]!r}")
     if height is None and width is None:
         return given
     if height != width or height is None:

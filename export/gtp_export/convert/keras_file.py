@@ -143,6 +143,8 @@ class _Reader:
         # (channels, height, width), or (numbers,) once flattened.
         self.shape: tuple[int, ...] = ()
         self.flattened_map: tuple[int, int, int] | None = None
+        self.has_channels_inside = False
+        """Whether channels come last in it."""
 
     def fail(self, problem: str) -> NoReturn:
         raise NetFileError(f"{self.path}: {problem}")
@@ -205,7 +207,9 @@ class _Reader:
     def start(self, configs: list[tuple[str, dict[str, Any]]]) -> None:
         """Take the input's shape from whichever layer states it."""
         self.channels_last = any(
-            config.get("data_format") == "channels_last" for _, config in configs
+            config.get("data_format") == "channels_last"
+            for kind, config in configs
+            if kind != "Flatten"  # which has one of its own
         )
         for _, config in configs[:2]:
             shape = config.get("batch_input_shape") or config.get("batch_shape")
@@ -243,10 +247,14 @@ class _Reader:
         if kind in ("MaxPooling2D", "AveragePooling2D"):
             return [self.pool(config, kind == "MaxPooling2D")]
         if kind == "Flatten":
-            return [self.flatten()]
+            return [self.flatten(config)]
         if kind == "Activation":
             return self.activation(config)
         if kind == "ReLU":
+            usual = {"max_value": None, "negative_slope": 0.0, "threshold": 0.0}
+            for name, value in usual.items():
+                if (config.get(name) or value) != value:
+                    self.fail(f"has a ReLU with a {name}, which cannot be converted")
             return [ActivationLayer("relu")]
         self.fail(f"has a layer of the kind {kind!r}, which cannot be converted")
 
@@ -337,7 +345,7 @@ class _Reader:
         bias = np.zeros(units, np.float32)
         if config.get("use_bias", True):
             bias = self.take(name, tensors, units)
-        if self.flattened_map is not None and self.channels_last:
+        if self.flattened_map is not None and self.has_channels_inside:
             # Keras flattened rows, columns, channels; here channels come first.
             channels, height, width = self.flattened_map
             ordered = weights.reshape(height, width, channels, units).transpose(2, 0, 1, 3)
@@ -352,7 +360,7 @@ class _Reader:
         wanted = (3, -1) if self.channels_last else (1, -3)
         if axis not in (wanted if len(self.shape) == 3 else (1, -1)):
             self.fail(f"{name} is a norm over axis {axis} that is not the channels")
-        if self.flattened_map is not None and self.channels_last:
+        if self.flattened_map is not None and self.has_channels_inside:
             self.fail(f"{name} is a norm of a flattened map, which is not known here")
         channels = self.shape[0]
         gamma = np.ones(channels, np.float32)
@@ -387,7 +395,12 @@ class _Reader:
         strides = self.pair(config.get("strides") or list(window), "stride")
         return PoolLayer(maximum, window, strides, self.windows(config, window, strides))
 
-    def flatten(self) -> FlattenLayer:
+    def flatten(self, config: dict[str, Any]) -> FlattenLayer:
+        # Told that channels come first, Keras moves them to the end before it flattens.
+        moves_channels = config.get("data_format") == "channels_first"
+        if moves_channels and self.channels_last:
+            self.fail("flattens a map in an order that is not known here")
+        self.has_channels_inside = self.channels_last or moves_channels
         self.flattened_map = self.map_shape("flattening")
         self.shape = (math.prod(self.flattened_map),)
         return FlattenLayer()

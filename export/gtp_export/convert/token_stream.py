@@ -138,7 +138,7 @@ class TokenStream:
         if not at_end:
             # A token may be cut by the window's end: keep what stands before the last space.
             cut = max(window.rfind(space) for space in (b" ", b"\n", b"\t", b"\r"))
-            if cut < 0:
+            if cut <= 0:
                 self.fail(f"{what} is not a list of numbers")
             window = window[:cut]
         tokens = window.split(None, wanted)

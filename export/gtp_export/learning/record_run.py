@@ -137,7 +137,7 @@ def fit_board(preset: Preset, games: Games) -> tuple[Preset, Games]:
 def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
     """Return the description of a net trained on records."""
     table = task.train.table
-    sides = np.maximum(table.width, table.height)
+    sides = np.concatenate([table.width, table.height])
     files = ", ".join(path.name for path in run.games)
     begun = f", begun with {run.start.name}" if run.start else ""
     return replace(
