@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.frontends.gtp.cgos import encode_ownership
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
 
 
 def test_ownership_by_hand() -> None:
@@ -56,3 +59,15 @@ def test_a_move_with_its_analysis(said: list[str]) -> None:
         reports = client.reply().split("\n")[1:]
         assert len(reports) == 2 and all(json.loads(line)["visits"] == 100 for line in reports)
     assert "playing GNU Go, rated 1800?" in said
+
+
+@pytest.mark.parametrize("dialect", ["cgos", "kata", "lz"])
+def test_a_move_that_nobody_thought_about_has_a_line_too(
+    dialect: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Engine, "wait_ready", lambda *_: False)
+    with Conversation(Engine(Settings(size=(5, 5), net="none"))) as client:
+        client.ask("time_settings 10 0 0")
+        head, line, move = client.ask(f"{dialect}-genmove_analyze b").split("\n")
+        vertex = move.removeprefix("play ")
+        assert head == "= " and (f"move {vertex} visits 0" in line or f'"move":"{vertex}"' in line)

@@ -143,6 +143,27 @@ def test_positions_are_set_up_and_adopted(fake: Engine) -> None:
     assert fake.genmove(BLACK).point in range(1, 200)
 
 
+def test_rules_and_komi_of_a_record_hold_for_its_game_alone(fake: Engine) -> None:
+    fake.rules = Rules.parse("chinese")
+    fake.komi = 6.5
+    fake.adopt(Position(9, 9, Rules.parse("japanese", 0.5)))
+    assert (fake.komi, fake.rules.preset) == (0.5, "japanese")
+    assert fake.own_rules == Rules.parse("chinese", 6.5)
+    fake.adopt(Position(9, 9, fake.own_rules))  # a record that says nothing of either
+    fake.adopt(Position(9, 9, Rules.parse("aga", 5.5)))
+    fake.new_game(9, 9)
+    assert (fake.komi, fake.rules.preset) == (6.5, "chinese")
+    # What is asked for meanwhile holds after it too.
+    fake.adopt(Position(9, 9, Rules.parse("japanese", 0.5)))
+    fake.komi = 3.5
+    fake.rules = Rules.parse("aga")
+    fake.new_game(5, 5)
+    assert (fake.komi, fake.rules.preset) == (3.5, "aga")
+    fake.adopt(Position(7, 7, Rules.parse("japanese", 2.5)), is_record=False)
+    fake.new_game(5, 5)
+    assert (fake.komi, fake.rules.preset) == (2.5, "japanese")
+
+
 # Handicap ----------------------------------------------------------------------------------------
 
 
@@ -573,7 +594,7 @@ def test_only_a_net_has_a_raw_evaluation(fake: Engine) -> None:
     made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"))
     assert made.describe() == "no net yet"
     assert made.raw_evaluation(0, None).to_play == BLACK
-    assert made.describe() == "tiny on cpu" and made.cpu_seconds() > 0
+    assert made.describe() == "tiny on cpu"
     assert made.is_ready and made.has_kernels
 
 

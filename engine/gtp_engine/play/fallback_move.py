@@ -18,7 +18,7 @@ from gtp_engine.go.random_games import tally_owners
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import Endgame, counts_dead_stones
 from gtp_engine.play.move_choice import left_alone, wanted_moves
-from gtp_engine.search.analysis import Analysis, MoveReport
+from gtp_engine.search.analysis import unsearched
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
@@ -86,25 +86,7 @@ def _tell(search: Search, position: Position, point: int, report: ReportRequest)
         search.run(Limits(playouts=0), report)
         return
     assert report.callback is not None
-    even = (0.5, 0.0, 0.0, 0.0)  # winrate, lead and its deviation, utility
-    move = MoveReport(point, 0, *even, prior=0.0, lcb=0.0, order=0, pv=(point,))
-    size = (position.width, position.height)
-    visits = playouts = nodes = 0
-    report.callback(
-        Analysis(
-            position.to_play,
-            *size,
-            visits,
-            playouts,
-            nodes,
-            0.0,
-            *even,
-            raw_winrate=0.5,
-            raw_score_lead=0.0,
-            is_final=True,
-            moves=(move,),
-        )
-    )
+    report.callback(unsearched(position.to_play, position.width, position.height, point))
 
 
 def criticality(position: Position) -> npt.NDArray[np.float64]:

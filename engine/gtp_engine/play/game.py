@@ -33,6 +33,8 @@ class Game:
         self._first_moves: list[tuple[int, int]] = []
         """Moves that were made before boards could be; the first board begins with them."""
         self._komi_is_set = settings.komi is not None
+        self._own_rules: Rules | None = None
+        """What was asked for, while a record's rules and komi are in force; see `own_rules`."""
         folder, keeps_all = settings.keep_games, settings.keep_all_games
         self._recorder = None if folder is None else GameRecorder(folder, keeps_all=keeps_all)
 
@@ -74,6 +76,14 @@ class Game:
         keeps = self._komi_is_set or position.komi != self._customary(position.rules)
         komi = position.komi if keeps else self._customary(rules)
         position.set_rules(replace(rules, komi=komi))
+        if self._own_rules is not None:
+            own = self._own_rules.komi if self._komi_is_set else self._customary(rules)
+            self._own_rules = replace(rules, komi=own)
+
+    @property
+    def own_rules(self) -> Rules:
+        """The rules and komi that were asked for; those of a record hold for its game alone."""
+        return self.rules if self._own_rules is None else self._own_rules
 
     @property
     def komi(self) -> float:
@@ -85,6 +95,8 @@ class Game:
         self._before_change()
         self.position.komi = parse_komi(komi)
         self._komi_is_set = True
+        if self._own_rules is not None:
+            self._own_rules = replace(self._own_rules, komi=self.position.komi)
 
     def _customary(self, rules: Rules) -> float:
         return customary_komi(rules, self.position.width, self.position.height)
@@ -97,7 +109,7 @@ class Game:
         return replace(settings.rules, komi=komi)
 
     def new_game(self, width: int, height: int) -> None:
-        """Clear the board and the clock; komi and rules stay.
+        """Clear the board and the clock; the komi and rules that were asked for stay.
 
         Raises:
             SetupError: A size that is not supported; the game is unchanged.
@@ -105,10 +117,10 @@ class Game:
         from gtp_engine.games import new_game
 
         self._before_change()
-        rules = self.rules
+        rules = self.own_rules
         if not self._komi_is_set:
             rules = replace(rules, komi=customary_komi(rules, width, height))
-        self._position = new_game(self.settings.game, width, height, rules)
+        self._position, self._own_rules = new_game(self.settings.game, width, height, rules), None
         self._begin_game()
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
@@ -121,8 +133,11 @@ class Game:
         self.position.set_up(black, white, to_play)
         self._begin_game()
 
-    def adopt(self, position: "Position") -> None:
+    def adopt(self, position: "Position", *, is_record: bool = True) -> None:
         """Go on with a game that was played elsewhere.
+
+        Args:
+            is_record: Whether its rules and komi hold for this game alone.
 
         Raises:
             SgfError: It is none of the game that is played here; the game is unchanged.
@@ -131,6 +146,7 @@ class Game:
 
         position = replayed(self.settings.game, position)
         self._before_change()
+        self._own_rules = self.own_rules if is_record else None
         self._position = position
         self._begin_game()
 

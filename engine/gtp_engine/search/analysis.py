@@ -72,3 +72,23 @@ class Analysis:
     """[height, width] float32, -1..1, or None when not asked for."""
     ownership_stdev: npt.NDArray[Any] | None = None
     """[height, width] float32, 0..1, how far the ownership varies within the search; or None."""
+
+
+def unsearched(color: int, width: int, height: int, point: int) -> Analysis:
+    """Return what there is to say of a move that was chosen without a search: that it is one.
+
+    Args:
+        color: Who made it.
+        point: The move.
+    """
+    even = (0.5, 0.0, 0.0, 0.0)  # winrate, lead and its deviation, utility
+    move = MoveReport(point, 0, *even, prior=0.0, lcb=0.0, order=0, pv=(point,))
+    visits = playouts = nodes = 0
+    return Analysis(
+        *(color, width, height, visits, playouts, nodes, 0.0),
+        *even,
+        raw_winrate=0.5,
+        raw_score_lead=0.0,
+        is_final=True,
+        moves=(move,),
+    )

@@ -275,7 +275,7 @@ class Server:
         game = self._game()
         if game.is_over:
             raise GomocupError("the game is over")
-        engine.adopt(game)
+        engine.adopt(game, is_record=False)
         left = self._began + self._seconds() - time.monotonic()
         limit = engine.settings.playouts
         if "max_node" in self._info:

@@ -577,6 +577,6 @@ class TerminalGame:
 
     def _adopt(self, path: Path) -> None:
         record = load_sgf(path, position_type(self._engine.settings.game))
-        self._engine.adopt(record.position_under(self._engine.rules))
+        self._engine.adopt(record.position_under(self._engine.own_rules))
         self._begin()
         self._message.append(f"{path} goes on after move {self._position.ply}.")
