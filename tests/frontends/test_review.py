@@ -16,7 +16,7 @@ from gtp_engine.commands import review as review_command
 from gtp_engine.commands.table import run
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.frontends.review.findings import class_of, is_decided, phase_of
+from gtp_engine.frontends.review.findings import class_of, is_decided, make_report, phase_of
 from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement, Spot
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
@@ -57,10 +57,11 @@ def carry_out(
     best: dict[int, int],
     searched: list[Wish] | None = None,
     special: Callable[[Wish], float | None] = lambda wish: None,
+    quick: dict[int, int] | None = None,
 ) -> Material:
     """Answer every wish of a review: with a lead by spot, 0 elsewhere, and best moves by turn.
 
-    Before others goes what is special about a wish.
+    Before others goes what is special about a wish; quick searches may have other best moves.
     """
     searched = [] if searched is None else searched
     stages = review_stages(record, 10)
@@ -72,7 +73,8 @@ def carry_out(
             turn = wish.spot.turn
             played = record.moves[turn].point if turn < len(record.moves) else PASS
             to_play = BLACK if turn % 2 == 0 else WHITE
-            move = best.get(turn, played)
+            liked = best | (quick or {}) if wish.visits == 10 else best
+            move = liked.get(turn, played)
             lead = special(wish)
             lead = leads.get(wish.spot, 0.0) if lead is None else lead
             found[wish] = judgement(lead, move, to_play=to_play)
@@ -97,6 +99,12 @@ def test_a_mistake_is_what_two_deep_searches_of_the_same_depth_say() -> None:
     assert mistake.loss == 7.0
     assert mistake.chance_lost == pytest.approx(0.07)
     assert material.costs[1] == (7.0, pytest.approx(0.07))
+    # A quick search would have played it too.
+    quick = {1: record.moves[1].point}
+    material = carry_out(record, leads, {1: better}, quick=quick)
+    assert material.best[1] == better and len(material.mistakes) == 1
+    move = make_report(record, material, name="game", digest="")["moves"][1]
+    assert not move["is_best"] and move["class"] is not None
 
 
 def test_what_seemed_a_mistake_and_is_the_best_move_costs_nothing() -> None:
@@ -104,6 +112,8 @@ def test_what_seemed_a_mistake_and_is_the_best_move_costs_nothing() -> None:
     material = carry_out(record, {Spot(1): 1.0, Spot(2): 8.0}, {})
     assert not material.mistakes
     assert material.costs[1] == (0.0, 0.0)
+    material = carry_out(record, {Spot(1): 1.0, Spot(2): 8.0}, {}, quick={1: PASS})
+    assert make_report(record, material, name="game", digest="")["moves"][1]["is_best"]
 
 
 def test_a_great_move_left_open_for_long_is_one_mistake_of_each_player() -> None:
@@ -652,7 +662,7 @@ def test_a_page_of_300_moves_is_no_larger_than_500_kb() -> None:
     ]
     from gtp_engine.frontends.review.findings import make_report
 
-    material = Material([each] * 301, [(1.25, 0.01)] * 300, mistakes, [])
+    material = Material([each] * 301, [(1.25, 0.01)] * 300, [None] * 300, mistakes, [])
     report = make_report(record, material, name="game", digest="")
     page = game_page(record, {**report, "net": "net", "visits": 200})
     assert len(page.encode()) <= 500_000

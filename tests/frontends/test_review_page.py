@@ -63,10 +63,11 @@ def review_files(folder: Path) -> tuple[Path, Path]:
         )
     good = [GoodMove(2, BLACK, record.moves[2].point, 4.0, vertex("E3"))]
     costs = [(0.0, 0.0), (5.0, 0.1), (0.0, 0.0), (0.0, 0.0), (4.0, 0.2), (0.6, 0.0)]
+    material = Material(positions, costs, [None] * len(costs), mistakes, good)
     report = {
         "net": "net",
         "visits": 200,
-        **make_report(record, Material(positions, costs, mistakes, good), name="game", digest=""),
+        **make_report(record, material, name="game", digest=""),
     }
     page, index = folder / "game.html", folder / "index.html"
     page.write_text(game_page(record, report), "utf-8")
@@ -110,6 +111,12 @@ def test_a_review_is_stepped_through_with_keys(tab: Any, files: tuple[Path, Path
     assert stones(tab) == 2
     assert "White C7 loses 5 points (mistake), better is C3." in tab.locator("#note").inner_text()
     assert tab.locator("#comment").inner_text() == "a <b>comment</b>"
+    tab.locator("#turn").focus()
+    tab.keyboard.press("p")  # letters are no slider's
+    tab.keyboard.press("Home")  # but this is
+    assert stones(tab) == 0
+    tab.keyboard.press("n")
+    assert stones(tab) == 2
 
 
 def test_variations_are_played_out_and_left(tab: Any, files: tuple[Path, Path]) -> None:
@@ -136,6 +143,8 @@ def test_territory_and_the_list_of_mistakes(tab: Any, files: tuple[Path, Path]) 
     assert only.inner_text().startswith("2. White C7")
     tab.locator("#measure").select_option("chance")
     assert "10 % of chance" in tab.locator("#mistakes").inner_text()
+    grades = tab.locator("#mistakes .grade").get_attribute("class").split()
+    assert tab.locator("#chart ellipse").first.get_attribute("class") in grades
 
 
 def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
@@ -154,10 +163,15 @@ def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
     tab.get_by_role("button", name="Next", exact=True).tap()
     # By keyboard: from the middle of the board to C4, two to the left and one down.
     for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "Enter"):
-        tab.locator("body").press(key)
+        tab.keyboard.press(key)
     assert "C4: right, the best move." in tab.locator("#note").inner_text()
     tab.keyboard.press("Escape")
     assert stones(tab) == 5
+    tab.keyboard.press("Home")
+    tab.locator("#drill").click()  # which has the focus then, and Enter is still the answer
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowDown", "ArrowDown", "Enter"):
+        tab.keyboard.press(key)
+    assert "C3: right, the best move." in tab.locator("#note").inner_text()
 
 
 @pytest.mark.parametrize("which", [0, 1])

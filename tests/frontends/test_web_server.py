@@ -247,6 +247,10 @@ def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(
         )
         counts.append((state["result"], state["count"]["dead"]))
     assert counts[0] == counts[2] and {dead for _, dead in counts} == {"", "cc"}
+    wish(client, "look", turn=3)  # an analysis leaves result and count where they are
+    state = state_when(client, lambda state: (state["found"] or {}).get("turn") == 3)
+    assert state["result"] == counts[2][0] and state["count"]["turn"] == 3
+    wish(client, "look", turn=-1)
     wish(client, "dead", at="D4")
     state_when(client, lambda state: "There are no stones." in state["said"])
     wish(client, "play", at="D4", turn=3)
@@ -301,6 +305,18 @@ def test_a_record_without_a_winner_goes_on(result: str, client: ClientConnection
     assert state["result"] == ""
     wish(client, "play", at="A1", turn=2)
     state_when(client, lambda state: len(state["moves"]) == 3)
+
+
+def test_wishes_that_are_refused_change_nothing(client: ClientConnection) -> None:
+    before = new_game(client, you="black", net="small")["seat"]
+    assert (before["you"], before["net"]) == ("black", "small")
+    client.send(b"(;GM[1]SZ[9];B[ee];W[ee])")
+    state = state_when(client, lambda state: any("occupied" in line for line in state["said"]))
+    assert state["seat"] == before and not state["moves"]
+    terms = SEAT | {"you": "white", "net": "default", "profile": "rank_5k"}
+    wish(client, "new", size="5", rules="chinese", komi="", handicap="0", **terms)
+    state = state_when(client, lambda state: any("profile" in line for line in state["said"]))
+    assert state["seat"] == before and not state["moves"]
 
 
 def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConnection) -> None:

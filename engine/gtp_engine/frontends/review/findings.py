@@ -132,7 +132,7 @@ def _moves(record: GameRecord, material: Material) -> list[dict[str, Any]]:
                 "class": class_of(loss),
                 "chance_class": class_of(chance, CHANCE_CLASSES),
                 "is_decided": is_decided(handicap, before.black_winrate),
-                "is_best": before.best is not None and before.best.move == move.point,
+                "is_best": material.best[turn] == move.point and class_of(loss) is None,
             }
         )
     return found

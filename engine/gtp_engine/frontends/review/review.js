@@ -220,6 +220,7 @@ function startDrill(number = null) {
   state.turn = chosen - 1;
   state.drill = { number: chosen, answered: null, cursor: Math.floor(WIDTH * HEIGHT / 2) };
   show();
+  document.activeElement?.blur();  // Enter is the answer from here on, and not that button
 }
 
 function showDrill(position, drill) {
@@ -269,6 +270,7 @@ function answer(point) {
 // The chart ---------------------------------------------------------------------------------------
 
 const CHART_HEIGHT = 100;
+const dots = new Map();  // by number of the mistake
 let now;
 
 function drawChart() {
@@ -282,8 +284,9 @@ function drawChart() {
   chart.append(svg("polyline", { class: "score", points: path(review.positions.map((each) => y(each.lead))) }));
   const wide = N_MOVES / 130;
   for (const mistake of review.mistakes) {
-    const kind = grade(moves[mistake.number - 1]) ?? 4;
-    chart.append(svg("ellipse", { class: `c${kind}`, cx: mistake.number, cy: y(review.positions[mistake.number].lead), rx: wide, ry: 2.6 }));
+    const dot = svg("ellipse", { cx: mistake.number, cy: y(review.positions[mistake.number].lead), rx: wide, ry: 2.6 });
+    dots.set(mistake.number, dot);
+    chart.append(dot);
   }
   now = svg("line", { class: "now", y1: 0, y2: CHART_HEIGHT });
   chart.append(now);
@@ -297,6 +300,7 @@ function drawChart() {
 }
 
 function markNow() {
+  for (const [number, dot] of dots) dot.setAttribute("class", `c${grade(moves[number - 1]) ?? 4}`);
   now.setAttribute("x1", state.turn);
   now.setAttribute("x2", state.turn);
 }

@@ -123,6 +123,8 @@ class Material:
     """By turn, the set-up first."""
     costs: list[tuple[float, float]]
     """Points and winrate that each move lost, as the deepest searches of it say."""
+    best: list[int | None]
+    """By turn, the best move as the deepest search says; None where the game is over."""
     mistakes: list[Mistake]
     """By turn."""
     good_moves: list[GoodMove]
@@ -209,7 +211,9 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
     mistakes = [mistake for mistake in mistakes if is_mistake(mistake.loss, mistake.chance_lost)]
     make = position_at(record)
     yield from _drill(mistakes, make, visits)
-    return Material(quick, costs, mistakes, _good_moves(record, deep, promising))
+    judged = [deep.get(turn, quick[turn]).best for turn in range(n_moves)]
+    best_moves = [None if each is None else each.move for each in judged]
+    return Material(quick, costs, best_moves, mistakes, _good_moves(record, deep, promising))
 
 
 def reckoned_visits(record: GameRecord, visits: int) -> int:

@@ -255,10 +255,12 @@ function showTurn(turn, last) {
   byId("turn").setAttribute("aria-valuetext", `move ${turn} of ${last}`);
 }
 
-// Calls what a key stands for at the time, unless it is typed into a field.
+// Calls what a key stands for at the time, unless it is typed into a field or moves a slider.
 function bindKeys(functionsByKey) {
   document.addEventListener("keydown", (event) => {
-    const { key, target } = event, isTyped = ["SELECT", "INPUT"].includes(target.tagName) && key !== "Escape";
+    const { key, target } = event, isSlider = target.type === "range";
+    const isField = ["SELECT", "INPUT"].includes(target.tagName) && target.type !== "file";
+    const isTyped = isField && key !== "Escape" && !(isSlider && key.length === 1);
     const act = functionsByKey()[key];
     if (!act || isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
     if (key === "Enter" && target.tagName === "BUTTON") return;

@@ -190,7 +190,9 @@ class WebGame:
         turn, self._looks_at = self._looks_at, None
         if turn is None or turn > position.ply:
             return
-        self._show(doing="analysing", count=None)
+        if turn < position.ply or not self._table.result:  # who has won is still to be seen
+            self._show(count=None)
+        self._show(doing="analysing")
         request = ReportRequest(REPORT_SECONDS, partial(self._report, turn), ownership=True)
         limits = Limits(visits=ANALYSIS_VISITS, seconds=MOST_SECONDS)
         back = position.ply - turn
@@ -296,11 +298,17 @@ class WebGame:
         net = self._nets.get(name)
         if you not in SEATS or net is None:
             raise ValueError("the page offers no such color or net")
-        if net != (engine.settings.net or DEFAULT_NET):
+        before = engine.settings.net or DEFAULT_NET
+        if net != before:
             self._show(doing="loading the net")
             engine.open_net(net)
         if whom is not None:
-            engine.set_human_profile(whom)
+            try:
+                engine.set_human_profile(whom)
+            except EngineUnavailableError:
+                if net != before:
+                    engine.open_net(before)
+                raise
         engine.settings = replace(engine.settings, playouts=most)
         if level != self._seats()["level"]:  # a page may leave open how moves are chosen else
             engine.set_level(int(level))
@@ -320,7 +328,7 @@ class WebGame:
         if stones:
             game.set_up(stones, (), WHITE)
         self._do_seat(wish)
-        self._adopt(game)
+        self._adopt(game, is_record=False)
 
     def _load(self, data: bytes) -> None:
         """Take over a game, which people go through and go on with."""
@@ -329,9 +337,8 @@ class WebGame:
         record = parse_sgf(data)
         if len(record.moves) > MOST_MOVES:
             raise ValueError(f"the game has more than {MOST_MOVES} moves")
-        self._table.colors = SEATS["both"]
         result = "" if record.result in ("?", "Void") else record.result
-        self._adopt(record.position_under(self._engine.rules), result)
+        self._adopt(record.position_under(self._engine.own_rules), result, SEATS["both"])
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
         self._comments = record.comments
 
@@ -348,12 +355,21 @@ class WebGame:
         if record.moves and not record.result:
             names = {BLACK: record.black_name, WHITE: record.white_name}
             mine = {color for color, name in names.items() if name.startswith("gtp-engine")}
-            self._table.colors = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
-            self._adopt(record.position_under(self._engine.rules))
+            seats = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
+            self._adopt(record.position_under(self._engine.own_rules), "", seats)
             self._say(f"the game of {path.name} goes on")
 
-    def _adopt(self, game: "Position", result: str = "") -> None:
-        self._engine.adopt(game)
+    def _adopt(
+        self,
+        game: "Position",
+        result: str = "",
+        seats: frozenset[int] | None = None,
+        *,
+        is_record: bool = True,
+    ) -> None:
+        self._engine.adopt(game, is_record=is_record)
+        if seats is not None:
+            self._table.colors = seats
         self._table.begin()
         self._table.result = result
         self._names, self._comments = {}, {}

@@ -116,8 +116,8 @@ function write(turn) {
   const { names, moves, doing, captured, review } = told, now = found();
   const isThinking = doing === "thinking";
   byId("standing").textContent = !told.is_ready ? "Please wait"
-    : now ? `Move ${turn}: ${standing(now)}`
-      : told.result && shown === null ? `The game is over: ${told.result}`
+    : told.result && shown === null ? `The game is over: ${told.result}`
+      : now ? `Move ${turn}: ${standing(now)}`
         : `Move ${turn}: ${nameOf(toPlay())} to play`;
   if (names) {
     byId("players").textContent = `${names[0] || "Black"} and ${names[1] || "White"}`;
