@@ -145,7 +145,7 @@ def test_whoever_fails_loses(tmp_path: Path, words: list[str], reason: str) -> N
 
 @pytest.mark.parametrize("failure", ["crash", "hang"])
 def test_who_fails_in_the_count_loses_nothing_and_is_started_anew(
-    tmp_path: Path, failure: str
+    tmp_path: Path, failure: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     healthy, failing = engine("C3", "score=B+17.0", "cpu"), engine(f"score={failure}", "cpu")
     document = play(tmp_path, healthy, failing, "--timeout", "5")
@@ -153,6 +153,7 @@ def test_who_fails_in_the_count_loses_nothing_and_is_started_anew(
     assert [(game["reason"], game["result"]) for game in games] == [("score", "B+17")] * 2
     assert all("Script (B): " in game["detail"] for game in games)
     assert [game["cpu_seconds"] for game in games] == [[0.0, None]] * 2
+    assert "one engine alone told the score in 2 games" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("said", ["cpu=nan", "cpu=inf", "cpu=a while", "cpu=-1e308 cpu=1e308"])

@@ -127,11 +127,15 @@ class Report:
         return lines
 
     def _count_lines(self) -> list[str]:
+        lone = sum(
+            [(said or "?")[0] for said in game.scores].count("?") == 1 for game in self._games
+        )
+        lines = [f"one engine alone told the score in {lone} games"] if lone else []
         counted = [game for game in self._games if game.agreed is not None]
         if not counted:
-            return []
+            return lines
         agreed = sum(bool(game.agreed) for game in counted)
-        lines = [
+        lines += [
             f"final scores agreed in {agreed} of {len(counted)} games ({agreed / len(counted):.1%})"
         ]
         lines += [

@@ -10,7 +10,7 @@ from functools import partial
 
 from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
-from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex, row_col
 from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError
@@ -226,8 +226,8 @@ class Referee:
             self._ask(engine, f"play {_LETTERS[color]} {vertex}")
 
     def _is_on_edge(self, point: int) -> bool:
-        row, col = divmod(point, self._terms.width + 1)
-        return row in (1, self._terms.height) or col in (1, self._terms.width)
+        row, col = row_col(point, self._terms.width)
+        return row in (0, self._terms.height - 1) or col in (0, self._terms.width - 1)
 
     def _play(self) -> None:
         position, game = self._position, self._game
@@ -289,6 +289,7 @@ class Referee:
     def _count(self) -> None:
         """Ask both engines for the score; where they differ, count every stone as alive.
 
+        If only one of them has a score, it holds: which stones are dead is for it to say.
         Under rules by which no stones are taken off they are asked for the report alone.
         """
         game = self._game
