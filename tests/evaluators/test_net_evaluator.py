@@ -178,6 +178,13 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
         np.testing.assert_allclose(batch.priors[slot, :n], alone[slot].priors[0, :n], rtol=CODED)
 
 
+def test_boards_of_two_sizes_are_remembered_side_by_side() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
+    for size, hits in ((5, 0), (6, 0), (5, 1), (6, 2), (7, 2), (6, 3), (5, 3)):
+        evaluated(evaluator, Position(size), use_cache=True)
+        assert evaluator.cache_hits == hits
+
+
 def test_a_cache_of_no_size_remembers_nothing() -> None:
     evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8, cache_mb=0)
     for _ in range(2):

@@ -48,7 +48,9 @@ from gtp_engine.kernels import hot_kernel
 from gtp_engine.platforms import usable_cores
 
 CACHE_MB = 128
-"""Room for remembered evaluations of one board size."""
+"""Room for remembered evaluations."""
+CACHED_SIZES = 2
+"""Of boards, which share the room: games analysed side by side may differ in size."""
 
 CPU_BATCH = 4
 """Leaves that a worker evaluates at once on a processor, where the visits bear so many."""
@@ -390,12 +392,14 @@ class NetEvaluator:
 
     def _cache(self, width: int, height: int) -> EvaluationCache:
         with self._guard:
-            if (width, height) not in self._caches:
-                self._caches.clear()
-                self._caches[width, height] = new_cache(
-                    width * height, self._owns, self._cache_bytes
-                )
-            return self._caches[width, height]
+            cache = self._caches.pop((width, height), None)
+            if cache is None:
+                if len(self._caches) == CACHED_SIZES:
+                    del self._caches[next(iter(self._caches))]
+                share = self._cache_bytes // CACHED_SIZES
+                cache = new_cache(width * height, self._owns, share)
+            self._caches[width, height] = cache  # the latest one last
+            return cache
 
     def _reader(self) -> Reader:
         """Return the calling thread's memory for reading ladders."""
