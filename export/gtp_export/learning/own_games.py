@@ -103,7 +103,9 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    start, target = find_net(run.net), run.target
+    players = Players(run.player)
+    read = players.read(run.games)
+    start, target = find_net(run.net, read.longest_side), run.target
     if target.exists() and target.samefile(start):
         raise NetFileError(f"{target}: the net cannot be written over itself")
     before = read_info(start, load_model(start))
@@ -120,8 +122,7 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
     preset = replace(preset, loss_weights=lighter)
     if before.precision != "fp32":
         say(f"{start.name} is in {before.precision}: its weights are made again from integers")
-    players = Players(run.player)
-    games = fitting(players.read(run.games), before, start)
+    games = fitting(read, before, start)
     if len(games) < FEWEST_GAMES:
         raise NetFileError(
             f"{len(games)} games are too few; from {FEWEST_GAMES} on some can be learned from and "
