@@ -68,7 +68,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.commands.options",
     "gtp_engine.commands.perft",
     "gtp_engine.commands.play",
-    "gtp_engine.commands.table",
+    "gtp_engine.commands.registry",
     "gtp_engine.frontends.analysis.analyst",
     "gtp_engine.frontends.analysis.server",
     "gtp_engine.frontends.gtp.server",

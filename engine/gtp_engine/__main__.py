@@ -5,7 +5,7 @@ import os
 import sys
 
 from gtp_engine.arguments import INTERRUPTED_STATUS
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.messages import run_program
 
 

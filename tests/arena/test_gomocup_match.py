@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import format_vertex
 
 SCRIPT = """

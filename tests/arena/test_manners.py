@@ -10,7 +10,7 @@ from tests.arena.test_self_play import game as played
 
 from gtp_engine.arena.endgame_review import Verdict
 from gtp_engine.arena.manners import describe_judgement, describe_passing
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.net_info import NetFileError
 
 TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")

@@ -24,7 +24,7 @@ from gtp_engine.arena.match import Table, play_match
 from gtp_engine.arena.match_report import Report
 from gtp_engine.arena.referee import Game, Terms
 from gtp_engine.arena.statistics import Sprt
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 

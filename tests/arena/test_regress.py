@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.arena.regress import Step, read_script
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 
 SCRIPTED = Path(__file__).with_name("scripted_engine.py")
 

@@ -6,7 +6,7 @@ import pytest
 from tests.commands.test_net import changed_copy
 
 from gtp_engine.commands import analysis_comparison
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 
 
 @pytest.fixture

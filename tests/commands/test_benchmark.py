@@ -21,7 +21,7 @@ from gtp_engine.commands.benchmark_speeds import (
     TimedLock,
     run_in_turns,
 )
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.composition import open_exactly
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits

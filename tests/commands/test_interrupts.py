@@ -11,7 +11,7 @@ import pytest
 
 from gtp_engine.arena.self_play import parallel_map
 from gtp_engine.commands import perft
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 
 PATIENCE = 120.0
 

@@ -16,7 +16,7 @@ from tests.evaluators.small_nets import write_chooser, write_owner
 from gtp_engine.arena.many_games import PlayedGame
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.net_match import _document, _params
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet

@@ -6,7 +6,7 @@ import pytest
 
 from gtp_engine.arguments import Parser, UsageError, parse_count, parse_size
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
 from gtp_engine.play.settings import Settings, customary_komi

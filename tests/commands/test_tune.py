@@ -9,7 +9,7 @@ import pytest
 from gtp_engine.arguments import Parser
 from gtp_engine.commands import analysis, tune
 from gtp_engine.commands.options import add_options, read_settings
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.five.naive_lines import NaiveBoard
 
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, WHITE, row_col
 from gtp_engine.five.game import FiveError, FiveGame
 from gtp_engine.five.rules import RENJU, find_rules

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.five import perft
 from gtp_engine.five.game import FiveGame
 from gtp_engine.five.perft import _n_alive, count_sequences

@@ -49,7 +49,7 @@ def run(*options: str, text: str = "") -> subprocess.CompletedProcess[str]:
 
 def test_the_loop_needs_the_standard_library_alone() -> None:
     code = (
-        "import sys, gtp_engine.commands.table, gtp_engine.commands.gtp\n"
+        "import sys, gtp_engine.commands.registry, gtp_engine.commands.gtp\n"
         "import gtp_engine.frontends.gtp.server, gtp_engine.play.engine\n"
         f"print([name for name in {HEAVY} if name in sys.modules])"
     )

@@ -13,7 +13,7 @@ import pytest
 
 from gtp_engine.children import own_command
 from gtp_engine.commands import review as review_command
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.review.findings import class_of, is_decided, make_report, phase_of

@@ -15,7 +15,7 @@ from rich.console import Console
 from tests.go.diagrams import position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator

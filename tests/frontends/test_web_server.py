@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection, connect
 
 from gtp_engine.children import own_command
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.web.game import WebGame

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.commands import perft as perft_command
-from gtp_engine.commands.table import run
+from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, EMPTY, WHITE, point_at
 from gtp_engine.go.board import (
     BOARD,

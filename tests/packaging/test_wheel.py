@@ -54,7 +54,7 @@ def test_installed_engine_finds_its_nets_and_plays(installed: Path, tmp_path: Pa
     program = (
         "import gtp_engine, sys; from gtp_engine.evaluators.nets import find_net;"
         "print(gtp_engine.__file__); print(find_net(None));"
-        "from gtp_engine.commands.table import run;"
+        "from gtp_engine.commands.registry import run;"
         "sys.exit(run(['--playouts', '2', '--size', '5', '--seed', '1']))"
     )
     done = subprocess.run(
