@@ -127,9 +127,8 @@ class Report:
         return lines
 
     def _count_lines(self) -> list[str]:
-        lone = sum(
-            [(said or "?")[0] for said in game.scores].count("?") == 1 for game in self._games
-        )
+        unknown = [sum((said or "?")[0] == "?" for said in game.scores) for game in self._games]
+        lone = unknown.count(1)
         lines = [f"one engine alone told the score in {lone} games"] if lone else []
         counted = [game for game in self._games if game.agreed is not None]
         if not counted:
