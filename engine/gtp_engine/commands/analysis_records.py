@@ -8,8 +8,12 @@ from pathlib import Path
 from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.records import OutputFile, analyse_records, playable_games
-from gtp_engine.go.sgf import list_game_files
+from gtp_engine.frontends.analysis.records import (
+    OutputFile,
+    analyse_records,
+    game_files,
+    playable_games,
+)
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
@@ -42,9 +46,9 @@ def analyse_files(
     except OSError as error:
         raise UsageError(f"{out}: {error.strerror}") from None
     # A file that is named twice, or lies in a folder that is named too, is analysed once.
-    found = {path: list_game_files(path) for path in paths}
-    files = list(dict.fromkeys(file for of_path in found.values() for file in of_path))
-    problems = [f"{path}: there is no game in it" for path in paths if not found[path]]
+    problems: list[str] = []
+    found = (file for path in paths for file in game_files(path, problems.append))
+    files = list(dict.fromkeys(found))
     positions = done = 0
     for identity, record in playable_games(files, problems.append):
         turns = range(len(record.moves) + 1)

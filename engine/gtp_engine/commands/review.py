@@ -19,7 +19,7 @@ from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.rollouts import open_evaluator
 from gtp_engine.files import read_file, write_whole
-from gtp_engine.frontends.analysis.records import playable_games
+from gtp_engine.frontends.analysis.records import game_files, playable_games
 from gtp_engine.frontends.review.findings import FORMAT, make_report
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
@@ -27,7 +27,6 @@ from gtp_engine.frontends.review.sgf_notes import annotated_sgf
 from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
 from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
 from gtp_engine.go.game_record import GameRecord
-from gtp_engine.go.sgf import list_game_files
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.version import __version__
@@ -156,13 +155,10 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
         if not path.exists():
             complain(f"{path}: there is no such file")
             continue
-        found = list_game_files(path)
-        if not found:
-            complain(f"{path}: there is no game in it")
         # What a review wrote is no game to review, unless it is asked for by name.
         files += [
             file
-            for file in found
+            for file in game_files(path, complain)
             if file == path or _read_report(file.with_suffix(".json")) is None
         ]
     # Neither a page's name nor that of a game in the folder itself; some disks ignore case.

@@ -17,7 +17,6 @@ from gtp_engine.coords import (
     NULL_MOVE,
     OVER,
     PASS,
-    WALL,
     WHITE,
     format_vertex,
     point_at,
@@ -273,8 +272,7 @@ class FiveGame(Position):
         clear_board(fresh.boards[0], self.width, self.height)
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
-                if self.color_at(point) == WALL:
-                    raise FiveError(f"{point} is no point of a {self.width}x{self.height} board")
+                self._check_on_board(point, FiveError)
                 if fresh.boards[0]["color"][point] != EMPTY:
                     raise FiveError("there are two stones on one point")
                 put_stone(fresh.boards[0], point, color)
@@ -295,8 +293,7 @@ class FiveGame(Position):
             raise FiveError("the game is over: a draw")
         if point == PASS:
             raise FiveError("nobody passes in five in a row")
-        if self.color_at(point) == WALL:
-            raise FiveError(f"{point} is no point of a {self.width}x{self.height} board")
+        self._check_on_board(point, FiveError)
         name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
         if self.color_at(point) != EMPTY:
             raise FiveError(f"{name} is occupied")

@@ -239,8 +239,7 @@ class Position:
         board = fresh.boards[0]
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
-                if self.color_at(point) == WALL:
-                    raise SetupError(f"{point} is no point of a {self.width}x{self.height} board")
+                self._check_on_board(point, SetupError)
                 vertex = format_vertex(point, self.width, self.height)
                 if board["color"][point] != EMPTY:
                     raise SetupError(f"two stones on {vertex}")
@@ -395,9 +394,12 @@ class Position:
 
     # Inside -------------------------------------------------------------------------------------
 
-    def _check(self, color: int, point: int, strict: bool) -> None:
+    def _check_on_board(self, point: int, error: type[ValueError]) -> None:
         if self.color_at(point) == WALL:
-            raise IllegalMoveError(f"{point} is no point of a {self.width}x{self.height} board")
+            raise error(f"{point} is no point of a {self.width}x{self.height} board")
+
+    def _check(self, color: int, point: int, strict: bool) -> None:
+        self._check_on_board(point, IllegalMoveError)
         if strict and self.is_legal(color, point):
             return
         name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"

@@ -19,7 +19,7 @@ from gtp_engine.frontends.analysis.answer import answer
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.game_record import GameRecord, SgfError
-from gtp_engine.go.sgf import read_games
+from gtp_engine.go.sgf import list_game_files, read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis
 
@@ -30,6 +30,14 @@ _ANSWER = b'{"id":'
 
 Done = frozenset[tuple[str, int]]
 """Id and turn of positions that need no analysis any more."""
+
+
+def game_files(path: Path, complain: Callable[[str], None]) -> list[Path]:
+    """Return a file itself, or the game files of a folder, which should have some."""
+    found = list_game_files(path)
+    if not found:
+        complain(f"{path}: there is no game in it")
+    return found
 
 
 def playable_games(

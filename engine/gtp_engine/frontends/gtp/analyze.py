@@ -127,8 +127,6 @@ class Reporter:
         self._reply = session.reply
         self._form = form
         self._is_finished = False
-        self.has_reported = False
-        """Whether the client has seen anything."""
         self.request = replace(request, callback=self.report, first_after=first_after)
         """What to ask of the search."""
 
@@ -140,7 +138,6 @@ class Reporter:
         line = self._form(analysis, self.request)
         if line:
             self._reply.line(line)
-            self.has_reported = True
 
     def finish(self, analysis: "Analysis | None") -> None:
         """Make sure that a final report has been sent."""
@@ -184,12 +181,13 @@ def run_genmove(
     with session.searching(any_line_stops=is_cancellable) as stop:
         report = reporter.request
         decision = engine.genmove(request.color, report=report, commit=is_played, stop=stop)
-    if decision.analysis is None and decision.point is not None and not reporter.has_reported:
+    analysis = decision.analysis
+    if analysis is None and decision.point is not None:
         from gtp_engine.search.analysis import unsearched
 
         # Clients look for the move in a line before it, also where nobody thought about it.
-        reporter.report(unsearched(request.color, *engine.size, decision.point))
-    reporter.finish(decision.analysis)
+        analysis = unsearched(request.color, *engine.size, decision.point)
+    reporter.finish(analysis)
     if is_cancellable and session.is_superseded:
         return f"play {CANCELLED}"
     return f"play {answer_move(session, decision)}"

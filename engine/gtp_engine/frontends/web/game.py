@@ -190,9 +190,8 @@ class WebGame:
         turn, self._looks_at = self._looks_at, None
         if turn is None or turn > position.ply:
             return
-        if turn < position.ply or not self._table.result:  # who has won is still to be seen
-            self._show(count=None)
-        self._show(doing="analysing")
+        is_the_end = self._table.result and turn == position.ply  # who has won is still to be seen
+        self._show(doing="analysing", count=self._state["count"] if is_the_end else None)
         request = ReportRequest(REPORT_SECONDS, partial(self._report, turn), ownership=True)
         limits = Limits(visits=ANALYSIS_VISITS, seconds=MOST_SECONDS)
         back = position.ply - turn
