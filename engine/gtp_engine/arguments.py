@@ -5,6 +5,7 @@
 
 import argparse
 import math
+import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -147,10 +148,12 @@ def check_file(path: Path, option: str) -> None:
         UsageError: It cannot be written.
     """
     try:
+        if path.is_fifo():
+            return  # its reader would leave with the first writer
         was_there = path.exists()
         path.open("a", encoding="utf-8").close()
         if not was_there:
-            path.unlink()
+            os.unlink(os.path.realpath(path))  # a link stays
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None
 
