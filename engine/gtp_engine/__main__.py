@@ -4,16 +4,17 @@ import gc
 import os
 import sys
 
-from gtp_engine.arguments import INTERRUPTED_STATUS
-from gtp_engine.commands.registry import run
-from gtp_engine.messages import run_program
-
 
 def main() -> int:
     """Run the program with the process's arguments and return its exit status."""
     # What a start loads stays: the collector would go through it again and again, which is a tenth
     # of a warm start.
     gc.set_threshold(200_000)
+    try:
+        from gtp_engine.commands.registry import run
+        from gtp_engine.messages import INTERRUPTED_STATUS, run_program
+    except KeyboardInterrupt:
+        return 130  # nothing is there yet that could say so
     status = run_program("gtp-engine", run)
     if status == INTERRUPTED_STATUS:
         # Not by returning: the interpreter would wait for threads with games under way.

@@ -13,12 +13,6 @@ from typing import Any, NoReturn
 USAGE_STATUS = 2
 """Exit status after a mistake in the arguments."""
 
-INTERRUPTED_BY = 128
-"""Exit status after a signal, less the signal's number, as shells have it."""
-
-INTERRUPTED_STATUS = INTERRUPTED_BY + 2
-"""After Ctrl-C."""
-
 MOST_THREADS = 1024
 
 MOST_AT_ONCE = 4096

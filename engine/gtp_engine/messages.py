@@ -18,6 +18,12 @@ from gtp_engine.platforms import would_block
 
 PACKAGES = ("gtp_engine", "gtp_export")
 
+INTERRUPTED_BY = 128
+"""Exit status after a signal, less the signal's number, as shells have it."""
+
+INTERRUPTED_STATUS = INTERRUPTED_BY + 2
+"""After Ctrl-C."""
+
 _CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
 """What makes the bridge to the OGS server post a line of stderr in the game's chat."""
 
@@ -45,7 +51,10 @@ def set_up(program: str) -> None:
 
 
 def run_program(program: str, run: Callable[[list[str]], int]) -> int:
-    """Run a program with the process's arguments and return its exit status."""
+    """Run a program with the process's arguments and return its exit status.
+
+    Ctrl-C and an output that cannot be written get a line on stderr.
+    """
     if sys.stderr is None:  # closed; what is printed to None would go to stdout
         sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     set_up(program)
@@ -55,6 +64,9 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()
+    except KeyboardInterrupt:
+        show(f"\n{program}: interrupted")
+        return INTERRUPTED_STATUS
     except OSError as error:
         # Python must not try to flush stdout at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

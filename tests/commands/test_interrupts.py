@@ -12,6 +12,7 @@ import pytest
 from gtp_engine.arena.self_play import parallel_map
 from gtp_engine.commands import perft
 from gtp_engine.commands.registry import run
+from gtp_engine.messages import run_program
 
 PATIENCE = 120.0
 
@@ -39,8 +40,30 @@ def test_any_command_ends_with_a_sentence(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(perft, "run", interrupt)
-    assert run(["perft"]) == 130
-    assert capsys.readouterr().err == "\ngtp-engine perft: interrupted\n"
+    monkeypatch.setattr(sys, "argv", ["gtp-engine", "perft"])
+    assert run_program("gtp-engine", run) == 130
+    assert capsys.readouterr().err == "\ngtp-engine: interrupted\n"
+
+
+@pytest.mark.parametrize("program", ["gtp_engine", "gtp_export"])
+def test_a_program_that_is_still_loading_ends_without_a_traceback(program: str) -> None:
+    interrupted = f"""
+import sys
+from importlib.abc import MetaPathFinder
+
+class Interrupt(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from {program}.__main__ import main
+sys.exit(main())
+"""
+    for module in (f"{program}.commands", "gtp_engine.arguments", "argparse"):
+        command = [sys.executable, "-c", interrupted, module]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+        assert (done.returncode, done.stderr) == (130, "")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
@@ -57,7 +80,7 @@ def test_a_process_ends_at_once() -> None:
             assert process.stdout.readline() == "begun\n"
             process.send_signal(signal.SIGINT)
             assert process.wait(PATIENCE) == 130
-            assert process.stderr.read() == "\ngtp-engine perft: interrupted\n"
+            assert process.stderr.read() == "\ngtp-engine: interrupted\n"
         finally:
             process.kill()
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
+from gtp_engine.arguments import UsageError
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import (
@@ -14,6 +14,7 @@ from gtp_engine.frontends.analysis.records import (
     game_files,
     playable_games,
 )
+from gtp_engine.messages import INTERRUPTED_STATUS
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, check_file, parse_count
+from gtp_engine.arguments import UsageError, check_file, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, InvalidRulesError, Rules
+from gtp_engine.messages import INTERRUPTED_STATUS
 from gtp_engine.platforms import usable_cores
 from gtp_engine.play.settings import customary_komi
 

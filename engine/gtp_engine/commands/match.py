@@ -13,19 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import (
-    INTERRUPTED_BY,
-    UsageError,
-    check_file,
-    parse_count,
-    parse_seed,
-)
+from gtp_engine.arguments import UsageError, check_file, parse_count, parse_seed
 from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared, add_sprt, check_size, read_sprt
 from gtp_engine.commands.progress import counting_bar
 from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
 from gtp_engine.go.rules import GO
+from gtp_engine.messages import INTERRUPTED_BY
 
 if TYPE_CHECKING:
     from gtp_engine.arena.match_report import Report

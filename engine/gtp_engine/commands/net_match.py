@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
-from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError
+from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
 from gtp_engine.evaluators.composition import judges_of
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
+from gtp_engine.messages import INTERRUPTED_STATUS
 from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams

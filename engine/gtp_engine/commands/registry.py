@@ -8,7 +8,7 @@ the description that `--help` shows.
 import sys
 from importlib import import_module
 
-from gtp_engine.arguments import INTERRUPTED_STATUS, USAGE_STATUS, Parser, UsageError
+from gtp_engine.arguments import USAGE_STATUS, Parser, UsageError
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.version import __version__
 
@@ -71,7 +71,4 @@ def _run(name: str, arguments: list[str]) -> int:
         status: int = module.run(parser.parse_args(arguments))
     except (UsageError, NetFileError) as error:
         parser.error(str(error))
-    except KeyboardInterrupt:
-        print(f"\n{parser.prog}: interrupted", file=sys.stderr)
-        return INTERRUPTED_STATUS
     return status

@@ -4,8 +4,9 @@ import argparse
 import logging
 from pathlib import Path
 
-from gtp_engine.arguments import INTERRUPTED_BY, UsageError
+from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared
+from gtp_engine.messages import INTERRUPTED_BY
 
 _EXAMPLES = """examples:
   gtp-engine regress tests/*.tst

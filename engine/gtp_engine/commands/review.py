@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.arguments import INTERRUPTED_STATUS, UsageError, parse_count
+from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.rollouts import open_evaluator
@@ -27,6 +27,7 @@ from gtp_engine.frontends.review.sgf_notes import annotated_sgf
 from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
 from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
 from gtp_engine.go.game_record import GameRecord
+from gtp_engine.messages import INTERRUPTED_STATUS
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.version import __version__

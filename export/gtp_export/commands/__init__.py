@@ -61,9 +61,6 @@ def run(argv: Sequence[str]) -> int:
         problem = str(error)
     except MemoryError:
         problem = "memory is exhausted; smaller batches or fewer games help"
-    except KeyboardInterrupt:
-        print("gtp-export: interrupted", file=sys.stderr)
-        return 130
     print(f"gtp-export: {problem}", file=sys.stderr)
     return 1
 
