@@ -217,6 +217,28 @@ def test_options_that_would_do_nothing_are_not_taken(
 
 
 @pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["analysis", "--compare", "--sgf", "x.sgf", "--out", "x"], "--compare is not for game"),
+        (["analysis", "--out", "x"], "--sgf and --out go together"),
+        (["analysis", "--sgf", "x.sgf", "--out", "x", "--log", "l"], "--log is for a conversation"),
+        (["analysis", "--size", "9"], "--size is for --compare alone"),
+        (["benchmark", "--no-net", "--net", "small"], "--no-net and --net contradict"),
+        (["five", "--size", "9"], "--size is for --forbidden"),
+        (["play", "--resume", "x.sgf", "--handicap", "2"], "--handicap is for a new game"),
+    ],
+)
+def test_options_that_would_do_nothing_beside_others_are_refused(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run(words)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert complaint in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
     "words",
     [
         ["analysis", "--compare", "--net", "five"],

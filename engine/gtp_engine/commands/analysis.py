@@ -90,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Analyse until there is nothing left to do; return the exit status."""
+    _check_purpose(args)
     # An option of --compare here, not the engine's first board.
     measured, args.size = args.size, None
     settings = read_settings(args)
@@ -98,14 +99,24 @@ def run(args: argparse.Namespace) -> int:
         from gtp_engine.commands.analysis_comparison import compare
 
         return compare(settings, measured, args.visits, args.positions)
-    if args.sgf is not None or args.out is not None:
-        if args.sgf is None or args.out is None:
-            raise UsageError("--sgf and --out go together")
+    if args.sgf is not None:
         from gtp_engine.commands.analysis_records import analyse_files
 
         return analyse_files(args.sgf, args.out, settings, analysis, args.positions)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
+
+
+def _check_purpose(args: argparse.Namespace) -> None:
+    """Refuse options that would do nothing beside others."""
+    if (args.sgf is None) != (args.out is None):
+        raise UsageError("--sgf and --out go together")
+    if args.compare and args.sgf is not None:
+        raise UsageError("--compare is not for game records")
+    if args.size is not None and not args.compare:
+        raise UsageError("--size is for --compare alone; queries and records name their own")
+    if args.log is not None and (args.compare or args.sgf is not None):
+        raise UsageError("--log is for a conversation, not for --sgf and --compare")
 
 
 def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> AnalysisSettings:

@@ -45,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.commands.benchmark_report import Report, to_json, to_text
     from gtp_engine.commands.benchmark_speeds import TURNS, run_in_turns, usual_sizes
 
+    if args.no_net and args.net is not None:
+        raise UsageError("--no-net and --net contradict each other")
     if args.plot is not None:
         _check_plot(args.plot)
     net = None if args.no_net else _open(args)

@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--size",
         dest="forbidden_size",
         type=parse_size,
-        default=(15, 15),
         metavar="N[xM]",
         help="of the boards in FILE.jsonl: columns and rows, 5 to 25 (15)",
     )
@@ -42,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     """Speak the protocol until the manager leaves, or answer for each board of a file."""
     if args.forbidden is not None:
         return _print_forbidden(args)
+    if args.forbidden_size is not None:
+        raise UsageError("--size is for --forbidden; the manager says how large the board is")
     settings = read_settings(args)
     settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -71,7 +72,8 @@ def _print_forbidden(args: argparse.Namespace) -> int:
 
     try:
         lines = read_file(args.forbidden).splitlines()
-        game = FiveGame(args.forbidden_size[0], args.forbidden_size[1], RENJU)
+        width, height = args.forbidden_size or (15, 15)
+        game = FiveGame(width, height, RENJU)
     except OSError as error:
         raise UsageError(f"{args.forbidden}: {error.strerror}") from None
     except FiveError as error:
