@@ -1,6 +1,7 @@
 """The programs as processes: what happens where nobody can read what they print."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,3 +27,17 @@ def test_help_for_a_full_device_is_a_sentence(words: list[str], unbuffered: str)
         )
     program = words[0].replace("_", "-")
     assert (found.returncode, found.stderr) == (1, f"{program}: No space left on device\n")
+
+
+WRITER = """
+from pathlib import Path
+from gtp_engine.files import write_whole
+from gtp_engine.messages import run_program
+
+run_program("gtp-engine", lambda words: write_whole(Path("/proc/games"), ""))
+"""
+
+
+def test_a_file_that_cannot_be_written_is_named() -> None:
+    found = subprocess.run([sys.executable, "-c", WRITER], capture_output=True, text=True)
+    assert re.fullmatch(r"gtp-engine: /proc/games: [A-Z][a-z ]+\n", found.stderr)

@@ -24,6 +24,7 @@ import numba
 import numpy as np
 from llvmlite import binding
 
+from gtp_engine.messages import describe_os_error
 from gtp_engine.platforms import who_else_can_write
 from gtp_engine.user_cache import user_cache_folder
 
@@ -57,7 +58,9 @@ class KernelCache:
         """Names of the files that this process has asked for and read, or ought to have written."""
         try:
             self.folder = _open_folder()
-        except (OSError, RuntimeError, UnsafeFolderError) as error:  # RuntimeError: no home folder
+        except OSError as error:
+            self.obstacle = describe_os_error(error)
+        except (RuntimeError, UnsafeFolderError) as error:  # RuntimeError: no home folder
             self.obstacle = str(error)
 
     @property

@@ -72,7 +72,7 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(error, BrokenPipeError):
             return 0  # whoever read this has seen enough
-        show(f"{program}: {error.strerror or error}")
+        show(f"{program}: {describe_os_error(error)}")
         return 1
 
 
@@ -93,6 +93,12 @@ def collected() -> Iterator[list[str]]:
         for logger, level, handlers in before:
             logger.setLevel(level)
             logger.handlers[:] = handlers
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return in a line what is wrong, behind the name of the file where there is one."""
+    reason = error.strerror or str(error)
+    return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
 def describe_failure(error: Exception, *expected: type[Exception]) -> str:

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.messages import describe_os_error
 from gtp_export.cards import command_line
 from gtp_export.options import add_options, read_options
 
@@ -49,8 +50,10 @@ def run(argv: Sequence[str]) -> int:
         return status
     except BrokenPipeError:
         raise  # nobody reads on, which is no mistake
-    except (NetFileError, OSError) as error:
-        problem = _sentence(error)
+    except OSError as error:
+        problem = describe_os_error(error)
+    except NetFileError as error:
+        problem = str(error)
     except ModuleNotFoundError as error:
         problem = _missing(error, arguments.command)
     except ValueError as error:
@@ -85,12 +88,6 @@ def _parser() -> Parser:
         else:
             module.add_arguments(command)
     return parser
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
 
 
 def _missing(error: ModuleNotFoundError, command: str) -> str:
