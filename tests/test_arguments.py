@@ -1,12 +1,13 @@
 """What the words of a command line are checked for."""
 
+import math
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from gtp_engine.arguments import UsageError, check_file
+from gtp_engine.arguments import UsageError, check_file, parse_number
 
 
 def test_a_file_that_can_be_written_is_as_it_was(tmp_path: Path) -> None:
@@ -35,3 +36,9 @@ def test_links_and_pipes_stay(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     check_file(pipe, "--out")  # which would wait for a reader, and send it away
+
+
+def test_numbers() -> None:
+    assert parse_number("1e3") == 1000
+    for word in ("nan", "inf", "1_0", "x", ""):
+        assert math.isnan(parse_number(word))

@@ -110,11 +110,12 @@ def parse_seed(text: str) -> int:
 
 
 def parse_number(text: str) -> float:
-    """Return a number, or nan, which is within no bounds."""
+    """Return a finite number, or nan, which is within no bounds."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return math.nan
+    return number if math.isfinite(number) and "_" not in text else math.nan
 
 
 def parse_seconds(text: str) -> float:

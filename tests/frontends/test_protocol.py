@@ -11,7 +11,6 @@ from gtp_engine.frontends.gtp.protocol import (
     clean_line,
     format_reply,
     is_interrupt,
-    parse_number,
     parse_request,
 )
 
@@ -88,8 +87,6 @@ def test_any_text_makes_one_reply(text: str) -> None:
 
 
 def test_numbers() -> None:
-    assert parse_number("1e3") == 1000
-    assert [parse_number(word) for word in ("nan", "inf", "1_0", "x", "")] == [None] * 5
     arguments = Arguments("5 -3 1.5 9999999999 b")
     assert [arguments.integer(0, "n"), arguments.integer(1, "n")] == [5, -3]
     for index in (2, 3, 4, 5):

@@ -4,8 +4,11 @@ Utilities are for the side to move at a node: the win-loss value in [-1, 1] plus
 for points.
 """
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
+
+from gtp_engine.arguments import parse_number
 
 
 def _within(default: Any, low: float, high: float) -> Any:
@@ -83,10 +86,9 @@ class SearchParams:
                 raise ValueError(f"{name} is true or false, not {text[:20]!r}")
             value = text.lower() == "true"
             return replace(self, **{name: value})
-        try:
-            value = float(text)
-        except ValueError:
-            raise ValueError(f"{name} is a number, not {text[:20]!r}") from None
+        value = parse_number(text)
+        if math.isnan(value):
+            raise ValueError(f"{name} is a number, not {text[:20]!r}")
         if not low <= value <= high:
             raise ValueError(f"{name} lies between {low:g} and {high:g}")
         if isinstance(getattr(self, name), int):

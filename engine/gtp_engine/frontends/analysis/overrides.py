@@ -4,12 +4,12 @@ The names are KataGo's where the engine has something of the kind, and those of 
 Only the standard library is imported here.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.arguments import parse_number
 from gtp_engine.files import read_file
 from gtp_engine.search.params import ANALYSIS_WIDTH, RANGES, SearchParams
 from gtp_engine.search.stopping import Limits
@@ -97,11 +97,8 @@ _LIMITS: dict[str, tuple[str, float, float, type]] = {
 
 
 def _number(name: str, value: Any, low: float, high: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(value, bool) or not low <= number <= high:
+    number = parse_number(str(value))
+    if not low <= number <= high:
         raise OverrideError(f"{name} must be a number from {low:g} to {high:g}")
     return number
 

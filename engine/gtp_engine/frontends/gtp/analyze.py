@@ -4,14 +4,16 @@
 hundredths of a second, may be a key too.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gtp_engine.arguments import parse_number
 from gtp_engine.coords import parse_color
 from gtp_engine.frontends.gtp.core import CANCELLED, answer_move
 from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest
-from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, parse_number
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.rules import Ko
 from gtp_engine.search.request import AvoidRule
@@ -50,7 +52,7 @@ def parse_analyze(session: Session, arguments: Arguments) -> AnalyzeRequest:
     avoid: list[AvoidRule] = []
     if words and words[0].lower() in COLOR_WORDS:
         asked["color"] = parse_color(words.pop(0))
-    if words and parse_number(words[0]) is not None:
+    if words and not math.isnan(parse_number(words[0])):
         asked["interval"] = _interval(words.pop(0))
     while words:
         key = words.pop(0)

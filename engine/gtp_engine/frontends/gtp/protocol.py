@@ -8,6 +8,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from gtp_engine.arguments import parse_number
 from gtp_engine.coords import parse_color
 
 _CONTROL = {code: None for code in (*range(0x20), *range(0x7F, 0xA0))}
@@ -123,16 +124,7 @@ class Arguments:
         """Return a finite number."""
         word = self.word(index, what)
         number = parse_number(word)
-        if number is None or number < minimum:
+        if not number >= minimum:
             least = "" if minimum == -math.inf else f" of {minimum:g} or more"
             raise GtpError(f"syntax error: {what} must be a number{least}, not {word[:20]!r}")
         return number
-
-
-def parse_number(word: str) -> float | None:
-    """Return the finite number a word spells, or None."""
-    try:
-        number = float(word)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and "_" not in word else None

@@ -15,6 +15,7 @@
 import math
 from collections.abc import Callable, Sequence
 
+from gtp_engine.arguments import parse_number
 from gtp_engine.play.clock.systems import (
     Absolute,
     Byoyomi,
@@ -124,11 +125,8 @@ def _fischer(main: float, increment: float, *bounds: float) -> Fischer:
 
 
 def _number(word: str, what: str) -> float:
-    try:
-        number = float(word)
-    except ValueError:
-        raise ClockError(f"{what} must be a number, not {word[:20]!r}") from None
-    if "_" in word:
+    number = parse_number(word)
+    if math.isnan(number):
         raise ClockError(f"{what} must be a number, not {word[:20]!r}")
     return number
 
