@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from tests.frontends.analysis_client import TIMEOUT
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, analyse_records
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
@@ -55,6 +57,32 @@ def test_an_answer_that_cannot_be_written_ends_the_analysis(
     assert failures == [failure]
     output.close()
     assert (tmp_path / "out.jsonl").read_text().count("\n") == 1
+
+
+def test_positions_that_cannot_be_analysed_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refusing(FakeEvaluator):
+        def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
+            if width == 5:
+                raise NetFileError("the net does not play on 5x5")
+            return super().new_batch(slots, width, height)
+
+    games = []
+    for size in (5, 6):
+        games.append(tmp_path / f"{size}.sgf")
+        games[-1].write_text(f"(;GM[1]SZ[{size}];B[aa];W[bb])")
+    output = OutputFile(tmp_path / "out.jsonl")
+    settings = AnalysisSettings().with_limits(visits=2)
+    scheduler = AnalysisScheduler(Refusing(), at_once=2)
+    done: list[None] = []
+    assert analyse_records(scheduler, games, output, settings, lambda: done.append(None)) == 3
+    output.close()
+    assert len(done) == 6
+    assert (tmp_path / "out.jsonl").read_text().count("\n") == 3
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
+        "the net does not play on 5x5"
+    ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")

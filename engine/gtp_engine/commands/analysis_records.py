@@ -36,8 +36,8 @@ def analyse_files(
         at_once: Positions under way at a time; None: as many as suit the device.
 
     Returns:
-        The exit status: 0, 1 if a record could not be used or the file not be written to its
-        end, 130 if interrupted.
+        The exit status: 0, 1 if a record or a position could not be used or the file not be
+        written to its end, 130 if interrupted.
 
     Raises:
         UsageError: The file cannot be written, or there is no usable net.
@@ -62,14 +62,18 @@ def analyse_files(
         started = time.monotonic()
         with shown_progress("positions", positions, done=done) as advance:
             try:
-                analyse_records(scheduler, files, output, analysis, advance)
+                n_refused = analyse_records(scheduler, files, output, analysis, advance)
             except KeyboardInterrupt:
                 logger.info(f"interrupted; the same command goes on where {out} ends")
                 return INTERRUPTED_STATUS
             except OSError as error:
                 logger.info(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
-        logger.info(f"{positions - done} positions in {time.monotonic() - started:.0f} s")
+        analysed = positions - done - n_refused
+        logger.info(f"{analysed} positions in {time.monotonic() - started:.0f} s")
+        if n_refused:
+            problems.append(f"{n_refused} positions could not be analysed")
+            logger.warning(problems[-1])
     else:
         logger.info(f"nothing to do: {out} has answers for all {positions} positions")
     output.close()

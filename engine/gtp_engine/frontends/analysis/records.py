@@ -115,7 +115,7 @@ def analyse_records(
     output: OutputFile,
     settings: AnalysisSettings,
     on_position: Callable[[], object],
-) -> None:
+) -> int:
     """Analyse all positions that a file has no answer about, a few ahead of what is searched.
 
     Games that cannot be played over are passed by, and what is broken off leaves no half answers.
@@ -123,7 +123,10 @@ def analyse_records(
     Args:
         scheduler: Searches; it is closed in the end.
         output: Gets the answers, and knows what was done earlier.
-        on_position: Called for each position that was analysed, from any thread.
+        on_position: Called for each position that is done with, from any thread.
+
+    Returns:
+        How many positions could not be analysed; why is told once a game.
 
     Raises:
         OSError: An answer cannot be written.
@@ -131,6 +134,8 @@ def analyse_records(
     room = threading.Semaphore(2 * scheduler.at_once)
     is_broken_off = threading.Event()
     failures: list[Exception] = []
+    refused: list[int] = []
+    told: set[tuple[str, str]] = set()
 
     def submit(identity: str, record: GameRecord, turn: int) -> None:
         position = record.position(before_move=turn + 1)
@@ -141,7 +146,10 @@ def analyse_records(
                 if is_broken_off.is_set() or failures or found is None:
                     return
                 if isinstance(found, Exception):
-                    logger.warning(f"{identity}, turn {turn}: {found}")
+                    refused.append(turn)
+                    if (identity, str(found)) not in told:
+                        told.add((identity, str(found)))
+                        logger.warning(f"{identity}, turn {turn}: {found}")
                 else:
                     output.write(answer(query, turn, position, found, policy=None))
                 on_position()
@@ -168,3 +176,4 @@ def analyse_records(
         raise
     finally:
         scheduler.close()
+    return len(refused)
