@@ -358,11 +358,22 @@ def test_a_match_of_parameters_that_make_no_sense(
     assert capsys.readouterr().err.splitlines()[-1].endswith(f": {complaint}")
 
 
-def test_a_match_whose_test_makes_no_sense(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--sprt", "5", "5"], "--sprt: ELO0 must be less than ELO1"),
+        (["--sprt", "0", "3000"], "--sprt: ELO0 and ELO1 must lie between -2000 and 2000"),
+        (["--leaves", "1", "100000000"], "'100000000' is more than 4096 positions"),
+    ],
+)
+def test_a_match_that_makes_no_sense(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
-        run(["net", "match", str(TINY), str(TINY), "--sprt", "5", "5"])
+        run(["net", "match", str(TINY), str(TINY), *words])
     assert caught.value.code == 2
-    assert capsys.readouterr().err == "gtp-engine net: --sprt: ELO0 must be less than ELO1\n"
+    err = capsys.readouterr().err
+    assert err.endswith(f": {complaint}\n") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,10 @@ class Sprt:
         Raises:
             ValueError: The first is not less than the second, or one is beyond all measure.
         """
-        if not -2000 < self.elo0 < self.elo1 < 2000:
+        if not self.elo0 < self.elo1:
             raise ValueError("ELO0 must be less than ELO1")
+        if not -2000 < self.elo0 < self.elo1 < 2000:
+            raise ValueError("ELO0 and ELO1 must lie between -2000 and 2000")
 
     @property
     def lower(self) -> float:

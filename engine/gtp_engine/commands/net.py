@@ -4,7 +4,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.arguments import parse_count, parse_seconds, parse_setting
+from gtp_engine.arguments import parse_batch, parse_count, parse_seconds, parse_setting
 from gtp_engine.commands.options import add_shared, add_sprt
 
 _ACTIONS = {
@@ -65,7 +65,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
     add("nets", metavar="FILE|NAME", nargs=2)
     add_shared(parser, "at-once", "komi", "policy-temperature", games=100, visits=50, size=(9, 9))
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
-    add("--leaves", type=parse_count, nargs=2, metavar="N", default=(1, 1), help=leaves)
+    add("--leaves", type=parse_batch, nargs=2, metavar="N", default=(1, 1), help=leaves)
     for letter, place in (("a", "first"), ("b", "second")):
         add(
             f"--set-{letter}",
