@@ -1,10 +1,13 @@
 """`gtp-engine tune`: trials, what is made of them, and going on."""
 
 import argparse
+import sqlite3
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.evaluators.small_nets import write_with_heads
 
 from gtp_engine.arguments import Parser
 from gtp_engine.commands import analysis, tune
@@ -59,6 +62,47 @@ def test_goes_on_from_the_trials_kept(tmp_path: Path, played: list[dict[str, flo
     assert run(command(out, "--games", "128", "--parameters", "cpuct")) == 0
     assert len(played) == 4 + 3 + 2, "three of six trials were there; then the test"
     assert played[4] not in played[:4], "what is tried is new"
+
+
+def test_trials_of_another_net_of_that_name_are_left_alone(
+    tmp_path: Path, played: list[dict[str, float]]
+) -> None:
+    out = tmp_path / "odd?name%41.toml"
+    net = write_with_heads(tmp_path / "net.onnx", "policy", "value")
+    words = ["--games", "64", "--parameters", "cpuct", "--net", str(net)]
+    assert run(command(out, *words)) == 0
+    assert len(played) == 4 and out.with_suffix(".trials").exists()
+    write_with_heads(net, "policy", "value", "ownership")
+    assert run(command(out, *words)) == 0
+    assert len(played) == 4 + 4
+
+
+def test_a_full_disk_is_one_sentence(
+    tmp_path: Path,
+    played: list[dict[str, float]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    opened: list[sqlite3.Connection] = []
+    connect, play = sqlite3.connect, tune._play
+
+    def noted(*args: Any, **named: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **named))
+        return opened[-1]
+
+    def play_on_a_full_disk(*args: Any) -> float:
+        for connection in opened:
+            connection.execute("pragma max_page_count = 1")  # or what there is already
+        return play(*args)
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    monkeypatch.setattr(tune, "_play", play_on_a_full_disk)
+    out = tmp_path / "tuned.toml"
+    with pytest.raises(SystemExit):
+        run(command(out, "--games", "16000", "--parameters", "cpuct"))
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"gtp-engine tune: {out.with_suffix('.trials')}: database or disk is full"
+    )
 
 
 def test_plays_the_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

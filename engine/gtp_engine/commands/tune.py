@@ -9,7 +9,10 @@ trials, and the last quarter of the games says what they are worth.
 """
 
 import argparse
+import hashlib
+import sqlite3
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +20,13 @@ from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, check_file, parse_seconds
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.files import write_whole
+from gtp_engine.files import read_file, write_whole
 from gtp_engine.go.rules import GO, Rules, default_komi
 from gtp_engine.search.params import SearchParams
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
+    from gtp_engine.evaluators.net_evaluator import NetEvaluator
 
 GAMES_A_TRIAL = 16
 MOST_TRIALS = 1_000_000
@@ -73,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
     """Tune, and write the numbers found; return the exit status."""
     try:
         import optuna
+        from optuna.exceptions import StorageInternalError
         from sqlalchemy.exc import DBAPIError
     except ImportError:
         raise UsageError("needs the extra `tune`: pip install 'gtp-engine[tune]'") from None
@@ -83,18 +88,33 @@ def run(args: argparse.Namespace) -> int:
     check_file(args.out, "--out")
     trials = args.out.with_suffix(".trials")
     net = open_net(args.net, args.device, args.runtime, game=GO)
-    width, height = args.size
-    what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        study = optuna.create_study(
-            storage=f"sqlite:///{trials}",
-            study_name=what,
-            direction="maximize",
-            load_if_exists=True,
-        )
-    except DBAPIError as error:
-        raise UsageError(f"{trials}: {error.orig}") from None
+        return _tune(args, net, trials)
+    except (DBAPIError, StorageInternalError) as error:
+        cause = error.__cause__ if isinstance(error, StorageInternalError) else error
+        raise UsageError(f"{trials}: {getattr(cause, 'orig', cause)}") from None
+
+
+def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
+    """Try numbers, test those found and write them.
+
+    Args:
+        trials: The file that keeps what was tried.
+    """
+    import optuna
+
+    width, height = args.size
+    what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
+    # Not by an address with the file's name, in which `?` and `%` mean something else.
+    opened = partial(sqlite3.connect, trials, check_same_thread=False)
+    storage = optuna.storages.RDBStorage("sqlite:///file", engine_kwargs={"creator": opened})
+    study = optuna.create_study(
+        storage=storage,
+        study_name=f"{what}; {_digest(net)}",
+        direction="maximize",
+        load_if_exists=True,
+    )
     n = len(_finished(study))
     # Another seed each time: a run that goes on is not to propose the same again.
     study.sampler = optuna.samplers.TPESampler(seed=args.seed + n)
@@ -133,6 +153,17 @@ def run(args: argparse.Namespace) -> int:
     )
     print(f"{text}\nagainst the usual numbers: {told}\nwritten to {args.out}")
     return 0
+
+
+def _digest(net: "NetEvaluator") -> str:
+    """Return what tells a net's files from those of others with its name."""
+    from gtp_engine.evaluators.composition import members_of
+    from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
+
+    digest = hashlib.sha256()
+    for member in members_of(net.net):
+        digest.update(read_file(member.path, LARGEST_FILE))
+    return digest.hexdigest()[:12]
 
 
 def _finished(study: Any) -> list[Any]:
