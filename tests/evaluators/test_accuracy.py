@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.evaluators.small_nets import write_owner
 
-from gtp_engine.evaluators.accuracy import Opinion, _positions, compare, opinions
+from gtp_engine.evaluators.accuracy import Opinion, _positions, compare, compare_nets, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
@@ -52,6 +53,11 @@ def test_nets_of_five_in_a_row_are_compared_on_its_positions() -> None:
     assert len(batches) == 12
     for batch in batches:
         assert not batch.features[0, 1:5].any(), "free-style, where any row of five wins"
+
+
+def test_nets_of_a_rare_size_are_compared_on_it(tmp_path: Path) -> None:
+    net = OnnxNet(write_owner(tmp_path / "net.onnx", board_sizes=(6,)), "cpu")
+    assert compare_nets(net, net, 3).positions == 3
 
 
 def test_opinions_hold_what_the_evaluator_says() -> None:

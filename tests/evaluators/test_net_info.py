@@ -66,6 +66,8 @@ def test_texts_do_not_steer_the_terminal() -> None:
         (changed(score_columns=["luck"]), "'luck'"),
         (changed(board_min=1), "board sizes"),
         (changed(board_min="nine"), "board_min"),
+        (changed(board_sizes=[1000, 0]), "no boards from 2x2 to 25x25"),
+        (changed(board_sizes=[], board_min=26, board_max=10**9), "no boards"),
         (changed(heads=["policy"]), "heads"),
         (changed(encoder=7), "encoder"),
         (changed(policy_optimism_root=float("nan")), "policy_optimism"),
@@ -84,6 +86,7 @@ def test_nonsense_is_refused(metadata: dict[str, str], reason: str) -> None:
 
 
 def test_accepts_board_sizes() -> None:
+    assert INFO.squares == [9, 19]
     assert INFO.accepts(9, 19) and not INFO.accepts(13, 13)
     anything = NetInfo(name="", encoder="dlgo1", encoder_version=1, spatial_planes=1)
     assert anything.accepts(2, 25) and not anything.accepts(26, 19) and not anything.accepts(1, 9)

@@ -43,7 +43,7 @@ def usual_sizes(infos: Sequence[NetInfo]) -> Sequence[tuple[int, int]]:
     able = [size for size in SIZES if not infos or any(info.accepts(*size) for info in infos)]
     if able:
         return able
-    largest = max(infos[0].board_sizes or (infos[0].board_max,))
+    largest = infos[0].squares[-1]
     return [(largest, largest)]
 
 

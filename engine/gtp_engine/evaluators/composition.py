@@ -287,7 +287,7 @@ def _joined_info(
     """Describe the whole as one net; what the nets were made for stays with the members."""
     infos = [net.info for net in members]
     policy, value, score = (infos[givers.get(head, 0)] for head in ("policy", "value", "score"))
-    sizes = [size for size in range(2, 26) if all(info.accepts(size, size) for info in infos)]
+    sizes = [size for size in infos[0].squares if all(info.accepts(size, size) for info in infos)]
     if not sizes:
         names = " and ".join(info.name for info in infos)
         raise NetFileError(f"there is no board that {names} all take")

@@ -24,6 +24,8 @@ from dataclasses import asdict, dataclass, field, fields
 from types import UnionType
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -165,8 +167,16 @@ class NetInfo:
             raise MetadataError(f"unknown score column {unknown[0]!r}")
         if not 2 <= self.board_min <= self.board_max:
             raise MetadataError(f"impossible board sizes {self.board_min} to {self.board_max}")
+        if not self.squares:
+            known = f"{MIN_SIZE}x{MIN_SIZE} to {MAX_SIZE}x{MAX_SIZE}"
+            raise MetadataError(f"takes no boards from {known}")
         if not all(0 <= x <= 1 for x in (self.policy_optimism_root, self.policy_optimism_tree)):
             raise MetadataError("impossible policy_optimism: a share lies between 0 and 1")
+
+    @property
+    def squares(self) -> list[int]:
+        """The sides of the square boards that the graph takes, out of those that there are."""
+        return [side for side in range(MIN_SIZE, MAX_SIZE + 1) if self.accepts(side, side)]
 
     def accepts(self, width: int, height: int) -> bool:
         """Say whether the graph takes a board of that size."""
