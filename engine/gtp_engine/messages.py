@@ -13,6 +13,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 from gtp_engine.platforms import would_block
 
@@ -77,22 +78,20 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
 
 
 @contextlib.contextmanager
-def collected() -> Iterator[list[str]]:
-    """Return a context with the list to which messages go meanwhile instead of to stderr."""
+def collected(*, own_thread: bool = False) -> Iterator[list[str]]:
+    """Return a context with the list to which messages go meanwhile instead of to stderr.
+
+    Args:
+        own_thread: Whether only those of the calling thread do.
+    """
     lines: list[str] = []
-    handler = _Handler(lines.append)
-    before = []
-    for name in PACKAGES:
-        logger = logging.getLogger(name)
-        before.append((logger, logger.level, logger.handlers[:]))
-        logger.setLevel(logging.INFO)
-        logger.handlers[:] = [handler]
+    thread = threading.get_ident() if own_thread else None
+    collectors = [_Collector(lines.append, logging.getLogger(name), thread) for name in PACKAGES]
     try:
         yield lines
     finally:
-        for logger, level, handlers in before:
-            logger.setLevel(level)
-            logger.handlers[:] = handlers
+        for collector in collectors:
+            collector.remove()
 
 
 def describe_os_error(error: OSError) -> str:
@@ -130,3 +129,42 @@ class _Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._take(self.format(record))
+
+
+class _Collector(_Handler):
+    """Hands a logger's messages on in place of the handlers there were, until it is removed."""
+
+    _open: ClassVar[list["_Collector"]] = []
+    """Those that are at work; several threads may collect at once, and end in any order."""
+    _guard = threading.RLock()
+
+    def __init__(
+        self, take: Callable[[str], None], logger: logging.Logger, thread: int | None
+    ) -> None:
+        """Begin; messages of other threads than this one, if it is given, go where they went."""
+        super().__init__(take)
+        self._logger = logger
+        self._thread = thread
+        with self._guard:
+            self._level, self._before = logger.level, logger.handlers[:]
+            self._open.append(self)
+            logger.setLevel(logging.INFO)
+            logger.handlers[:] = [self]
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._thread in (None, record.thread):
+            super().emit(record)
+            return
+        for handler in self._before:
+            handler.handle(record)
+
+    def remove(self) -> None:
+        """End; all is as before, or will be once those that began later have ended."""
+        with self._guard:
+            self._open.remove(self)
+            later = next((one for one in self._open if self in one._before), None)
+            if later is not None:
+                later._level, later._before = self._level, self._before
+            else:
+                self._logger.setLevel(self._level)
+                self._logger.handlers[:] = self._before

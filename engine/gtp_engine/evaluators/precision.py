@@ -303,7 +303,7 @@ def _subject(files: NetFiles, path: Path, runtime: str) -> str:
 
 def _open_other(path: Path, runtime: str, what: str) -> tuple[OnnxNet | None, str]:
     """Return a net that computes what it should; None, and why, if it does not."""
-    with collected() as said:
+    with collected(own_thread=True) as said:
         try:
             net = OnnxNet(path, "cpu", runtime=runtime, streams=1)
             found = differences_of(net)
