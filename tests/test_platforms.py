@@ -167,3 +167,15 @@ def test_only_the_processors_that_may_be_used_are_counted() -> None:
     finally:
         os.sched_setaffinity(0, allowed)
     assert platforms.usable_cores() == len(allowed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such variables")
+def test_no_folder_of_the_user_depends_on_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", "here")
+    assert platforms.user_data_base() == tmp_path / ".local" / "share"
+    monkeypatch.setenv("HOME", "here")
+    with pytest.raises(RuntimeError, match="no home folder"):
+        platforms.user_data_base()

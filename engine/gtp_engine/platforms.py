@@ -176,8 +176,14 @@ def user_data_base() -> Path:
         RuntimeError: The user has no home folder.
     """
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_DATA_HOME") or "")
+        if not base.is_absolute():  # the standard says to pass it over
+            base = Path.home() / ".local" / "share"
+    if not base.is_absolute():  # a folder in whatever folder a program runs in
+        raise RuntimeError("there is no home folder")
+    return base
 
 
 def lock_file(file: IO[bytes]) -> bool:
