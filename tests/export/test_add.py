@@ -154,3 +154,16 @@ def test_what_is_left_of_a_download_is_kept_for_a_week(folder: Path) -> None:
         os.utime(path, (then, then))
     assert run(["add", str(TINY), "--name", "mine"]) == 0
     assert new.exists() and not old.exists()
+
+
+def test_without_a_home_folder_there_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("there is no home folder")
+
+    monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
+    assert run(["add", str(TINY)]) == 1
+    assert capsys.readouterr().err == (
+        "gtp-export: there is no home folder; GTP_ENGINE_NETS names one for nets\n"
+    )

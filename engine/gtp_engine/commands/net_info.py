@@ -32,7 +32,7 @@ def run_list(args: argparse.Namespace) -> int:
         print(json.dumps({name: str(path) for name, path in sorted(nets.items())}, indent=1))
         return 0
     if not nets:
-        print(f"no net came along, and there is none in {user_folder()}", file=sys.stderr)
+        print("no net came along, and you have added none", file=sys.stderr)
         return 0
     head = ["name", "MB", "precision", "gives", "architecture"]
     lines = align([head, *(_row(*net) for net in sorted(nets.items()))], left=(0, 2, 3, 4))

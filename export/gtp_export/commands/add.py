@@ -8,6 +8,7 @@ import argparse
 import logging
 from typing import TYPE_CHECKING
 
+from gtp_engine.evaluators.net_info import NetFileError
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import FP16, INT8, AddPlan, QuantisePlan
 
@@ -33,6 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.int8 or arguments.fp16:
         quantise = QuantisePlan(precision=INT8 if arguments.int8 else FP16)
     plan = read_options(AddPlan, arguments, quantise=quantise)
+    try:
+        folder = user_folder()
+    except RuntimeError:
+        raise NetFileError("there is no home folder; GTP_ENGINE_NETS names one for nets") from None
     bar = _bar()
     task = bar.add_task("download", total=None)
 
@@ -43,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             bar.stop()
 
     try:
-        added = add_net(plan, user_folder(), progress)
+        added = add_net(plan, folder, progress)
     finally:
         if bar.live.is_started:
             bar.stop()
