@@ -18,7 +18,6 @@ from gtp_engine.go.random_games import tally_owners
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import Endgame, counts_dead_stones
 from gtp_engine.play.move_choice import left_alone, wanted_moves
-from gtp_engine.search.analysis import unsearched
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
@@ -44,13 +43,14 @@ def decide_quickly(
     Args:
         search: Its tree is used, and afterwards holds the position.
         position: The player that `to_play` names is to move.
-        report: Who wants to hear what is known, and which moves are to be avoided.
+        report: Who wants to hear what the tree knows, if anything, and which moves are to be
+            avoided.
     """
     avoid = report.avoid if report is not None else ()
     search.set_position(position)
     point, reason = _choose(search, position, avoid)
-    if report is not None and report.callback is not None:
-        _tell(search, position, point, report)
+    if report is not None and report.callback is not None and search.favourites():
+        search.run(Limits(playouts=0), report)  # it reports what the tree knows
     return Decision(position.to_play, point, None, f"no time to think{reason}")
 
 
@@ -78,15 +78,6 @@ def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> t
             return PASS, ", and nothing open"
     worth = criticality(position)
     return max(moves, key=lambda move: worth[move]), "; what random games like"
-
-
-def _tell(search: Search, position: Position, point: int, report: ReportRequest) -> None:
-    """Report what the tree knows; of a position it does not know, only the move without a visit."""
-    if search.favourites():
-        search.run(Limits(playouts=0), report)
-        return
-    assert report.callback is not None
-    report.callback(unsearched(position.to_play, position.width, position.height, point))
 
 
 def criticality(position: Position) -> npt.NDArray[np.float64]:
