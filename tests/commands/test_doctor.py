@@ -127,7 +127,8 @@ def test_a_proof_that_fails_is_named(
     assert json.loads(capsys.readouterr().out)[0]["outcome"] == "FAILED"
 
 
-def test_without_the_gpu_the_cpu_plays() -> None:
+def test_without_the_gpu_the_cpu_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # with the usual cache folder the process compiles no kernels
     line = does_without_a_gpu(str(TINY))
     assert line == "using the CPU instead of CUDA: CUDA_VISIBLE_DEVICES hides every device"
 
