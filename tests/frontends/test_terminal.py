@@ -392,6 +392,9 @@ def test_with_handicap_komi_is_half_a_point_unless_it_was_asked_for(
     assert sitting.position.komi == asked.get("komi", 7.0), "the next game has no handicap"
     sitting = Sitting(monkeypatch, "rules aga", size=(9, 9), colors=colors, handicap=4, **asked)
     assert sitting.position.komi == komi, "other rules change nothing"
+    sitting = Sitting(monkeypatch, size=(9, 9), colors=colors, handicap=1, **asked)
+    assert sitting.position.komi == komi, "one stone is the first move"
+    assert sitting.position.to_play == BLACK and not sitting.position.handicap
 
 
 def test_five_in_a_row_has_no_handicap(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     settings = read_settings(args)
     if args.handicap and args.resume is not None:
         raise UsageError("--handicap is for a new game, not for --resume")
-    if args.handicap > 1 and settings.game == FIVE:
+    if args.handicap and settings.game == FIVE:
         raise UsageError("--handicap is not for five in a row")
     if sys.stdin is None or sys.stdout is None:
         name = "stdin" if sys.stdin is None else "stdout"

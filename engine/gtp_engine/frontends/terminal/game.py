@@ -163,8 +163,9 @@ class TerminalGame:
                 self._wait_for_engine()
                 if resume is not None:
                     self._adopt(resume)
-                elif handicap > 1:
-                    self._engine.fixed_handicap(handicap)
+                elif handicap:
+                    if handicap > 1:  # one stone is Black's first move
+                        self._engine.fixed_handicap(handicap)
                     if self._engine.settings.komi is None:  # the next game has the usual one again
                         self._position.komi = HANDICAP_KOMI
                 while True:
