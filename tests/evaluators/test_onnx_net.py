@@ -1,8 +1,10 @@
 """Net files: those that open, and one clear sentence for each that does not."""
 
 import ctypes
+import gc
 import re
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -346,6 +348,7 @@ def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
     spare.write_bytes(TINY.read_bytes())
     net = OnnxNet(TINY, "cuda", spare=lambda: spare)
     assert net.path == TINY and not said
+    pool = weakref.ref(net._run.__self__)
 
     def fail(self: Any, feed: Any, bucket: int) -> Any:
         raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : CUDA failure 999: unknown error")
@@ -360,6 +363,8 @@ def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
     assert (net.device, net.path) == ("cpu", spare)
     net.run(*inputs)
     assert len(said) == 2, "said once"
+    gc.collect()
+    assert pool() is None, "their memory is free for others"
 
 
 def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(

@@ -117,19 +117,18 @@ class OnnxNet:
         """Where the net runs now, "cuda", "gpu" (Intel's) or "cpu"."""
         self.runtime = ONNX_RUNTIME
         """What runs it, one of `runtimes`."""
-        self._pool: StreamPool | None = None
         if device == "gpu":
             opened = open_on_intel_gpu(path)
             if opened is not None:
                 self.device, self.runtime = device, OPENVINO
                 self._take_over(opened, path, opened.run)
                 return
-        session = self._open_gpus(device) if device not in ("cpu", "gpu") else None
-        if session is None:
+        on_gpus = self._open_gpus(device) if device not in ("cpu", "gpu") else None
+        if on_gpus is None:
             self._open_cpu(runtime)
         else:
-            assert self._pool is not None
-            self._take_over(OnnxSession(session), path, self._pool.run)
+            self.device = "cuda"
+            self._take_over(OnnxSession(on_gpus[0]), path, on_gpus[1])
 
     def _open_cpu(self, runtime: str = ONNX_RUNTIME) -> None:
         """Run on the CPU from now on."""
@@ -204,8 +203,11 @@ class OnnxNet:
         """Return the inputs and outputs the file carries for checking a machine."""
         return golden_from_metadata(self._session.metadata)
 
-    def _open_gpus(self, device: str) -> Any | None:
-        """Return the first session on GPUs; None, having said why, if there can be none."""
+    def _open_gpus(self, device: str) -> tuple[Any, Run] | None:
+        """Return the first session on GPUs and what runs batches on all of them.
+
+        None, having said why, if there can be none.
+        """
         obstacle = cuda_obstacle()
         if obstacle is not None:
             if device != "auto":
@@ -226,9 +228,8 @@ class OnnxNet:
                 f"{_INSTEAD}: its libraries do not load; 'pip install gtp-engine[cuda]' brings them"
             )
             return None
-        self._pool = StreamPool([SessionStream(session, gpu) for gpu, session in sessions])
-        self.device = "cuda"
-        return first
+        pool = StreamPool([SessionStream(session, gpu) for gpu, session in sessions])
+        return first, pool.run
 
     def _open_streams(self, tensorrt: bool) -> list[tuple[int, Any]]:
         """Return sessions, each with the number of its GPU; the first decides for all how."""
