@@ -21,7 +21,7 @@ from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.symmetry import inverse, point_table, symmetries, transform
+from gtp_engine.go.symmetry import point_table, symmetries, transform
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
@@ -100,10 +100,11 @@ def test_showing_a_turned_board_is_undone(evaluator: NetEvaluator, diagram: str)
         other = turned(position, symmetry)
         plain = evaluated(evaluator, other)
         assert_same_results(shown, plain)
-        expected = transform(policy_of(plain, other), inverse(symmetry))
+        undoing = {5: 6, 6: 5}.get(symmetry, symmetry)
+        expected = transform(policy_of(plain, other), undoing)
         np.testing.assert_allclose(policy_of(shown, position), expected, atol=1e-5)
         owned = plain.ownership[0].reshape(position.height, position.width)
-        expected = transform(owned, inverse(symmetry)).ravel()
+        expected = transform(owned, undoing).ravel()
         np.testing.assert_allclose(shown.ownership[0], expected, atol=1e-5)
 
 

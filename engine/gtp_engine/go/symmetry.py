@@ -26,11 +26,6 @@ def symmetries(width: int, height: int) -> range:
     return range(N_SYMMETRIES if width == height else N_SYMMETRIES // 2)
 
 
-def inverse(symmetry: int) -> int:
-    """Return the symmetry that undoes this one."""
-    return {5: 6, 6: 5}.get(symmetry, symmetry)
-
-
 def transform(planes: npt.NDArray[Scalar], symmetry: int) -> npt.NDArray[Scalar]:
     """Return planes [..., H, W] as they look under a symmetry."""
     height, width = planes.shape[-2:]

@@ -60,9 +60,7 @@ def find_encoder(name: str) -> Encode:
     return encode
 
 
-def encode_position(
-    name: str, position: "Position", options: Options = DEFAULT_OPTIONS
-) -> tuple[Planes, Features]:
+def encode_position(name: str, position: "Position") -> tuple[Planes, Features]:
     """Return the planes [C, H, W] and the globals [G] that an encoder makes of a position.
 
     For whoever looks at one; searches fill batches in place.
@@ -73,7 +71,7 @@ def encode_position(
     features = np.zeros(n_features, np.float32)
     game = position.history, position.ply, position.rules.flags
     as_it_is = point_table(width, height)[0]
-    find_encoder(name)(*game, options, new_reader(), as_it_is, planes, features)
+    find_encoder(name)(*game, DEFAULT_OPTIONS, new_reader(), as_it_is, planes, features)
     return planes, features
 
 
