@@ -68,6 +68,7 @@ class FakeEngine(Engine):
             genmove_waits: Whether genmove goes on until it is stopped.
             bug: What genmove and the analyses raise.
         """
+        self.rests = 0
         super().__init__(settings)
         self._loader = FakeLoader(self.settings, net_error)
         self._script = list(moves)
@@ -80,7 +81,6 @@ class FakeEngine(Engine):
         self.was_stopped = False
         self.requests: list[ReportRequest] = []
         self.dead: list[str] = []
-        self.rests = 0
         self.clearings = 0
 
     def genmove(

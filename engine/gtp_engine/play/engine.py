@@ -107,7 +107,7 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: It cannot be used; the one before stays.
         """
-        self._ponderer.stop()
+        self.rest()
         settings = replace(self.settings, net=name)
         loader = Loader(settings)
         loader.start()
@@ -125,9 +125,6 @@ class Engine(Game):
 
     def _wait_for_boards(self) -> None:
         self._loader.wait_kernels()
-
-    def _before_change(self) -> None:
-        self._ponderer.stop()
 
     def place_free_handicap(self, count: int) -> list[int]:
         """Put exactly so many handicap stones where they do good, and return them.
@@ -188,7 +185,7 @@ class Engine(Game):
 
         search = self.search
         self._say_doubts()
-        self._ponderer.stop()
+        self.rest()
         searched = search.seconds
         position = self._position_to_play(color)
         limits = self.move_limits(color, time.monotonic() - started)
@@ -270,7 +267,7 @@ class Engine(Game):
         """
         search = self.search
         self._say_doubts()
-        self._ponderer.stop()
+        self.rest()
         position = self._position_to_play(color)
         if back:
             position = self.position.copy()
@@ -289,7 +286,7 @@ class Engine(Game):
 
     def clear_cache(self) -> None:
         """Forget the tree and every evaluation, so that the next search starts afresh."""
-        self._ponderer.stop()
+        self.rest()
         self.search.clear()
         self._judgement = None
         net = self._net_evaluator()
@@ -307,7 +304,7 @@ class Engine(Game):
             color: Who is asked, also out of turn; the player to move when None.
         """
         self.wait_ready()
-        self._ponderer.stop()
+        self.rest()
         net = self._net_evaluator()
         if net is None:
             raise EngineUnavailableError("the evaluator in use is no net")
@@ -322,7 +319,7 @@ class Engine(Game):
 
     @search_params.setter
     def search_params(self, params: SearchParams) -> None:
-        self._ponderer.stop()
+        self.rest()
         self._loader.params = params
         if self._loader.search is not None:
             self._loader.search.params = params
@@ -346,7 +343,7 @@ class Engine(Game):
         if number is not None and find_level(number) is not None and game != GO:
             raise ValueError(f"the game {game} is played at level {highest_level()} alone")
         self.settings = replace(self.settings, level=number)
-        self._ponderer.stop()
+        self.rest()
 
     def set_human_profile(self, profile: HumanProfile | None) -> None:
         """Play like other people from now on; like those of DEFAULT_PROFILE with None.
@@ -358,7 +355,7 @@ class Engine(Game):
         net = self._net_evaluator()
         if net is None or not net.takes_profile:
             raise EngineUnavailableError(NO_PROFILE)
-        self._ponderer.stop()
+        self.rest()
         self.settings = replace(self.settings, human_profile=profile)
         net.human_profile = profile or HumanProfile.parse(DEFAULT_PROFILE)
         self.search.clear()
@@ -448,7 +445,7 @@ class Engine(Game):
         if self.position.rules.must_move:
             raise EngineUnavailableError("nothing is counted in this game")
         self._say_doubts()
-        self._ponderer.stop()
+        self.rest()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:
             self._judgement = (asked, judge(search.evaluator, self.position, close_borders=True))
@@ -484,4 +481,4 @@ class Engine(Game):
 
     def close(self) -> None:
         """Stop thinking."""
-        self._ponderer.stop()
+        self.rest()

@@ -41,7 +41,7 @@ class Game:
     def _wait_for_boards(self) -> None:
         """Wait until boards can be made; whoever loads them in the background says when."""
 
-    def _before_change(self) -> None:
+    def rest(self) -> None:
         """Leave the position alone; whoever thinks about it in the background does so no longer."""
 
     @property
@@ -71,7 +71,7 @@ class Game:
     @rules.setter
     def rules(self, rules: Rules) -> None:
         """Change the rules, keeping the game and a komi that was set or is not the usual one."""
-        self._before_change()
+        self.rest()
         position = self.position
         keeps = self._komi_is_set or position.komi != self._customary(position.rules)
         komi = position.komi if keeps else self._customary(rules)
@@ -92,7 +92,7 @@ class Game:
 
     @komi.setter
     def komi(self, komi: float) -> None:
-        self._before_change()
+        self.rest()
         self.position.komi = parse_komi(komi)
         self._komi_is_set = True
         if self._own_rules is not None:
@@ -116,7 +116,7 @@ class Game:
         """
         from gtp_engine.games import new_game
 
-        self._before_change()
+        self.rest()
         rules = self.own_rules
         if not self._komi_is_set:
             rules = replace(rules, komi=customary_komi(rules, width, height))
@@ -129,7 +129,7 @@ class Game:
         Raises:
             SetupError: They cannot stand so; the game is unchanged.
         """
-        self._before_change()
+        self.rest()
         self.position.set_up(black, white, to_play)
         self._begin_game()
 
@@ -145,7 +145,7 @@ class Game:
         from gtp_engine.games import replayed
 
         position = replayed(self.settings.game, position)
-        self._before_change()
+        self.rest()
         self._own_rules = self.own_rules if is_record else None
         self._position = position
         self._begin_game()
@@ -161,7 +161,7 @@ class Game:
         Raises:
             IllegalMoveError: The move is refused; the game is unchanged.
         """
-        self._before_change()
+        self.rest()
         self.position.play(color, point, strict=False)
         self._keep_changes()
 
@@ -171,7 +171,7 @@ class Game:
         Raises:
             IllegalMoveError: A move is refused; the game is unchanged.
         """
-        self._before_change()
+        self.rest()
         self.position.play_all(moves, strict=False)
         self._keep_changes()
 
@@ -181,7 +181,7 @@ class Game:
         Raises:
             IndexError: There are fewer; the game is unchanged.
         """
-        self._before_change()
+        self.rest()
         self.position.undo(count)
         self._keep_changes()
 
