@@ -61,10 +61,7 @@ def describe_judgement(
 
 
 def _share(part: int, total: int) -> str:
-    if total == 0:
-        return "of none"
-    share = wilson(part, total)
-    return f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%})"
+    return f"{wilson(part, total):.1%}" if total else "of none"
 
 
 def describe_resigning(games: Sequence[SelfPlayGame], area: int) -> list[str]:

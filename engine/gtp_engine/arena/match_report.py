@@ -182,6 +182,7 @@ class Report:
         """Return everything as JSON takes it; infinite Elo becomes null."""
         terms = self._terms
         counted = [game for game in self._games if game.agreed is not None]
+        sprt, result = self._sprt, (self.points, self.decided)
         return {
             "engines": [
                 {"name": name, "command": command, "failures": self.failures(engine)}
@@ -197,9 +198,9 @@ class Report:
             "wins": [self.wins(0), self.wins(1)],
             "draws": self.draws,
             "void": self.n_games - self.decided,
-            "share": wilson(self.points, self.decided).to_json(),
-            "elo": elo(self.points, self.decided).to_json(),
-            "sprt": self._sprt_document(),
+            "share": wilson(*result).to_json(),
+            "elo": elo(*result).to_json(),
+            "sprt": None if sprt is None else sprt.to_json(*result, self.verdict),
             "scores_compared": len(counted),
             "scores_agreed": sum(bool(game.agreed) for game in counted),
             "games": [_game_document(game) for game in self._games],
@@ -208,11 +209,6 @@ class Report:
     def to_json(self) -> str:
         """Return the document as text."""
         return json.dumps(self.document(), indent=1) + "\n"
-
-    def _sprt_document(self) -> dict[str, Any] | None:
-        if self._sprt is None:
-            return None
-        return {**self._sprt.to_json(self.points, self.decided), "verdict": self.verdict}
 
 
 def _game_document(game: Game) -> dict[str, Any]:

@@ -18,6 +18,11 @@ class Interval:
     estimate: float
     high: float
 
+    def __format__(self, form: str) -> str:
+        """Return "ESTIMATE (95 %: LOW to HIGH)" for people, each number in a form such as .1%."""
+        low, estimate, high = (f"{value:{form}}" for value in (self.low, self.estimate, self.high))
+        return f"{estimate} (95 %: {low} to {high})"
+
     def to_json(self) -> list[float | None]:
         """Return low, estimate and high; JSON has no infinite Elo, which becomes null."""
         values = (self.low, self.estimate, self.high)
@@ -70,11 +75,7 @@ def elo(wins: float, games: int) -> Interval:
 
 def describe_strength(wins: float, games: int) -> str:
     """Return the share of games won and the Elo difference, with their intervals, for people."""
-    share, rating = wilson(wins, games), elo(wins, games)
-    return (
-        f"share {share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}),"
-        f" Elo {rating.estimate:+.0f} (95 %: {rating.low:+.0f} to {rating.high:+.0f})"
-    )
+    return f"share {wilson(wins, games):.1%}, Elo {elo(wins, games):+.0f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,13 @@ class Sprt:
             f" log-likelihood ratio {ratio:+.2f}, bounds {self.lower:+.2f} and {self.upper:+.2f}"
         )
 
-    def to_json(self, wins: float, games: int) -> dict[str, float | str | None]:
-        """Return the question and what the results say so far."""
+    def to_json(
+        self, wins: float, games: int, verdict: str | None
+    ) -> dict[str, float | str | None]:
+        """Return the question and what the results say so far; `verdict` may be older."""
         return {
             "elo0": self.elo0,
             "elo1": self.elo1,
             "log_likelihood_ratio": self.log_likelihood_ratio(wins, games),
-            "verdict": self.verdict(wins, games),
+            "verdict": verdict,
         }

@@ -128,14 +128,12 @@ def _document(
     sprt: Sprt | None,
     verdict: str | None,
 ) -> dict[str, object]:
-    test = None
-    if sprt is not None:
-        test = {**sprt.to_json(points(games), len(games)), "verdict": verdict}
+    result = points(games), len(games)
     return {
         "nets": [one.name for one in contestants],
         "games": len(games),
-        "points": points(games),
-        "share": wilson(points(games), len(games)).to_json(),
-        "elo": elo(points(games), len(games)).to_json(),
-        "sprt": test,
+        "points": result[0],
+        "share": wilson(*result).to_json(),
+        "elo": elo(*result).to_json(),
+        "sprt": None if sprt is None else sprt.to_json(*result, verdict),
     }

@@ -90,10 +90,9 @@ class _Tally:
     def __str__(self) -> str:
         if not self.boards:
             return "nothing is marked"
-        share = wilson(self.exact, self.boards)
         return (
             f"dead stones as marked on {self.exact} of {self.boards} boards, "
-            f"{share.estimate:.1%} (95 %: {share.low:.1%} to {share.high:.1%}); "
+            f"{wilson(self.exact, self.boards):.1%}; "
             f"the owner of {self.agreed / max(1, self.points):.2%} of the {self.points} points "
             "that are somebody's"
         )
