@@ -4,7 +4,6 @@ The class is made at once; kernels and net load in the background. A call waits 
 that it needs.
 """
 
-import logging
 import random
 import threading
 import time
@@ -35,13 +34,11 @@ from gtp_engine.search.stopping import Limits
 if TYPE_CHECKING:
     from gtp_engine.evaluators.composition import Net
     from gtp_engine.evaluators.evaluator import Evaluator
-    from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
+    from gtp_engine.evaluators.net_evaluator import RawEvaluation
     from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication.status import FinalStatus
     from gtp_engine.search.analysis import Analysis
     from gtp_engine.search.search import Search
-
-logger = logging.getLogger(__name__)
 
 
 class Engine(Game):
@@ -67,7 +64,6 @@ class Engine(Game):
         self._resign_counter = ResignCounter()
         self._ponderer = Ponderer()
         self.set_level(self.settings.level)
-        self._doubts: set[str] = set()
         self._judgement: tuple[bytes, FinalStatus] | None = None
 
     # Loading --------------------------------------------------------------------------------------
@@ -110,6 +106,7 @@ class Engine(Game):
         self.rest()
         settings = replace(self.settings, net=name)
         loader = Loader(settings)
+        loader.doubts = self._loader.doubts
         loader.start()
         loader.wait_ready()
         self.settings, self._loader, self._judgement = settings, loader, None
@@ -184,7 +181,7 @@ class Engine(Game):
         from gtp_engine.play.move_choice import decide
 
         search = self.search
-        self._say_doubts()
+        self._loader.say_doubts(self.position)
         self.rest()
         searched = search.seconds
         position = self._position_to_play(color)
@@ -266,7 +263,7 @@ class Engine(Game):
             back: How many moves before the present position.
         """
         search = self.search
-        self._say_doubts()
+        self._loader.say_doubts(self.position)
         self.rest()
         position = self._position_to_play(color)
         if back:
@@ -289,7 +286,7 @@ class Engine(Game):
         self.rest()
         self.search.clear()
         self._judgement = None
-        net = self._net_evaluator()
+        net = self._loader.net_evaluator
         if net is not None:
             net.clear_cache()
 
@@ -305,10 +302,10 @@ class Engine(Game):
         """
         self.wait_ready()
         self.rest()
-        net = self._net_evaluator()
+        net = self._loader.net_evaluator
         if net is None:
             raise EngineUnavailableError("the evaluator in use is no net")
-        self._say_doubts()
+        self._loader.say_doubts(self.position)
         position = self.position if color is None else self._position_to_play(color)
         return net.raw_evaluation(position, symmetry, optimism)
 
@@ -352,7 +349,7 @@ class Engine(Game):
             EngineUnavailableError: There is no usable net, or it takes no profile.
         """
         self.wait_ready()
-        net = self._net_evaluator()
+        net = self._loader.net_evaluator
         if net is None or not net.takes_profile:
             raise EngineUnavailableError(NO_PROFILE)
         self.rest()
@@ -363,26 +360,8 @@ class Engine(Game):
     def net(self) -> "Net | None":
         """Return the net in use, None if positions are judged by something else."""
         self.wait_ready()
-        evaluator = self._net_evaluator()
+        evaluator = self._loader.net_evaluator
         return None if evaluator is None else evaluator.net
-
-    def _net_evaluator(self) -> "NetEvaluator | None":
-        """Return the net, once loaded; None if positions are judged by something else."""
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
-        evaluator = self._loader.evaluator
-        return evaluator if isinstance(evaluator, NetEvaluator) else None
-
-    def _say_doubts(self) -> None:
-        """Tell the user once of each thing about this game that the net was not made for."""
-        net = self._net_evaluator()
-        if net is None:
-            return
-        position = self.position
-        for doubt in net.doubts(position):
-            if doubt not in self._doubts:
-                self._doubts.add(doubt)
-                logger.warning(doubt)
 
     def move_limits(self, color: int, spent: float = 0.0) -> Limits | None:
         """Return when the next search of a player is to end.
@@ -444,7 +423,7 @@ class Engine(Game):
         search = self.search
         if self.position.rules.must_move:
             raise EngineUnavailableError("nothing is counted in this game")
-        self._say_doubts()
+        self._loader.say_doubts(self.position)
         self.rest()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:

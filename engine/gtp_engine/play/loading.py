@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.evaluators.onnx_net import OnnxNet
     from gtp_engine.evaluators.precision import OpenPart
+    from gtp_engine.go.position import Position
     from gtp_engine.kernel_cache import KernelCache
     from gtp_engine.search.search import Search
 
@@ -86,6 +87,8 @@ class Loader:
         """Whether no start has compiled all that a game needs before."""
         self._is_started = False
         self._guard = threading.Lock()
+        self.doubts: set[str] = set()
+        """What people have been told that the net was not made for."""
 
     def start(self) -> None:
         """Begin to load in the background, once."""
@@ -118,6 +121,23 @@ class Loader:
     def is_ready(self) -> bool:
         """Whether `wait_ready` would return at once."""
         return self._net_ready.is_set()
+
+    @property
+    def net_evaluator(self) -> "NetEvaluator | None":
+        """What judges positions, once loaded, if that is a net."""
+        from gtp_engine.evaluators.net_evaluator import NetEvaluator
+
+        return self.evaluator if isinstance(self.evaluator, NetEvaluator) else None
+
+    def say_doubts(self, position: "Position") -> None:
+        """Tell people once of each thing about a game that the net was not made for."""
+        net = self.net_evaluator
+        for doubt in () if net is None else net.doubts(position):
+            with self._guard:
+                is_new = doubt not in self.doubts
+                self.doubts.add(doubt)
+            if is_new:
+                logger.warning(doubt)
 
     def wait_kernels(self) -> None:
         """Wait until boards can be made.
@@ -215,16 +235,9 @@ class Loader:
             self.step_seconds = self._measure(self.evaluator)
         except NetFileError:
             pass  # said when somebody asks for a move, and perhaps for another board
-        self._tune(self.evaluator)
-
-    def _tune(self, evaluator: "Evaluator") -> None:
-        """Find the best batch for a GPU in the background, for the next search that is made."""
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
-        if not isinstance(evaluator, NetEvaluator) or evaluator.net.device != "cuda":
-            return
-        if self._settings.batch is None:
-            evaluator.tune_batch(*self._settings.size)
+        net = self.net_evaluator
+        if net is not None and net.net.device == "cuda" and self._settings.batch is None:
+            net.tune_batch(*self._settings.size)  # in the background, for the next search
 
     def _measure(self, evaluator: "Evaluator") -> float:
         """Return how long an evaluation takes, so that the first move is on time as well.

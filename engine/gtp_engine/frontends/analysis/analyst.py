@@ -87,7 +87,6 @@ class Analyst:
         self._scheduler: AnalysisScheduler | None = None
         self._failure: Exception | None = None
         self._is_started = False
-        self._doubts: set[str] = set()
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -179,10 +178,9 @@ class Analyst:
 
     def clear_cache(self) -> None:
         """Forget all evaluations; searches under way keep their trees."""
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
-        if isinstance(self._loader.evaluator, NetEvaluator):
-            self._loader.evaluator.clear_cache()
+        net = self._loader.net_evaluator
+        if net is not None:
+            net.clear_cache()
 
     def answer_later(self, task: Callable[[], None]) -> None:
         """Run what answers the client once the net is there, in a thread of its own."""
@@ -238,10 +236,8 @@ class Analyst:
         The net is asked about it first, for what only the net knows: the search's first evaluation
         then comes from the cache.
         """
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
-
-        position, net = game.position(turn.turn), self._loader.evaluator
-        if isinstance(net, NetEvaluator):
+        position, net = game.position(turn.turn), self._loader.net_evaluator
+        if net is not None:
             optimism = turn.query.query.settings.params.root_policy_optimism
             turn.raw = net.raw_evaluation(position, 0, optimism, remember=True)
         return position
@@ -279,7 +275,6 @@ class Analyst:
                 self._changed.notify_all()
 
     def _answer(self, turn: OpenTurn, analysis: "Analysis") -> None:
-        from gtp_engine.evaluators.net_evaluator import NetEvaluator
         from gtp_engine.evaluators.policy_play import policy_by_action
         from gtp_engine.frontends.analysis.answer import answer
 
@@ -290,10 +285,9 @@ class Analyst:
         if query.wanted.policy:
             optimism = query.settings.params.root_policy_optimism
             policy = policy_by_action(self.evaluator(), position, optimism)
-        net = self._loader.evaluator
-        if isinstance(net, NetEvaluator):
-            self._say_doubts(net.doubts(position))
-        is_human = isinstance(net, NetEvaluator) and analysis.is_final and net.takes_profile
+        self._loader.say_doubts(position)
+        net = self._loader.net_evaluator
+        is_human = net is not None and analysis.is_final and net.takes_profile
         raw = turn.raw if analysis.is_final else None
         self._send(answer(query, turn.turn, position, analysis, policy, raw, is_human))
 
@@ -306,15 +300,6 @@ class Analyst:
         if is_new:
             field = error.field if isinstance(error, QueryError) else None
             self._send(error_object(message, field, turn.query.query.id))
-
-    def _say_doubts(self, doubts: list[str]) -> None:
-        """Tell people once of each thing about a game that the net was not made for."""
-        for doubt in doubts:
-            with self._changed:
-                is_new = doubt not in self._doubts
-                self._doubts.add(doubt)
-            if is_new:
-                logger.warning(doubt)
 
 
 def explain(error: Exception) -> str:
