@@ -10,7 +10,7 @@ from functools import partial
 
 from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
-from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, format_vertex, parse_vertex, row_col
+from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError
@@ -220,7 +220,7 @@ class Referee:
     def _play_opening_move(self, point: int) -> None:
         color = self._position.to_play
         self._position.play(color, point)
-        vertex = format_vertex(point, self._terms.width, self._terms.height)
+        vertex = self._position.vertex(point)
         self._game.opening.append(vertex)
         for engine in (0, 1):
             self._ask(engine, f"play {_LETTERS[color]} {vertex}")

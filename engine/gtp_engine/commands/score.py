@@ -12,7 +12,7 @@ from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.coords import EMPTY, format_vertex
+from gtp_engine.coords import EMPTY
 
 if TYPE_CHECKING:
     from gtp_engine.play.adjudication.marked_boards import MarkedBoard
@@ -100,11 +100,10 @@ class _Tally:
 
 def _name_stones(board: "MarkedBoard", wrong: set[int]) -> str:
     """Return which stones were called dead and alive wrongly."""
-    width, height = board.position.width, board.position.height
     parts = []
     for said, stones in (("alive", wrong & board.dead), ("dead", wrong - board.dead)):
         if stones:
-            names = [format_vertex(p, width, height) for p in sorted(stones)[:MOST_NAMED]]
+            names = [board.position.vertex(p) for p in sorted(stones)[:MOST_NAMED]]
             more = f" and {len(stones) - MOST_NAMED} more" if len(stones) > MOST_NAMED else ""
             parts.append(f"taken for {said}: {' '.join(names)}{more}")
     return "; ".join(parts)

@@ -18,7 +18,6 @@ from gtp_engine.coords import (
     OVER,
     PASS,
     WHITE,
-    format_vertex,
     point_at,
     row_col,
 )
@@ -294,7 +293,7 @@ class FiveGame(Position):
         if point == PASS:
             raise FiveError("nobody passes in five in a row")
         self._check_on_board(point, FiveError)
-        name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
+        name = f"{COLOR_NAMES[color]} {self.vertex(point)}"
         if self.color_at(point) != EMPTY:
             raise FiveError(f"{name} is occupied")
         if color == BLACK and (reason := self.forbidden(point)):

@@ -112,7 +112,7 @@ class Position:
         lines = [f"{color} (X black, O white) to play, {moves} made"]
         if self.ply:
             last = self.moves[-1]
-            where = format_vertex(last.point, self.width, self.height)
+            where = self.vertex(last.point)
             lines.append(f"Last move: {COLOR_NAMES[last.color]} {where}")
         lines.append(f"Captured: {self.captured(BLACK)} black, {self.captured(WHITE)} white")
         lines.append(f"Rules: {self.rules.describe()}, komi {self.komi:g}")
@@ -197,6 +197,10 @@ class Position:
         grid: npt.NDArray[np.uint8] = rows[1:, 1:].copy()
         return grid
 
+    def vertex(self, move: int) -> str:
+        """Return the GTP name of a move on this board: "D4" or "pass"."""
+        return format_vertex(move, self.width, self.height)
+
     def points(self) -> list[int]:
         """Return every point of the board, row by row from the top."""
         return [
@@ -240,7 +244,7 @@ class Position:
         for color, points in ((BLACK, black), (WHITE, white)):
             for point in points:
                 self._check_on_board(point, SetupError)
-                vertex = format_vertex(point, self.width, self.height)
+                vertex = self.vertex(point)
                 if board["color"][point] != EMPTY:
                     raise SetupError(f"two stones on {vertex}")
                 if place_stone(board, point, color) or board["color"][point] != color:
@@ -402,7 +406,7 @@ class Position:
         self._check_on_board(point, IllegalMoveError)
         if strict and self.is_legal(color, point):
             return
-        name = f"{COLOR_NAMES[color]} {format_vertex(point, self.width, self.height)}"
+        name = f"{COLOR_NAMES[color]} {self.vertex(point)}"
         lifts_ban = histories.recapture_mark(self.board, self.turn, point, color)
         if not lifts_ban:
             if self.color_at(point) != EMPTY:

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gtp_engine.coords import format_vertex
+
 
 @dataclass(frozen=True, slots=True)
 class MoveReport:
@@ -72,6 +74,10 @@ class Analysis:
     """[height, width] float32, -1..1, or None when not asked for."""
     ownership_stdev: npt.NDArray[Any] | None = None
     """[height, width] float32, 0..1, how far the ownership varies within the search; or None."""
+
+    def vertex(self, move: int) -> str:
+        """Return the GTP name of a move on this board: "D4" or "pass"."""
+        return format_vertex(move, self.width, self.height)
 
 
 def unsearched(color: int, width: int, height: int, point: int) -> Analysis:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, WHITE, format_vertex, row_col
+from gtp_engine.coords import BLACK, WHITE, row_col
 from gtp_engine.frontends.analysis.overrides import BLACK_VIEW, WHITE_VIEW
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.position import Position
@@ -88,7 +88,7 @@ class _View:
         """Return the entry of a move."""
         wanted = self._query.wanted
         entry: Json = {
-            "move": self._vertex(move.point),
+            "move": self._analysis.vertex(move.point),
             "order": move.order,
             "visits": move.visits,
             "edgeVisits": move.visits,
@@ -104,7 +104,7 @@ class _View:
             "utilityLcb": self._signed(move.utility_lcb),
             "playSelectionValue": self._play_selection_value(move),
             "prior": _rounded(move.prior),
-            "pv": [self._vertex(point) for point in move.pv],
+            "pv": [self._analysis.vertex(point) for point in move.pv],
         }
         if self._is_human:
             entry["humanPrior"] = entry["prior"]
@@ -182,9 +182,6 @@ class _View:
     def owned(self, ownership: npt.NDArray[Any]) -> list[float]:
         """Return an ownership row by row from the top."""
         return numbers((-ownership if self._is_turned else ownership).ravel())
-
-    def _vertex(self, point: int) -> str:
-        return format_vertex(point, self._analysis.width, self._analysis.height)
 
     def _rate(self, rate: float) -> float:
         return _rounded(1.0 - rate if self._is_turned else rate)

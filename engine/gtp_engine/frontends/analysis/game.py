@@ -2,7 +2,7 @@
 
 import threading
 
-from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent
+from gtp_engine.coords import BLACK, WHITE, opponent
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import Query, first_to_play
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
@@ -48,8 +48,7 @@ class QueryGame:
             try:
                 position.play(color, point, strict=False)
             except IllegalMoveError as error:
-                vertex = format_vertex(point, query.width, query.height)
                 # Clients look for these first two words.
-                message = f"Illegal move {number}: {vertex} ({error})"
+                message = f"Illegal move {number}: {position.vertex(point)} ({error})"
                 raise QueryError(message, "moves") from None
         return position

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.coords import format_vertex
 from gtp_engine.frontends.gtp.analyze import run_analysis, run_genmove
 from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, shown_moves
 from gtp_engine.frontends.gtp.protocol import Arguments
@@ -65,14 +64,13 @@ def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
 
 def _describe(analysis: "Analysis", move: "MoveReport") -> dict[str, Any]:
     """Return what is said about a move; its variation begins with the answer to it."""
-    width, height = analysis.width, analysis.height
     return {
-        "move": format_vertex(move.point, width, height),
+        "move": analysis.vertex(move.point),
         "winrate": round(move.winrate, 4),
         "score": round(move.score_lead, 2),
         "prior": round(move.prior, 4),
         "visits": move.visits,
-        "pv": " ".join(format_vertex(point, width, height) for point in move.pv[1:]),
+        "pv": " ".join(analysis.vertex(point) for point in move.pv[1:]),
     }
 
 

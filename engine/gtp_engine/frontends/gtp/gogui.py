@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE, format_vertex, opponent, row_col
+from gtp_engine.coords import BLACK, WHITE, opponent, row_col
 from gtp_engine.frontends.gtp import gogui_pictures
 from gtp_engine.frontends.gtp.core import (
     change_komi,
@@ -159,7 +159,7 @@ def show_variation(session: Session, arguments: Arguments) -> str:
     """Give the moves that both players are expected to make, beginning with a color."""
     found = _look(session, arguments.color(0) if len(arguments) else None)
     pv = found.moves[0].pv if found.moves else ()
-    return " ".join(format_vertex(move, found.width, found.height) for move in pv)
+    return " ".join(found.vertex(move) for move in pv)
 
 
 @commands.command("show_winrate")

@@ -14,7 +14,6 @@ from gtp_engine.coords import (
     COLOR_NAMES,
     PASS,
     WHITE,
-    format_vertex,
     opponent,
     point_at,
 )
@@ -86,8 +85,8 @@ def draw_candidates(analysis: "Analysis") -> str:
     moves = _on_board(shown_moves(analysis, 0, _MOST_MOVES))
     most = max((move.visits for move in moves), default=0) or 1
     shares = [move.visits / most for move in moves]
-    lines = _shaded([_name(analysis, move.point) for move in moves], shares)
-    lines += _line("LABEL", [f"{_name(analysis, m.point)} {100 * m.winrate:.0f}" for m in moves])
+    lines = _shaded([analysis.vertex(move.point) for move in moves], shares)
+    lines += _line("LABEL", [f"{analysis.vertex(m.point)} {100 * m.winrate:.0f}" for m in moves])
     return "\n".join([*lines, describe(analysis)])
 
 
@@ -96,8 +95,8 @@ def draw_policy(analysis: "Analysis") -> str:
     moves = [move for move in _on_board(analysis.moves) if move.prior >= 0.01]
     most = max((move.prior for move in moves), default=1.0) or 1.0
     shares = [move.prior / most for move in moves]
-    lines = _shaded([_name(analysis, move.point) for move in moves], shares)
-    lines += _line("LABEL", [f"{_name(analysis, m.point)} {100 * m.prior:.0f}" for m in moves])
+    lines = _shaded([analysis.vertex(move.point) for move in moves], shares)
+    lines += _line("LABEL", [f"{analysis.vertex(m.point)} {100 * m.prior:.0f}" for m in moves])
     on_pass = sum(move.prior for move in analysis.moves if move.point == PASS)
     text = f"TEXT policy of {COLOR_NAMES[analysis.to_play]} in percent, pass {100 * on_pass:.1f}"
     return "\n".join([*lines, text])
@@ -114,7 +113,7 @@ def draw_both_players(own: "Analysis", other: "Analysis") -> str:
     names: dict[str, str] = {}
     for analysis, found, order in ((own, moves, "123456"), (other, answers, "abcdef")):
         for move, name in zip(found, order, strict=False):
-            vertex = _name(analysis, move.point)
+            vertex = analysis.vertex(move.point)
             names[vertex] = names.get(vertex, "") + name
     lines = []
     for shade, wanted in ((_OWN, str.isdigit), (_OTHERS, str.isalpha), (_BOTH, _is_of_both)):
@@ -146,20 +145,20 @@ def draw_regions(position: "Position") -> str:
     found = map_regions(position)
     lines = []
     labels = [
-        f"{_name(position, point)} {len(chain.liberties)}"
+        f"{position.vertex(point)} {len(chain.liberties)}"
         for chain in found.chains
         for point in chain.stones
     ]
     lines += _line("LABEL", labels)
     weak = [chain for chain in found.chains if len(chain.liberties) == 1]
     # Stones hide colors, not marks.
-    lines += _line("SQUARE", [_name(position, p) for chain in weak for p in chain.stones])
+    lines += _line("SQUARE", [position.vertex(p) for chain in weak for p in chain.stones])
     for owner, shade in ((BLACK, _OF_BLACK), (WHITE, _OF_WHITE)):
         closed = [region for region in found.regions if region.owner == owner]
-        points = [_name(position, p) for region in closed for p in region.points]
+        points = [position.vertex(p) for region in closed for p in region.points]
         lines += _line(f"COLOR {shade}", points)
     eyes = [region for region in found.regions if region.is_eye]
-    lines += _line("MARK", [_name(position, region.points[0]) for region in eyes])
+    lines += _line("MARK", [position.vertex(region.points[0]) for region in eyes])
     in_atari = sum(len(chain.liberties) == 1 for chain in found.chains)
     counts = [sum(region.owner == owner for region in eyes) for owner in (1, 2)]
     lines.append(
@@ -175,7 +174,7 @@ def list_chains(position: "Position") -> str:
 
     return (
         "\n".join(
-            f"{_name(position, chain.stones[0])}: {COLOR_NAMES[chain.color]},"
+            f"{position.vertex(chain.stones[0])}: {COLOR_NAMES[chain.color]},"
             f" {_counted(len(chain.stones), 'stone')},"
             f" {_counted(len(chain.liberties), 'liberty', 'liberties')},"
             f" {_counted(chain.eyes, 'eye')}"
@@ -204,18 +203,18 @@ def draw_tactics(position: "Position") -> str:
     for tactic in found:
         shade = _RESCUE if tactic.kind in NO_ATTACK else _CAPTURE
         shades.setdefault(tactic.move, _REFLEX if tactic in ready else shade)
-    lines = _line("LABEL", [f"{_name(position, move)} *" for move in shades])
+    lines = _line("LABEL", [f"{position.vertex(move)} *" for move in shades])
     for shade in (_REFLEX, _CAPTURE, _RESCUE):
-        moves = [_name(position, move) for move in shades if shades[move] == shade]
+        moves = [position.vertex(move) for move in shades if shades[move] == shade]
         lines += _line(f"COLOR {shade}", moves)
-    best = f"{_name(position, found[0].move)} {found[0].text}" if found else "nothing at hand"
+    best = f"{position.vertex(found[0].move)} {found[0].text}" if found else "nothing at hand"
     return "\n".join([*lines, f"TEXT {COLOR_NAMES[color]}: {best}"])
 
 
 def describe(analysis: "Analysis") -> str:
     """Return the line of text below a picture."""
     pv = max(analysis.moves, key=lambda move: -move.order).pv if analysis.moves else ()
-    moves = " ".join(_name(analysis, move) for move in pv[:6])
+    moves = " ".join(analysis.vertex(move) for move in pv[:6])
     return (
         f"TEXT {winrate_text(analysis)}, {score_text(analysis)}, {analysis.visits} visits: {moves}"
     )
@@ -237,7 +236,7 @@ def _variation(analysis: "Analysis") -> list[str]:
         return []
     color, words = analysis.to_play, []
     for move in min(analysis.moves, key=lambda move: move.order).pv:
-        words.append(f"{_LETTERS[color]} {_name(analysis, move)}")
+        words.append(f"{_LETTERS[color]} {analysis.vertex(move)}")
         color = opponent(color)
     return _line("VAR", words)
 
@@ -247,7 +246,7 @@ def _ownership(analysis: "Analysis") -> list[str]:
         return []
     sign = _sign(analysis.to_play)
     words = [
-        f"{_name(analysis, point_at(row, col, analysis.width))} {sign * float(value):.2f}"
+        f"{analysis.vertex(point_at(row, col, analysis.width))} {sign * float(value):.2f}"
         for (row, values) in enumerate(analysis.ownership)
         for (col, value) in enumerate(values)
     ]
@@ -274,7 +273,3 @@ def _on_board(moves: Iterable["MoveReport"]) -> list["MoveReport"]:
 
 def _sign(color: int) -> float:
     return 1.0 if color == BLACK else -1.0
-
-
-def _name(board: "Analysis | Position", point: int) -> str:
-    return format_vertex(point, board.width, board.height)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, PASS, format_vertex
+from gtp_engine.coords import BLACK, PASS
 from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def shown_moves(analysis: "Analysis", minimum: int, maximum: int | None) -> list
 def leela_line(analysis: "Analysis", moves: Iterable["MoveReport"]) -> str:
     """Return an `info` line in Leela Zero's form: winrate, prior and lcb in ten-thousandths."""
     return " ".join(
-        f"info move {_vertex(analysis, move.point)} visits {move.visits}"
+        f"info move {analysis.vertex(move.point)} visits {move.visits}"
         f" winrate {_ten_thousandths(move.winrate)} prior {_ten_thousandths(move.prior)}"
         f" lcb {_ten_thousandths(move.lcb)} order {move.order} pv {_pv(analysis, move)}"
         for move in moves
@@ -93,7 +93,7 @@ def kata_line(analysis: "Analysis", moves: Iterable["MoveReport"], request: Anal
 
 def _kata_move(analysis: "Analysis", move: "MoveReport", request: AnalyzeRequest) -> str:
     parts = [
-        f"info move {_vertex(analysis, move.point)} visits {move.visits} edgeVisits {move.visits}"
+        f"info move {analysis.vertex(move.point)} visits {move.visits} edgeVisits {move.visits}"
         f" utility {_decimal(move.utility)} winrate {_decimal(move.winrate)}"
         f" scoreMean {_decimal(move.score_lead)} scoreStdev {_decimal(move.score_stdev)}"
         f" scoreLead {_decimal(move.score_lead)} scoreSelfplay {_decimal(move.score_lead)}"
@@ -155,7 +155,7 @@ def ogs_lines(analysis: "Analysis") -> str:
 def _summary_line(analysis: "Analysis", move: "MoveReport") -> str:
     lcb = min(1.0, max(0.0, move.lcb))
     return (
-        f"{_vertex(analysis, move.point):>4} -> {move.visits:7d}"
+        f"{analysis.vertex(move.point):>4} -> {move.visits:7d}"
         f" (V: {100 * move.winrate:5.2f}%) (LCB: {100 * lcb:5.2f}%)"
         f" (N: {100 * move.prior:5.2f}%) PV: {_pv(analysis, move)}"
     )
@@ -166,11 +166,7 @@ def _counts(counts: Iterable[int]) -> str:
 
 
 def _pv(analysis: "Analysis", move: "MoveReport") -> str:
-    return " ".join(_vertex(analysis, point) for point in move.pv or (move.point,))
-
-
-def _vertex(analysis: "Analysis", move: int) -> str:
-    return format_vertex(move, analysis.width, analysis.height)
+    return " ".join(analysis.vertex(point) for point in move.pv or (move.point,))
 
 
 def _ten_thousandths(value: float) -> int:

@@ -4,10 +4,9 @@ Points of the board are vertices ("D4", "pass"), figures speak for Black where t
 and for the player of the move elsewhere.
 """
 
-from functools import partial
 from typing import Any
 
-from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
 from gtp_engine.frontends.review.judgement import Candidate, Judgement, Spot
 from gtp_engine.frontends.review.phrases import counted, phrase
 from gtp_engine.frontends.review.reasons import explain
@@ -40,8 +39,8 @@ def make_report(
     """
     make = position_at(record)
     start = make(Spot(0))
-    vertex = partial(format_vertex, width=record.width, height=record.height)
-    moves = _moves(record, material)
+    vertex = start.vertex
+    moves = _moves(record, material, vertex)
     return {
         "name": name,
         "game": {
@@ -115,7 +114,7 @@ def _figures(moves: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _moves(record: GameRecord, material: Material) -> list[dict[str, Any]]:
+def _moves(record: GameRecord, material: Material, vertex: Any) -> list[dict[str, Any]]:
     """Return the moves of the game with what each lost."""
     handicap = record.handicap
     found = []
@@ -126,7 +125,7 @@ def _moves(record: GameRecord, material: Material) -> list[dict[str, Any]]:
             {
                 "number": turn + 1,
                 "color": COLOR_NAMES[move.color],
-                "move": format_vertex(move.point, record.width, record.height),
+                "move": vertex(move.point),
                 "loss": round(loss, 1),
                 "chance_lost": round(chance, 3),
                 "class": class_of(loss),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, EMPTY, PASS, format_vertex, opponent, row_col
+from gtp_engine.coords import BLACK, EMPTY, PASS, opponent, row_col
 from gtp_engine.frontends.review.judgement import Judgement, gain_for
 from gtp_engine.frontends.review.phrases import counted, names, phrase
 from gtp_engine.frontends.review.stages import LEAST_LOSS, Mistake
@@ -57,6 +57,7 @@ class Case:
 
     def __init__(self, position: Position, mistake: Mistake) -> None:
         self.position = position
+        self.vertex = position.vertex
         self.mistake = mistake
         self.color = mistake.color
         self.near = max(2, position.width // 6)
@@ -74,9 +75,6 @@ class Case:
         owners = judgement.owners() if judgement.ownership else np.zeros(self.position.area)
         shape = self.position.height, self.position.width
         return gain_for(self.color, 1.0) * owners.reshape(shape)
-
-    def vertex(self, move: int) -> str:
-        return format_vertex(move, self.position.width, self.position.height)
 
     def zone(self, point: int) -> int:
         """Return which of the nine parts of the board a point is in."""

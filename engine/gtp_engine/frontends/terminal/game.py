@@ -18,7 +18,6 @@ from gtp_engine.coords import (
     EMPTY,
     PASS,
     WHITE,
-    format_vertex,
     opponent,
     parse_vertex,
     point_at,
@@ -293,10 +292,7 @@ class TerminalGame:
     def _name_cursor(self) -> str:
         """Return the vertex of the ring, which then goes; empty without one."""
         point, self._cursor = self._cursor_point(), None
-        return "" if point is None else self._vertex(point)
-
-    def _vertex(self, point: int) -> str:
-        return format_vertex(point, self._position.width, self._position.height)
+        return "" if point is None else self._position.vertex(point)
 
     def _settled_owners(self, status: FinalStatus) -> npt.NDArray[np.float32]:
         """Return [height, width] 1 on Black's points and stones, -1 on White's, else 0."""
@@ -349,7 +345,7 @@ class TerminalGame:
         if decision.point is None:
             self._message.append(f"{name} resigns.")
         else:
-            where = self._vertex(decision.point)
+            where = self._position.vertex(decision.point)
             self._message.append(f"{name} {'passes' if where == 'pass' else 'plays ' + where}.")
 
     def _look(self) -> None:
@@ -395,7 +391,7 @@ class TerminalGame:
 
     def _say_progress(self, analysis: Analysis) -> None:
         if analysis.moves and not analysis.is_final:
-            best = format_vertex(analysis.moves[0].point, analysis.width, analysis.height)
+            best = analysis.vertex(analysis.moves[0].point)
             text = (
                 f"thinking: {best}, {analysis.winrate:.0%} for"
                 f" {COLOR_NAMES[analysis.to_play]}, {analysis.visits} visits (Ctrl-C: move now)"
@@ -465,7 +461,7 @@ class TerminalGame:
             self._message.append(f"{rest[:20]!r} is none of the candidates.")
         else:
             self._view.line = analysis.moves[number - 1].pv
-            self._message.append(" ".join(map(self._vertex, self._view.line)))
+            self._message.append(" ".join(map(self._position.vertex, self._view.line)))
 
     def _tell_tactics(self) -> list[str]:
         """Return what the player to move can capture or save, a sentence for each move."""
@@ -475,7 +471,7 @@ class TerminalGame:
         for tactic in found:
             first.setdefault(tactic.move, tactic)
         return [
-            f"{self._vertex(move)} {tactic.text}."
+            f"{self._position.vertex(move)} {tactic.text}."
             for move, tactic in list(first.items())[:MOST_TACTICS]
         ]
 

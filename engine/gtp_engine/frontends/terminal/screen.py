@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from rich.console import Console
 from rich.text import Text
 
-from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, format_vertex, opponent
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, opponent
 from gtp_engine.frontends.terminal.board_view import (
     CANDIDATE_DIGITS,
     PALETTES,
@@ -182,7 +182,7 @@ def describe_game(position: Position, names: dict[int, str]) -> list[str]:
         lines.append(f"{named.capitalize()}, komi {position.komi:g}")
     if position.ply:
         last = position.moves[-1]
-        where = format_vertex(last.point, position.width, position.height)
+        where = position.vertex(last.point)
         lines.append(f"Move {position.ply}: {COLOR_NAMES[last.color]} {where}")
     return lines
 
@@ -223,7 +223,7 @@ def describe_candidates(analysis: Analysis, names: str = CANDIDATE_DIGITS) -> li
     lines = [f"{who}'s moves  wins  lead visits"]
     for name, move in zip(names, analysis.moves[:MOST_CANDIDATES], strict=False):
         if move.visits:
-            vertex = format_vertex(move.point, analysis.width, analysis.height)
+            vertex = analysis.vertex(move.point)
             lines.append(
                 f" {name} {vertex:<9} {move.winrate:5.0%} {move.score_lead:+5.1f} {move.visits:7}"
             )

@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from gtp_engine.arguments import parse_count, parse_komi, parse_size
-from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, format_vertex, parse_vertex
+from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import DEFAULT_NET, whole_nets
@@ -203,7 +203,7 @@ class WebGame:
         from gtp_engine.frontends.review.page import position_data
 
         size = analysis.width, analysis.height
-        report = position_report(judgement_of(analysis), lambda point: format_vertex(point, *size))
+        report = position_report(judgement_of(analysis), analysis.vertex)
         found = position_data(report, *size)
         self._show(found={"turn": turn, "visits": analysis.visits, **found})
 
