@@ -31,6 +31,7 @@ COLUMN_LETTERS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 """GTP column names: no I."""
 
 COLOR_NAMES = {BLACK: "black", WHITE: "white"}
+COLOR_LETTERS = {BLACK: "B", WHITE: "W"}
 
 
 def opponent(color: int) -> int:

@@ -10,7 +10,7 @@ from functools import partial
 
 from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
-from gtp_engine.coords import BLACK, COLOR_NAMES, PASS, WHITE, parse_vertex, row_col
+from gtp_engine.coords import BLACK, COLOR_LETTERS, COLOR_NAMES, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import IllegalMoveError
@@ -24,8 +24,6 @@ from gtp_engine.play.endgame import counts_dead_stones
 
 _LONGEST_SCORE = 200
 """Characters of what an engine says the score is that are kept."""
-
-_LETTERS = {BLACK: "B", WHITE: "W"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +221,7 @@ class Referee:
         vertex = self._position.vertex(point)
         self._game.opening.append(vertex)
         for engine in (0, 1):
-            self._ask(engine, f"play {_LETTERS[color]} {vertex}")
+            self._ask(engine, f"play {COLOR_LETTERS[color]} {vertex}")
 
     def _is_on_edge(self, point: int) -> bool:
         row, col = row_col(point, self._terms.width)
@@ -255,9 +253,9 @@ class Referee:
     def _generate(self, mover: int, color: int) -> str:
         if self._clock is not None and self._knows(mover, "time_left"):
             left = self._clock.left(color)
-            self._ask(mover, f"time_left {_LETTERS[color]} {int(left.seconds)} {left.count}")
+            self._ask(mover, f"time_left {COLOR_LETTERS[color]} {int(left.seconds)} {left.count}")
         began = time.monotonic()
-        vertex = self._ask(mover, f"genmove {_LETTERS[color]}")
+        vertex = self._ask(mover, f"genmove {COLOR_LETTERS[color]}")
         seconds = time.monotonic() - began
         game = self._game
         game.seconds[mover] += seconds
@@ -278,7 +276,7 @@ class Referee:
 
     def _tell(self, engine: int, color: int, vertex: str) -> None:
         try:
-            self._ask(engine, f"play {_LETTERS[color]} {vertex}")
+            self._ask(engine, f"play {COLOR_LETTERS[color]} {vertex}")
         except _Forfeit as forfeit:
             if forfeit.reason != "refusal":
                 raise
@@ -336,7 +334,7 @@ class Referee:
     def _win(self, engine: int, how: str, reason: str) -> None:
         game = self._game
         game.winner = engine
-        game.result = f"{_LETTERS[game.color_of(engine)]}+{how}"
+        game.result = f"{COLOR_LETTERS[game.color_of(engine)]}+{how}"
         game.reason = reason
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, COLOR_LETTERS, WHITE, opponent
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Move, Position
@@ -88,6 +88,11 @@ class ResignCounter:
         if count < rule.turns or not hopeless:
             return decision
         return Decision(color, None, found, "resign")
+
+
+def resignation(color: int) -> str:
+    """Return the result of a game that a player has given up, as SGF has it."""
+    return f"{COLOR_LETTERS[opponent(color)]}+R"
 
 
 def best_value(analysis: "Analysis") -> float | None:

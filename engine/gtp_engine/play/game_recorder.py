@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
+from gtp_engine.play.decision import Decision, resignation
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Move, Position
-    from gtp_engine.play.decision import Decision
 
 logger = logging.getLogger(__name__)
 
@@ -70,7 +70,7 @@ class GameRecorder:
         """Turn to another game; it is written once the engine makes a move in it."""
         self._is_taking_part = False
 
-    def decided(self, position: "Position", decision: "Decision") -> None:
+    def decided(self, position: "Position", decision: Decision) -> None:
         """Write a game in which the engine has just made a move or resigned.
 
         Args:
@@ -86,9 +86,7 @@ class GameRecorder:
                 f"{COLOR_NAMES[color]}: winrate {found.winrate:.3f},"
                 f" score lead {found.score_lead:.1f}, {found.visits} visits"
             )
-        self._kept.result = ""
-        if decision.point is None:
-            self._kept.result = f"{'W' if color == BLACK else 'B'}+R"
+        self._kept.result = resignation(color) if decision.point is None else ""
         self._write(position)
 
     def changed(self, position: "Position") -> None:

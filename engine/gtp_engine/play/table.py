@@ -3,8 +3,8 @@
 import threading
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, WHITE, opponent
-from gtp_engine.play.decision import Decision
+from gtp_engine.coords import BLACK, EMPTY, WHITE, opponent
+from gtp_engine.play.decision import Decision, resignation
 from gtp_engine.play.engine import Engine
 from gtp_engine.search.request import ReportRequest
 
@@ -72,13 +72,13 @@ class Table:
         self._ahead = []
         decision = self.engine.genmove(color, report=report, stop=stop)
         if decision.point is None:
-            self.result = _resignation(color)
+            self.result = resignation(color)
         return decision
 
     def resign(self) -> None:
         """Give the game up for a person: the player to move, if it is one."""
         to_play = self.position.to_play
-        self.end(_resignation(to_play if to_play in self.colors else opponent(to_play)))
+        self.end(resignation(to_play if to_play in self.colors else opponent(to_play)))
 
     def take_back(self) -> bool:
         """Take back a person's resignation, else the latest move of people and what followed.
@@ -164,7 +164,3 @@ class Table:
         """Take note of how the game ended, or with an empty result that it goes on."""
         self.result = result
         self.engine.note_result(result)
-
-
-def _resignation(color: int) -> str:
-    return f"{COLOR_NAMES[opponent(color)][0].upper()}+R"

@@ -18,6 +18,7 @@ from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import GO, LONGEST_GAME, Ko, Rules
 from gtp_engine.go.scoring import format_result
+from gtp_engine.play.decision import resignation
 from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.learning import (
     RootResult,
@@ -276,9 +277,8 @@ class SelfPlay:
         return False
 
     def _end(self, game: _Game, white_lead: float, reason: str) -> PlayedGame:
-        result = format_result(white_lead)
-        if reason == "resigned":
-            result = "W+R" if game.given_up == BLACK else "B+R"
+        is_resigned = reason == "resigned"
+        result = resignation(game.given_up) if is_resigned else format_result(white_lead)
         return PlayedGame(
             record=GameRecord(
                 width=self._size,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK, WHITE, row_col
+from gtp_engine.coords import BLACK, COLOR_LETTERS, WHITE, row_col
 from gtp_engine.frontends.analysis.overrides import BLACK_VIEW, WHITE_VIEW
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.position import Position
@@ -133,7 +133,7 @@ class _View:
         analysis = self._analysis
         here, alike = position_hashes(position)
         found = {
-            "currentPlayer": "B" if analysis.to_play == BLACK else "W",
+            "currentPlayer": COLOR_LETTERS[analysis.to_play],
             "visits": analysis.visits,
             "weight": analysis.visits,
             "winrate": self._rate(analysis.winrate),

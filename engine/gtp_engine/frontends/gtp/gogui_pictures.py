@@ -46,7 +46,6 @@ through. Squares of its own (INFLUENCE) would lie over the labels."""
 _OWN, _OTHERS, _BOTH = "#40b0ff", "#ff6060", "#d060ff"
 _OF_BLACK, _OF_WHITE = "#ff50b0", "#40ffe0"
 """Backgrounds of closed regions."""
-_LETTERS = {1: "b", 2: "w"}
 _REFLEX, _CAPTURE, _RESCUE = "#d060ff", "#e07070", "#60c060"
 
 
@@ -236,7 +235,7 @@ def _variation(analysis: "Analysis") -> list[str]:
         return []
     color, words = analysis.to_play, []
     for move in min(analysis.moves, key=lambda move: move.order).pv:
-        words.append(f"{_LETTERS[color]} {analysis.vertex(move)}")
+        words.append(f"{COLOR_NAMES[color][0]} {analysis.vertex(move)}")
         color = opponent(color)
     return _line("VAR", words)
 
