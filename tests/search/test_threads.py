@@ -75,7 +75,7 @@ def test_collisions_are_counted_and_cost_no_playout() -> None:
     only = AvoidRule(BLACK, frozenset([PASS]), depth=1, allow=True)
     search.set_position(Position(3), avoid=(only,))
     found = search.run(Limits(playouts=50))
-    assert search.collisions > 0 and (found.playouts, found.visits) == (50, 50)
+    assert search.shared.collisions > 0 and (found.playouts, found.visits) == (50, 50)
     assert_sound(search.tree)
 
 

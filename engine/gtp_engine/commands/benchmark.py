@@ -88,11 +88,12 @@ def _jobs(
 ) -> "list[Job]":
     """Return what is to be measured, board by board."""
     from gtp_engine.commands import benchmark_speeds as speeds
+    from gtp_engine.evaluators.fake import FakeEvaluator
 
     found: list[Job] = []
     for size in sizes:
         found += [speeds.random_games_job(size), speeds.pattern_games_job(size)]
-        found.append(speeds.fake_search_job(size))
+        found.append(speeds.search_job(speeds.FAKE, FakeEvaluator(), size, speeds.FAKE_PLAYOUTS))
         if net is not None:
             is_gpu = net.net.device == "cuda"
             batches = args.batch or (GPU_BATCHES if is_gpu else CPU_BATCHES)

@@ -236,7 +236,7 @@ def search_job(
             evaluations=evaluations,
             mean_batch=evaluations / max(1, runs),
             cache_hits=hits,
-            collisions=search.collisions,
+            collisions=search.shared.collisions,
             lock_wait=lock.waited / (wall * threads),
             memory_mb=peak_memory_bytes() / (1 << 20),
         )
@@ -262,11 +262,6 @@ class _EncodingNet(NetEvaluator):
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the slots as they are."""
-
-
-def fake_search_job(size: BoardSize) -> Job:
-    """Return a search that costs nothing but the search."""
-    return search_job(FAKE, FakeEvaluator(), size, FAKE_PLAYOUTS)
 
 
 def net_jobs(

@@ -215,12 +215,14 @@ def _choice(label: str, choice: "Choice", files: "NetFiles") -> Finding:
 
 def _errors(files: "NetFiles") -> Iterator[Finding]:
     """Yield how far int8 and fp16 are from fp32."""
-    from gtp_engine.evaluators.accuracy import compare_files
+    from gtp_engine.evaluators.accuracy import compare_nets
+    from gtp_engine.evaluators.onnx_net import OnnxNet
 
     for kind, path in (("int8", files.int8), ("fp16", files.fp16)):
         if path is None:
             continue
-        found = compare_files(path, files.fp32, COMPARED_POSITIONS)
+        nets = OnnxNet(path, "cpu"), OnnxNet(files.fp32, "cpu")
+        found = compare_nets(*nets, COMPARED_POSITIONS)
         yield Finding(
             f"{kind} error",
             f"policy KL {found.policy_kl:.4f} nats, same best move {found.top1:.0%}, "

@@ -75,11 +75,6 @@ def _opinion(net: NetEvaluator, batch: EvalBatch) -> Opinion:
     )
 
 
-def compare_files(path: Path, original: Path, positions: int) -> Accuracy:
-    """Return how far one net's file is from another's on the CPU; see `compare_nets`."""
-    return compare_nets(OnnxNet(path, "cpu"), OnnxNet(original, "cpu"), positions)
-
-
 def compare_nets(net: OnnxNet, original: OnnxNet, positions: int) -> Accuracy:
     """Return how far a net is from its original on positions that the original plays.
 

@@ -199,7 +199,8 @@ class Engine(Game):
             limits = replace(limits, stop=stop)
             decision = decide(search, position, limits, report, cleanup=cleanup)
         if not cleanup:  # the game is over, and nothing but the count is left
-            rule = self._resign_rule()
+            settings = self.settings
+            rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
             decision = self._resign_counter.resign_or(decision, rule, position, commit=commit)
         if commit:
             spent = time.monotonic() - started
@@ -208,7 +209,9 @@ class Engine(Game):
                 self.position.play(color, decision.point, strict=False)
             if self._recorder is not None:
                 self._recorder.decided(self.position, decision)
-            if decision.point is not None and self._ponders():
+            # Not at a restricted level, which begins every search anew.
+            ponders = self.settings.ponder and self._level is None and not self.position.is_over
+            if decision.point is not None and ponders:
                 self._ponderer.start(search, self.position)
         return decision
 
@@ -237,13 +240,6 @@ class Engine(Game):
             else:
                 self._first_moves.append((color, point))
         return Decision(color, point, None, f"no time to wait: {self.progress}")
-
-    def _ponders(self) -> bool:
-        """Whether to search on now that the opponent is to move.
-
-        Not at a restricted level, which begins every search anew.
-        """
-        return self.settings.ponder and self._level is None and not self.position.is_over
 
     def analyze(
         self,
@@ -398,10 +394,6 @@ class Engine(Game):
             seconds=hard,
             soft_seconds=min(plan.soft, hard),
         )
-
-    def _resign_rule(self) -> ResignRule:
-        settings = self.settings
-        return ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
 
     def _position_to_play(self, color: int) -> "Position":
         position = self.position

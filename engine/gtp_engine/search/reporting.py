@@ -41,8 +41,7 @@ def analyze(shared: SharedTree, terms: Terms, report: ReportRequest, *, is_final
     moves = [_move_report(tree, game, child, order, report) for order, child in enumerate(children)]
     if len(moves) < report.min_moves:
         moves += _unvisited_moves(tree, root, moves, report.min_moves)
-    wants_stdev = report.ownership_stdev
-    owned = _ownership(tree, root, game, report.ownership or wants_stdev, wants_stdev)
+    owned = ownership_below(tree, root, game, report.ownership, report.ownership_stdev)
     return Analysis(
         to_play=game.to_play,
         width=game.width,
@@ -59,7 +58,7 @@ def analyze(shared: SharedTree, terms: Terms, report: ReportRequest, *, is_final
         raw_score_lead=float(record["raw_lead"]),
         is_final=is_final,
         moves=tuple(moves),
-        ownership=owned.mean if report.ownership else None,
+        ownership=owned.mean,
         ownership_stdev=owned.stdev,
     )
 
@@ -68,8 +67,8 @@ def _move_report(
     tree: Tree, game: Game, child: Child, order: int, report: ReportRequest
 ) -> MoveReport:
     variation = principal_variation(tree, child.node, report.pv_length - 1)
-    wants_stdev = report.moves_ownership_stdev
-    owned = _ownership(tree, child.node, game, report.moves_ownership or wants_stdev, wants_stdev)
+    wanted = report.moves_ownership, report.moves_ownership_stdev
+    owned = ownership_below(tree, child.node, game, *wanted)
     # The bound was computed for the utility; as a winrate it is the same distance below the mean.
     lcb = winrate_of(child.value - (child.utility - child.lcb))
     return MoveReport(
@@ -87,7 +86,7 @@ def _move_report(
         pv_visits=(int(tree.nodes[child.node]["visits"]), *variation.visits),
         pv_edge_visits=(child.visits, *variation.edge_visits),
         # The child's ownership speaks for the other player.
-        ownership=-owned.mean if report.moves_ownership and owned.mean is not None else None,
+        ownership=None if owned.mean is None else -owned.mean,
         ownership_stdev=owned.stdev,
     )
 
@@ -123,33 +122,26 @@ def _unvisited_moves(
 
 
 class _Owned(NamedTuple):
-    """[height, width] ownership below a node, for its player to move; None if not kept."""
+    """[height, width] ownership below a node, -1..1 for its player to move; None without."""
 
     mean: npt.NDArray[np.float32] | None
     stdev: npt.NDArray[np.float32] | None
 
 
-def ownership_below(tree: Tree, node: int, game: Game) -> npt.NDArray[np.float32] | None:
-    """Return the mean ownership below a node, for its player to move.
-
-    Returns:
-        [height, width], -1..1, or None if the net has no such head.
-    """
-    return _ownership(tree, node, game, True, False).mean
-
-
-def _ownership(tree: Tree, node: int, game: Game, is_wanted: bool, wants_stdev: bool) -> _Owned:
-    area = tree.ownership.shape[1]
+def ownership_below(
+    tree: Tree, node: int, game: Game, wants_mean: bool = True, wants_stdev: bool = False
+) -> _Owned:
+    """Return the ownership below a node, as far as it is wanted and the net has such a head."""
+    area = tree.ownership.shape[1] if wants_mean or wants_stdev else 0
     means = np.zeros(area)
     squares = np.zeros(area if wants_stdev else 0)
-    if not is_wanted or area == 0 or mean_ownership(tree, node, means, squares) == 0:
+    if area == 0 or mean_ownership(tree, node, means, squares) == 0:
         return _Owned(None, None)
-    shape = (game.height, game.width)
-    stdev = None
+    shape, stdev = (game.height, game.width), None
     if wants_stdev:
         variance = np.maximum(squares - means**2, 0.0)
         stdev = np.sqrt(variance).reshape(shape).astype(np.float32)
-    return _Owned(means.reshape(shape).astype(np.float32), stdev)
+    return _Owned(means.reshape(shape).astype(np.float32) if wants_mean else None, stdev)
 
 
 @kernel

@@ -189,11 +189,6 @@ class Search:
 
     # What was found -------------------------------------------------------------------------------
 
-    @property
-    def collisions(self) -> int:
-        """Playouts given up because their leaf was in flight, since the search was made."""
-        return self.shared.collisions
-
     def children(self) -> list[Child]:
         """Return the root's visited children, as the latest run sees them."""
         assert self._run is not None
@@ -214,4 +209,4 @@ class Search:
     def ownership(self) -> npt.NDArray[np.float32] | None:
         """Return [H, W] the ownership expected at the root, for its mover; None without."""
         assert self._game is not None
-        return ownership_below(self.tree, self.root, self._game)
+        return ownership_below(self.tree, self.root, self._game).mean

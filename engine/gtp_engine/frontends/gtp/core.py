@@ -146,8 +146,6 @@ def set_free_handicap(session: Session, arguments: Arguments) -> str:
         points = [session.parse_vertex(word) for word in arguments.words]
     except GtpError as error:
         raise GtpError(f"bad vertex list: {error}") from None
-    if not points or PASS in points or len(set(points)) < len(points):
-        raise GtpError("bad vertex list")
     try:
         session.board_engine().set_free_handicap(points)
     except ValueError as error:

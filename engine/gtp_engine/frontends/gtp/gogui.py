@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE, opponent, row_col
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE, opponent, row_col
 from gtp_engine.frontends.gtp import gogui_pictures
 from gtp_engine.frontends.gtp.core import (
     change_komi,
@@ -194,10 +194,9 @@ def show_safe(session: Session, arguments: Arguments) -> str:
 
     owners = pass_alive(position)
     rows = [[""] * position.width for _ in range(position.height)]
-    names = {BLACK: "black", WHITE: "white"}
     for point in position.points():
         row, col = row_col(point, position.width)
-        rows[row][col] = names.get(int(owners[point]), '""')
+        rows[row][col] = COLOR_NAMES.get(int(owners[point]), '""')
     return "\n".join(" ".join(row) for row in rows)
 
 
