@@ -110,7 +110,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         log=Path("a.log"),
         name="Tester",
         human_profile=HumanProfile.parse("preaz_5k"),
-        parameters=RECIPES["alphago"].parameters | {"cpuct": 1.5, "lcb_stdevs": 3.0},
+        parameters=RECIPES["alphago"]["parameters"] | {"cpuct": 1.5, "lcb_stdevs": 3.0},
         rollout_weight=0.25,
         ogs_chat=True,
         policy_temperature=0.5,

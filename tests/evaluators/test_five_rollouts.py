@@ -152,8 +152,8 @@ def test_a_game_by_his_recipe_and_without_the_small_net(tmp_path: Path) -> None:
         device="cpu",
         threads=1,
         seed=1,
-        parameters=recipe.parameters,
-        rollout_weight=recipe.rollout_weight,
+        parameters=recipe["parameters"],
+        rollout_weight=recipe["rollout_weight"],
     )
     moves = []
     for _ in range(2):

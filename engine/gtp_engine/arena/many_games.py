@@ -249,7 +249,7 @@ def _play(
     searches = [
         Search(
             one.evaluator,
-            one.params if one.level is None else one.level.params(one.params),
+            one.params,
             batch=one.leaves,
             memory_mb=memory_mb,
             seed=terms.seed + number,

@@ -9,7 +9,7 @@ import argparse
 import math
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -320,8 +320,7 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     if "recipe" in values:
         recipe = RECIPES[values.pop("recipe")]
         told = values.pop("parameters", {})
-        values = {field.name: getattr(recipe, field.name) for field in fields(recipe)} | values
-        values["parameters"] = recipe.parameters | told
+        values = recipe | values | {"parameters": recipe["parameters"] | told}
     game = values.get("game", GO)
     values.setdefault("size", (usual_size(game), usual_size(game)))
     check_size(game, values["size"])

@@ -158,17 +158,6 @@ ANALYSIS_WIDTH = 0.04
 KataGo's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Parameters under which somebody's search was published."""
-
-    parameters: dict[str, Any]
-    """Fields of `SearchParams`."""
-    rollout_weight: float
-    resign_threshold: float
-    resign_turns: int
-
-
 ROLLOUT_PARAMS = SearchParams(
     cpuct=2.5,
     score_utility=0.0,
@@ -178,11 +167,11 @@ ROLLOUT_PARAMS = SearchParams(
 """For a search whose values come from rollouts alone: a few say little of a score, and of a move
 that was hardly tried."""
 
-RECIPES = {
+RECIPES: dict[str, dict[str, Any]] = {
     # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
     # priors are p to the power of 0.67.
-    "alphago": Recipe(
-        dict(
+    "alphago": dict(
+        parameters=dict(
             cpuct=5.0,
             cpuct_growth=0.0,
             virtual_loss=3.0,
@@ -193,15 +182,12 @@ RECIPES = {
             lcb_min_visit_share=1.0,
         ),
         rollout_weight=0.5,
-        resign_threshold=-0.8,
         resign_turns=1,
     ),
     # Pierre, a course's program for five in a row (2017); fives are the only threats that it saw.
-    "pierre": Recipe(
-        dict(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
+    "pierre": dict(
+        parameters=dict(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
         rollout_weight=1.0,
-        resign_threshold=-0.8,
-        resign_turns=3,
     ),
 }
-"""Published searches by name."""
+"""Published searches by name, as fields of `Settings`."""
