@@ -5,19 +5,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.evaluators.reference_rows import Row, planes_of, position_of, read_rows
+from tests.evaluators.reference_rows import (
+    PROBABILITY,
+    Row,
+    check_outputs,
+    expected_policy,
+    planes_of,
+    position_of,
+    read_rows,
+)
 
 from gtp_engine.coords import BLACK, WHITE, parse_color, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import transform
 from gtp_export.convert.conversion import convert_file
-
-PROBABILITY = 1e-4
-LEAD = 0.01
-OWNERSHIP = 1e-3
 
 KATAGO_NETS = (
     "kata-repo-b7c96h3tfrs-test5-cnorm",
@@ -67,51 +71,7 @@ def rows_of(reference_data: Path, name: str) -> list[Row]:
     return rows
 
 
-def expected_policy(result: Row) -> np.ndarray:
-    """Return [H, W] and the pass in a row, NaN where a move is illegal."""
-    flat = [p for line in result["policy"] for p in line] + [result["policy_pass"]]
-    return np.array([np.nan if p is None else p for p in flat], np.float32)
-
-
 # KataGo ------------------------------------------------------------------------------------------
-
-
-def check_policy(found: RawEvaluation, row: Row) -> None:
-    policy = np.append(found.policy, np.float32(found.policy_pass))
-    expected = expected_policy(row)
-    assert (np.isnan(policy) == np.isnan(expected)).all(), "other moves are legal"
-    np.testing.assert_allclose(policy, expected, rtol=0, atol=PROBABILITY)
-
-
-def check_numbers(found: RawEvaluation, row: Row) -> None:
-    """Compare what is not by point; rows are in White's view."""
-    is_white = found.to_play == WHITE
-    sign = 1 if is_white else -1
-    win, loss = (found.win, found.loss) if is_white else (found.loss, found.win)
-    assert win == pytest.approx(row["white_win"], abs=PROBABILITY)
-    assert loss == pytest.approx(row["white_loss"], abs=PROBABILITY)
-    assert found.no_result == pytest.approx(row["no_result"], abs=PROBABILITY)
-    assert sign * found.lead == pytest.approx(row["white_lead"], abs=LEAD)
-    assert sign * found.score_mean == pytest.approx(row["white_score"], abs=LEAD)
-    square = found.score_stdev**2 + found.score_mean**2
-    assert square == pytest.approx(row["white_score_sq"], rel=1e-3, abs=LEAD)
-    for number, name in (
-        (found.var_time, "var_time_left"),
-        (found.shortterm_winloss_error, "shortterm_winloss_error"),
-        (found.shortterm_score_error, "shortterm_score_error"),
-    ):
-        if row[name] == -1.0:  # the reference's word for what it does not tell
-            assert number is None
-        else:
-            assert number == pytest.approx(row[name], rel=1e-3, abs=1e-3)
-
-
-def check_ownership(found: RawEvaluation, row: Row) -> None:
-    sign = 1 if found.to_play == WHITE else -1
-    assert found.ownership is not None
-    np.testing.assert_allclose(
-        sign * found.ownership, row["white_ownership"], rtol=0, atol=OWNERSHIP
-    )
 
 
 def check_inputs(evaluator: NetEvaluator, position: Position, row: Row) -> None:
@@ -139,9 +99,7 @@ def test_katago(reference_data: Path, open_tiny: Open, name: str) -> None:
         found = evaluator.raw_evaluation(position, row["symmetry"], optimism, advantage)
         try:
             check_inputs(evaluator, position, row)
-            check_policy(found, row)
-            check_numbers(found, row)
-            check_ownership(found, row)
+            check_outputs(found, row)
         except AssertionError as error:
             raise AssertionError(f"{name}, row {row['id']}: {error}") from error
 
