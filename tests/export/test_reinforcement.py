@@ -12,7 +12,7 @@ from gtp_engine.arena.policy_games import AT_RANDOM, play_policy_games, points_o
 from gtp_engine.coords import BLACK, PASS, WHITE  # noqa: E402
 from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
 from gtp_engine.evaluators.onnx_net import OnnxNet  # noqa: E402
-from gtp_engine.go.random_games import is_own_eye  # noqa: E402
+from gtp_engine.go.board import is_own_eye  # noqa: E402
 from gtp_export.architectures.net_file import write_tiny_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402

@@ -18,6 +18,7 @@ from gtp_engine.go.board import (
     collect_liberties,
     count_liberties,
     hash_after,
+    is_own_eye,
     is_playable,
     is_suicide,
     place_stone,
@@ -431,3 +432,23 @@ def test_random_stones_without_any_rules(size: int) -> None:
             assert naive.ko_capturer == color
         if index % 20 == 0 or width * height < 30:
             assert_same_board(position, naive)
+
+
+@pytest.mark.parametrize(
+    ("diagram", "vertex", "is_eye"),
+    [
+        (". X .|X . .|. . .", "A3", True),
+        (". X .|X O .|. . .", "A3", False),
+        (". X .|. . .|. . .", "A3", False),
+        ("X . X|. X .|. . .", "B3", True),
+        ("X . X|O X .|. . .", "B3", False),
+        (". . . . .|. O X . .|. X . X .|. . X . .|. . . . .", "C3", True),
+        (". . . . .|. O X . .|. X . X .|. . X O .|. . . . .", "C3", False),
+        (". . . . .|. . O . .|. X . X .|. . X . .|. . . . .", "C3", False),
+    ],
+)
+def test_own_eyes(diagram: str, vertex: str, is_eye: bool) -> None:
+    position = position_of(diagram.replace("|", "\n"))
+    point = parse_vertex(vertex, position.width, position.height)
+    assert is_own_eye(position.board, point, BLACK) == is_eye
+    assert not is_own_eye(position.board, point, WHITE)

@@ -6,38 +6,17 @@ from tests.go.comparison import assert_same_board
 from tests.go.diagrams import position_of
 from tests.go.naive_board import NaiveGame
 
-from gtp_engine.coords import BLACK, EMPTY, WHITE, parse_vertex
+from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.go.board import BOARD, clear_board
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import (
     area_difference,
-    is_own_eye,
     next_random,
     play_random_game,
     random_below,
     run_random_games,
 )
 from gtp_engine.go.rules import Ko, Rules
-
-
-@pytest.mark.parametrize(
-    ("diagram", "vertex", "is_eye"),
-    [
-        (". X .|X . .|. . .", "A3", True),
-        (". X .|X O .|. . .", "A3", False),
-        (". X .|. . .|. . .", "A3", False),
-        ("X . X|. X .|. . .", "B3", True),
-        ("X . X|O X .|. . .", "B3", False),
-        (". . . . .|. O X . .|. X . X .|. . X . .|. . . . .", "C3", True),
-        (". . . . .|. O X . .|. X . X .|. . X O .|. . . . .", "C3", False),
-        (". . . . .|. . O . .|. X . X .|. . X . .|. . . . .", "C3", False),
-    ],
-)
-def test_own_eyes(diagram: str, vertex: str, is_eye: bool) -> None:
-    position = position_of(diagram.replace("|", "\n"))
-    point = parse_vertex(vertex, position.width, position.height)
-    assert is_own_eye(position.board, point, BLACK) == is_eye
-    assert not is_own_eye(position.board, point, WHITE)
 
 
 def test_random_numbers_are_even() -> None:

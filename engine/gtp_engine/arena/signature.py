@@ -11,8 +11,8 @@ import numpy as np
 
 from gtp_engine.coords import PASS
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.go.board import is_own_eye
 from gtp_engine.go.position import Position
-from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits

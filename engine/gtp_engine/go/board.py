@@ -305,6 +305,26 @@ def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
     return True
 
 
+@inline_kernel
+def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
+    """Whether an empty point is a single-point eye of this color.
+
+    All four neighbours are own stones or wall, and the enemy holds at most one diagonal, none
+    at the edge.
+    """
+    for near in neighbors(board, point):
+        if board["color"][near] != color and board["color"][near] != WALL:
+            return False
+    enemies = 0
+    at_edge = 0
+    for diagonal in corners(board, point):
+        if board["color"][diagonal] == 3 - color:
+            enemies += 1
+        elif board["color"][diagonal] == WALL:
+            at_edge = 1
+    return enemies + at_edge < 2
+
+
 @kernel
 def touches_color(board: BoardRecord, point: int, color: int) -> bool:
     """Whether one of the four neighbours is a stone of this color."""

@@ -14,7 +14,7 @@ from gtp_engine.go.board import (
     BOARD,
     BoardRecord,
     clear_board,
-    corners,
+    is_own_eye,
     is_suicide,
     neighbors,
     place_stone,
@@ -38,26 +38,6 @@ def random_below(state: int, bound: int) -> int:
     """Map a generator state to 0..bound-1 by multiplication, without a division."""
     high = uint64(state) >> uint64(32)
     return int64((high * uint64(bound)) >> uint64(32))
-
-
-@inline_kernel
-def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether an empty point is a single-point eye of this color.
-
-    All four neighbours are own stones or wall, and the enemy holds at most one diagonal, none
-    at the edge.
-    """
-    for near in neighbors(board, point):
-        if board["color"][near] != color and board["color"][near] != WALL:
-            return False
-    enemies = 0
-    at_edge = 0
-    for diagonal in corners(board, point):
-        if board["color"][diagonal] == 3 - color:
-            enemies += 1
-        elif board["color"][diagonal] == WALL:
-            at_edge = 1
-    return enemies + at_edge < 2
 
 
 @kernel

@@ -12,9 +12,8 @@ from enum import IntEnum, StrEnum
 import numpy as np
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
-from gtp_engine.go.board import BoardRecord, count_liberties, neighbors, place_stone
+from gtp_engine.go.board import BoardRecord, count_liberties, is_own_eye, neighbors, place_stone
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.reading import MET_KO, OUT, Memory, follow, new_memory, search
 from gtp_engine.go.regions import Chain, RegionMap, map_regions
 

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE, opponent, row_col
-from gtp_engine.go.board import count_liberties
+from gtp_engine.go.board import count_liberties, is_own_eye
 from gtp_engine.go.history import AREA, pass_ends_phase
 from gtp_engine.go.position import Position
-from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.regions import around, regions
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score

@@ -27,12 +27,12 @@ from gtp_engine.go.board import (
     BoardRecord,
     count_liberties,
     is_capture_at,
+    is_own_eye,
     neighbors,
     place_stone,
 )
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
-from gtp_engine.go.random_games import is_own_eye
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
