@@ -22,7 +22,7 @@ from gtp_engine.arena.gtp_client import (
 )
 from gtp_engine.arena.match import Table, play_match
 from gtp_engine.arena.match_report import Report
-from gtp_engine.arena.referee import Game, Terms
+from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.registry import run
 from gtp_engine.go.rules import Rules
@@ -222,9 +222,11 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_games_after_the_verdict_do_not_reopen_it() -> None:
     # Games at other tables go on while the test is decided at one.
-    report = Report(["A", "B"], ["a", "b"], Terms(5, 5, 7.0, Rules(), None, 75), Sprt(0.0, 400.0))
+    report = Report(
+        ["A", "B"], ["a", "b"], MatchTerms(5, 5, 7.0, Rules(), None, 75), Sprt(0.0, 400.0)
+    )
     for number, winner in enumerate([0] * 5 + [1, 1], 1):
-        report.add(Game(number, black=0, result="B+R", winner=winner, reason="resign"))
+        report.add(MatchGame(number, black=0, result="B+R", winner=winner, reason="resign"))
     found = report.document()["sprt"]
     assert found["verdict"] == "elo1" and found["log_likelihood_ratio"] < 1.0
     assert "SPRT of +0 against +400 Elo accepts +400: " in report.text()
@@ -232,8 +234,8 @@ def test_games_after_the_verdict_do_not_reopen_it() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
 def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[Game] = []
-    terms = Terms(5, 5, 7.0, Rules(), None, 75)
+    heard: list[MatchGame] = []
+    terms = MatchTerms(5, 5, 7.0, Rules(), None, 75)
     # Where the tests are a shell's background job, Ctrl-C is ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -263,23 +265,23 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
 ) -> None:
     has_begun, has_failed = threading.Event(), threading.Event()
 
-    def play_game(table: Table, number: int, *agreed: object) -> Game:
+    def play_game(table: Table, number: int, *agreed: object) -> MatchGame:
         if number == 1:
             assert has_begun.wait(60)
             raise EngineDied("it cannot be started again")
         has_begun.set()
         assert has_failed.wait(60)
-        return Game(number, black=0, result="W+R", winner=1, reason="resign")
+        return MatchGame(number, black=0, result="W+R", winner=1, reason="resign")
 
     class FailingTable(Table):
         def clear(self) -> None:
             has_failed.set()
 
     monkeypatch.setattr(Table, "play_game", play_game)
-    terms = Terms(5, 5, 7.0, Rules(), None, 75)
+    terms = MatchTerms(5, 5, 7.0, Rules(), None, 75)
     engines = Engines()
     tables: list[Table] = [FailingTable(engines, [], 1.0), Table(engines, [], 1.0)]
-    heard: list[Game] = []
+    heard: list[MatchGame] = []
     failure = play_match(engines, tables, ["A", "B"], terms, 2, 0, heard.append)
     assert failure == "it cannot be started again" and engines.signal is None
     assert [game.number for game in heard] == [2]

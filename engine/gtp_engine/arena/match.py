@@ -11,7 +11,7 @@ from gtp_engine.arena.gtp_client import (
     GtpClient,
 )
 from gtp_engine.arena.match_report import FAILURES
-from gtp_engine.arena.referee import Game, Referee, Terms
+from gtp_engine.arena.referee import MatchGame, MatchTerms, Referee
 
 LONGEST_NAME = 100
 """Characters of what an engine calls itself that are kept."""
@@ -58,7 +58,9 @@ class Table:
             names = [f"{name} ({letter})" for name, letter in zip(names, "AB", strict=True)]
         return names
 
-    def play_game(self, number: int, names: Sequence[str], terms: Terms, seed: int) -> Game:
+    def play_game(
+        self, number: int, names: Sequence[str], terms: MatchTerms, seed: int
+    ) -> MatchGame:
         """Play a game; engines change colors from game to game, and openings every second game.
 
         Args:
@@ -69,7 +71,7 @@ class Table:
         Raises:
             EngineDied: An engine cannot be started.
         """
-        game = Game(number, black=(number - 1) % 2)
+        game = MatchGame(number, black=(number - 1) % 2)
         players = self.players()
         Referee(players, names, terms, game).conduct(f"{seed}/{(number - 1) // 2}")
         if game.reason in FAILURES or any(player.has_failed for player in players):
@@ -89,10 +91,10 @@ def play_match(
     engines: Engines,
     tables: Sequence[Table],
     names: Sequence[str],
-    terms: Terms,
+    terms: MatchTerms,
     n_games: int,
     seed: int,
-    on_game: Callable[[Game], object],
+    on_game: Callable[[MatchGame], object],
 ) -> str | None:
     """Play games at tables, and return why the match broke off if it did by itself.
 

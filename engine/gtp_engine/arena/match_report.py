@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.arena.referee import Game, Terms, color_name
+from gtp_engine.arena.referee import MatchGame, MatchTerms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.coords import BLACK
 from gtp_engine.files import find_output, write_whole
@@ -26,7 +26,7 @@ class Report:
     """Collects games."""
 
     def __init__(
-        self, names: list[str], commands: list[str], terms: Terms, sprt: Sprt | None
+        self, names: list[str], commands: list[str], terms: MatchTerms, sprt: Sprt | None
     ) -> None:
         self._names = names
         self._commands = commands
@@ -34,9 +34,9 @@ class Report:
         self._sprt = sprt
         self.verdict: str | None = None
         """Of the sequential test, once it has one; games that end later do not reopen it."""
-        self._games: list[Game] = []
+        self._games: list[MatchGame] = []
 
-    def add(self, game: Game) -> None:
+    def add(self, game: MatchGame) -> None:
         """Count a finished game."""
         self._games.append(game)
         self._games.sort(key=lambda each: each.number)
@@ -82,7 +82,7 @@ class Report:
         draws = f" ={self.draws}" if self.draws else ""
         return f"A {self.wins(0)}-{self.wins(1)} B{draws}"
 
-    def game_line(self, game: Game) -> str:
+    def game_line(self, game: MatchGame) -> str:
         """Return a finished game in one line."""
         if game.winner is None:
             who = "a draw" if game.is_draw else "no result"
@@ -169,7 +169,7 @@ class Report:
         return lines
 
     @staticmethod
-    def _moves_of(game: Game, engine: int) -> int:
+    def _moves_of(game: MatchGame, engine: int) -> int:
         """Return how many moves an engine thought about."""
         played = game.moves - len(game.opening)
         black_first = len(game.opening) % 2 == 0
@@ -211,7 +211,7 @@ class Report:
         return json.dumps(self.document(), indent=1) + "\n"
 
 
-def _game_document(game: Game) -> dict[str, Any]:
+def _game_document(game: MatchGame) -> dict[str, Any]:
     document = asdict(game)
     del document["sgf"]
     return document
@@ -238,7 +238,7 @@ class Records:
         self.are_whole = True
         """Whether everything could be written."""
 
-    def write_game(self, game: Game) -> None:
+    def write_game(self, game: MatchGame) -> None:
         """Write a finished game to the folders."""
         if self._sgf is not None:
             self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)

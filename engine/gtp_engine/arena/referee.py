@@ -27,7 +27,7 @@ _LONGEST_SCORE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class MatchTerms:
     """What both players agree on before the game."""
 
     width: int
@@ -51,7 +51,7 @@ class Terms:
 
 
 @dataclass
-class Game:
+class MatchGame:
     """A game and how it ended."""
 
     number: int
@@ -110,7 +110,7 @@ class Referee:
     """Conducts one game, of which number and colors are known; the rest is filled in."""
 
     def __init__(
-        self, engines: Sequence[GtpClient], names: Sequence[str], terms: Terms, game: Game
+        self, engines: Sequence[GtpClient], names: Sequence[str], terms: MatchTerms, game: MatchGame
     ) -> None:
         self._engines = engines
         self._names = names
@@ -120,7 +120,7 @@ class Referee:
         self._comments: dict[int, str] = {}
         self._clock = None if terms.time_system is None else Clock(terms.time_system)
 
-    def conduct(self, opening_seed: str) -> Game:
+    def conduct(self, opening_seed: str) -> MatchGame:
         """Have the game played and return it; failures of the engines end up in its result."""
         game = self._game
         try:
@@ -338,6 +338,6 @@ class Referee:
         game.reason = reason
 
 
-def color_name(game: Game, engine: int) -> str:
+def color_name(game: MatchGame, engine: int) -> str:
     """Return "black" or "white" for an engine's color in a game."""
     return COLOR_NAMES[game.color_of(engine)]

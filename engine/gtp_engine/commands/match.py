@@ -24,7 +24,7 @@ from gtp_engine.messages import INTERRUPTED_BY
 
 if TYPE_CHECKING:
     from gtp_engine.arena.match_report import Report
-    from gtp_engine.arena.referee import Game, Terms
+    from gtp_engine.arena.referee import MatchGame, MatchTerms
     from gtp_engine.go.position import Position
     from gtp_engine.play.clock.systems import TimeSystem
 
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
             report = Report(names, [args.a, args.b], terms, sprt)
             with _progress(args.games, report) as show:
 
-                def note(game: "Game") -> bool:
+                def note(game: "MatchGame") -> bool:
                     report.add(game)
                     records.write_game(game)
                     records.write_report(report, is_final=False)
@@ -140,10 +140,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if failure is None and records.are_whole else 1
 
 
-def _read_terms(args: argparse.Namespace) -> "Terms":
+def _read_terms(args: argparse.Namespace) -> "MatchTerms":
     from dataclasses import replace
 
-    from gtp_engine.arena.referee import Terms
+    from gtp_engine.arena.referee import MatchTerms
     from gtp_engine.play.settings import customary_komi
 
     is_five = args.game == FIVE
@@ -166,7 +166,7 @@ def _read_terms(args: argparse.Namespace) -> "Terms":
         random_moves = 0 if openings else args.openings
     if random_moves >= max_moves:
         raise UsageError(f"--openings: after {max_moves} moves (--max-moves) games are over")
-    return Terms(
+    return MatchTerms(
         width=width,
         height=height,
         komi=komi,
@@ -240,12 +240,12 @@ def _make_folder(folder: Path, option: str) -> None:
 
 
 @contextmanager
-def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[Game], None]]":
+def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[MatchGame], None]]":
     """Return a context with a function that shows a finished game on stderr."""
     if not sys.stderr.isatty():
         began = time.monotonic()
 
-        def print_line(game: "Game") -> None:
+        def print_line(game: "MatchGame") -> None:
             left = (time.monotonic() - began) / report.n_games * (n_games - report.n_games)
             line = report.game_line(game)
             print(f"{report.n_games}/{n_games} {line}, {left:.0f} s left", file=sys.stderr)
@@ -255,7 +255,7 @@ def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[Game], None
     with counting_bar() as bar:
         task = bar.add_task("playing", total=n_games)
 
-        def advance(game: "Game") -> None:
+        def advance(game: "MatchGame") -> None:
             bar.console.print(report.game_line(game), highlight=False, markup=False)
             bar.update(task, advance=1, description=report.standing())
 

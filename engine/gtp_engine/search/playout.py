@@ -82,7 +82,7 @@ FEWEST_LEAVES = 2
 
 
 @dataclass(slots=True)
-class Terms:
+class RunTerms:
     """What holds for every playout of one run, whichever worker makes it."""
 
     game: Game
@@ -115,9 +115,9 @@ class Worker:
         self._root_at = 0
         self._branch: Branch | None = None
         self._size = (0, 0)
-        self._terms: Terms
+        self._terms: RunTerms
 
-    def begin(self, terms: Terms) -> None:
+    def begin(self, terms: RunTerms) -> None:
         """Take up a run, whose root is the last node of the shared tree's root path."""
         game = terms.game
         if self._size != (game.width, game.height):

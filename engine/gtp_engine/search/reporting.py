@@ -15,7 +15,7 @@ from gtp_engine.search.choice import (
     visited_children,
 )
 from gtp_engine.search.game import Game
-from gtp_engine.search.playout import Terms
+from gtp_engine.search.playout import RunTerms
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.shared_tree import SharedTree
 from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, Tree, moves_by_prior
@@ -29,7 +29,9 @@ def winrate_of(value: float) -> float:
     return 0.5 + 0.5 * value
 
 
-def analyze(shared: SharedTree, terms: Terms, report: ReportRequest, *, is_final: bool) -> Analysis:
+def analyze(
+    shared: SharedTree, terms: RunTerms, report: ReportRequest, *, is_final: bool
+) -> Analysis:
     """Return what a tree says about the position at its root, which is evaluated."""
     tree, root = shared.tree, shared.root
     game, score, params = terms.game, terms.score, terms.params

@@ -5,7 +5,7 @@ import time
 
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child, ranked, visited_children
-from gtp_engine.search.playout import Terms, Worker
+from gtp_engine.search.playout import RunTerms, Worker
 from gtp_engine.search.reporting import analyze
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.root import has_own_priors
@@ -20,7 +20,7 @@ class Run:
     """
 
     def __init__(
-        self, shared: SharedTree, workers: list[Worker], terms: Terms, report: ReportRequest
+        self, shared: SharedTree, workers: list[Worker], terms: RunTerms, report: ReportRequest
     ) -> None:
         """Evaluate the root, unless it is known, and set the other workers to work.
 

@@ -15,7 +15,7 @@ from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.choice import Child
 from gtp_engine.search.game import Game
 from gtp_engine.search.params import ScoreUtility, SearchParams
-from gtp_engine.search.playout import Terms, Worker
+from gtp_engine.search.playout import RunTerms, Worker
 from gtp_engine.search.pruning import ForbiddenMoves, drop_moves_at
 from gtp_engine.search.reporting import ownership_below
 from gtp_engine.search.request import AvoidRule, ReportRequest
@@ -171,7 +171,7 @@ class Search:
         """
         shared = self.shared
         assert self._game is not None and shared.is_planted, "set_position comes first"
-        terms = Terms(
+        terms = RunTerms(
             self._game,
             self.params,
             self.params.numbers,

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 
-from gtp_engine.arena import referee
 from gtp_engine.arena.gtp_client import Engines
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
 from gtp_engine.arena.match import Table, play_match
+from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
@@ -166,10 +166,10 @@ class Judge:
         theirs = [str(_find_gnu_go()), *GNU_GO_OPTIONS]
         rules = replace(Rules.parse("chinese"), komi=komi)
         opening = max(1, round(settings.judge_openings * size**2))
-        terms = referee.Terms(size, size, komi, rules, None, LONGEST_GAME * size**2, opening)
-        games: list[referee.Game] = []
+        terms = MatchTerms(size, size, komi, rules, None, LONGEST_GAME * size**2, opening)
+        games: list[MatchGame] = []
 
-        def note(game: referee.Game) -> None:
+        def note(game: MatchGame) -> None:
             games.append(game)
             self._wait()
 
