@@ -9,7 +9,7 @@ import pytest
 from tests.arena.test_self_play import game as played
 
 from gtp_engine.arena.endgame_review import Verdict
-from gtp_engine.arena.manners import describe_judgement, describe_passing
+from gtp_engine.commands.manners import describe_judgement, describe_passing
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.net_info import NetFileError
 
