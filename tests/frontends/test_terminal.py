@@ -285,17 +285,22 @@ def test_games_of_one_second_have_files_of_their_own(
     assert moves == {at("C3"), at("D4"), at("B2")}
 
 
-def test_the_home_folder_keeps_its_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "game.sgf").write_text("another game")
-    folder = tmp_path / "folder"
+def sit_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Sitting:
+    """Save a game in a folder that is gone at the next move."""
     folder.mkdir()
 
     def remove_folder(mark: str, text: str) -> None:
         if text == "d4":
             shutil.rmtree(folder)
 
-    Sitting(monkeypatch, "c3", f"save {folder}/game.sgf", "d4", note=remove_folder)
+    lines = ("c3", f"save {folder}/game.sgf", "d4")
+    return Sitting(monkeypatch, *lines, note=remove_folder)
+
+
+def test_the_home_folder_keeps_its_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "game.sgf").write_text("another game")
+    sit_in_a_folder_that_goes(monkeypatch, tmp_path / "folder")
     assert (tmp_path / "game.sgf").read_text() == "another game"
     (file,) = tmp_path.glob("gtp-engine-*.sgf")
     assert load_sgf(file).moves[2] == (BLACK, at("D4"))
@@ -313,15 +318,7 @@ def test_without_a_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.setattr(Path, "home", homeless)
-    folder = tmp_path / "folder"
-    folder.mkdir()
-
-    def remove_folder(mark: str, text: str) -> None:
-        if text == "d4":
-            shutil.rmtree(folder)
-
-    lines = ("c3", f"save {folder}/game.sgf", "d4")
-    sitting = Sitting(monkeypatch, *lines, note=remove_folder)
+    sitting = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "folder")
     assert "game.sgf cannot be written" in sitting.text
 
 
