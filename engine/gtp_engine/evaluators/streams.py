@@ -126,11 +126,6 @@ class StreamPool:
         self.largest = largest
         """Largest bucket that is still tried."""
 
-    @property
-    def gpus(self) -> list[int]:
-        """The GPUs that have not failed."""
-        return sorted({stream.gpu for stream in self._all})
-
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs [B, ...] of a batch of any size.
 
