@@ -23,6 +23,7 @@ LAYERS = [
     "coords",
     "kernel_cache",
     "kernels",
+    "random_numbers",
     "go",
     "five",
     "games",
@@ -286,9 +287,10 @@ def test_what_answers_at_once_needs_the_standard_library_alone(module: str) -> N
 
 
 def test_kernels_live_where_their_cache_looks_for_changes() -> None:
+    from gtp_engine.kernel_cache import KERNEL_FILES
+
     package = ROOT / "engine" / "gtp_engine"
-    text = (package / "kernel_cache.py").read_text()
+    found = {path for pattern in KERNEL_FILES for path in package.glob(pattern)}
     for path in package.rglob("*.py"):
-        folder = path.relative_to(package).parts[0]
         if re.search(r"^@\w*kernel$", path.read_text(), re.MULTILINE):
-            assert f'"{folder}"' in text.split("KERNEL_FOLDERS = ")[1].splitlines()[0], path
+            assert path in found

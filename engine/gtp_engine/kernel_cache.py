@@ -28,7 +28,10 @@ from gtp_engine.messages import describe_os_error
 from gtp_engine.platforms import who_else_can_write
 from gtp_engine.user_cache import user_cache_folder
 
-KERNEL_FOLDERS = ("go", "five", "evaluators", "search")
+KERNEL_FILES = (
+    *("coords.py", "kernels.py", "random_numbers.py"),
+    *("go/**/*.py", "five/**/*.py", "evaluators/**/*.py", "search/**/*.py"),
+)
 """Where kernels and the constants that they freeze live; tests/test_imports.py makes sure."""
 
 STALE_AFTER_DAYS = 30
@@ -209,9 +212,8 @@ def _version_hash() -> str:
     processor = (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), *wanted)
     digest.update(repr((versions, platform.system(), processor)).encode())
     package = Path(__file__).resolve().parent
-    paths = [path for folder in KERNEL_FOLDERS for path in (package / folder).rglob("*.py")]
-    paths += [package / "kernels.py", package / "coords.py"]  # whose constants kernels freeze
-    for path in sorted(paths):
+    files = [path for pattern in KERNEL_FILES for path in package.glob(pattern)]
+    for path in sorted(files):
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

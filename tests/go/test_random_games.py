@@ -11,12 +11,11 @@ from gtp_engine.go.board import BOARD, clear_board
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import (
     area_difference,
-    next_random,
     play_random_game,
-    random_below,
     run_random_games,
 )
 from gtp_engine.go.rules import Ko, Rules
+from gtp_engine.random_numbers import next_random, random_below
 
 
 def test_random_numbers_are_even() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
-from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.atari_go import captures_at, roll_out
 from gtp_engine.go.board import BOARD, has_capture
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, uint64
+from gtp_engine.random_numbers import mix
 
 ROLLOUTS = 16
 """Games played out for one evaluation."""

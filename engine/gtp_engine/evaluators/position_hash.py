@@ -20,7 +20,8 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.go.board import MAX_AREA, BoardRecord
 from gtp_engine.go.history import History, TurnRecord, passed_here_before, white_komi
 from gtp_engine.go.rules import RuleFlags
-from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
+from gtp_engine.kernels import int64, kernel, uint64
+from gtp_engine.random_numbers import mix
 
 FEW_STONES = 20
 """Up to this many stones, mirrored positions share a hash: further on they hardly ever meet."""
@@ -35,15 +36,6 @@ def _coefficients() -> npt.NDArray[np.uint64]:
 
 
 _COEFFICIENTS = _coefficients()
-
-
-@inline_kernel
-def mix(x: int) -> int:
-    """Scramble 64 bits (the finaliser of SplitMix64, Steele et al. 2014)."""
-    z = uint64(x) + uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return z ^ (z >> uint64(31))
 
 
 @kernel

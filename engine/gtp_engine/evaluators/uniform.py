@@ -8,11 +8,11 @@ import numpy.typing as npt
 from gtp_engine.evaluators.encoders.inputs import find_listing
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
-from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.symmetry import distinct_points
 from gtp_engine.kernels import hot_kernel, int64, uint64
+from gtp_engine.random_numbers import mix
 
 
 @hot_kernel

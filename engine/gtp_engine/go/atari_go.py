@@ -23,9 +23,9 @@ from gtp_engine.go.board import (
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
-from gtp_engine.go.random_games import next_random, random_below
 from gtp_engine.go.rules import Ko, RuleFlags, Rules
 from gtp_engine.kernels import int64, kernel, uint64
+from gtp_engine.random_numbers import next_random, random_below
 
 RULES = Rules(ko=Ko.SIMPLE, must_move=True)
 """What Go's kernels are to keep to; komi means nothing here."""

@@ -21,23 +21,7 @@ from gtp_engine.go.board import (
     swap_empty,
 )
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
-
-
-@inline_kernel
-def next_random(state: int) -> int:
-    """Return the next state of a 64-bit xorshift generator; zero is not a state."""
-    x = uint64(state)
-    x ^= x << uint64(13)
-    x ^= x >> uint64(7)
-    x ^= x << uint64(17)
-    return x
-
-
-@inline_kernel
-def random_below(state: int, bound: int) -> int:
-    """Map a generator state to 0..bound-1 by multiplication, without a division."""
-    high = uint64(state) >> uint64(32)
-    return int64((high * uint64(bound)) >> uint64(32))
+from gtp_engine.random_numbers import next_random, random_below
 
 
 @kernel

@@ -31,8 +31,8 @@ from gtp_engine.go.pattern_board import (
     set_up,
 )
 from gtp_engine.go.patterns import DIAMOND, DIAMOND_BITS, DIAMOND_ORIGINS
-from gtp_engine.go.random_games import next_random, random_below
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
+from gtp_engine.random_numbers import next_random, random_below
 
 MOST_MOVES_PER_POINT = 3
 HIGHEST_WEIGHT = 1 << 22

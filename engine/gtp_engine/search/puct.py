@@ -11,8 +11,8 @@ from the node.
 import numpy as np
 
 from gtp_engine.coords import WHITE
-from gtp_engine.evaluators.position_hash import mix
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
+from gtp_engine.random_numbers import mix
 from gtp_engine.search.params import PuctNumbers, ScoreUtility
 from gtp_engine.search.tree import ChildRecord, NodeRecord, Tree
 
