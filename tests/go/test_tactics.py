@@ -108,6 +108,23 @@ def test_what_takes_the_bait_is_not_saved() -> None:
     assert defend(position, chain) == Reading(Verdict.FAILS)
 
 
+def test_a_chain_in_seki_is_safe_without_a_move() -> None:
+    position = position_of(
+        """
+        . . . . . . . .
+        X X X X X X X X
+        X O O O O O O X
+        X O . X X . O X
+        X O O O O O O X
+        X X X X X X X X
+        . . . . . . . .
+        """
+    )
+    chain = at(position, "D4")
+    assert attack(position, chain) == Reading(Verdict.FAILS)
+    assert defend(position, chain) == Reading(Verdict.WORKS)
+
+
 def test_readings_are_right_however_many_were_made_before() -> None:
     position = position_of(SHAPES[Kind.LADDER])
     chain = at(position, "D5")

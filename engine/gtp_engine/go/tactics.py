@@ -68,10 +68,17 @@ def attack(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading
 def defend(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading:
     """Read out whether the chain at a stone is safe if its own side moves first.
 
+    Where every move nearby harms it, as in a seki, it is safe if it cannot be attacked: its side
+    plays elsewhere.
+
     Raises:
         ValueError: There is no stone.
     """
-    return _read(position, chain, _color_of(position, chain), budget)
+    found = _read(position, chain, _color_of(position, chain), budget)
+    if found.verdict is Verdict.WORKS:
+        return found
+    is_safe = attack(position, chain, budget).verdict is Verdict.FAILS
+    return Reading(Verdict.WORKS) if is_safe else found
 
 
 def _color_of(position: Position, chain: int) -> int:
@@ -320,7 +327,7 @@ def _rescues(position: Position, shown: RegionMap, player: int) -> Iterator[Tact
     for chain in shown.chains:
         stone = chain.stones[0]
         if chain.color == player and attack(position, stone, SCAN_BUDGET).works:
-            found = defend(position, stone, SCAN_BUDGET)
+            found = _read(position, stone, player, SCAN_BUDGET)
             if found.works and found.move != PASS:
                 yield Tactic(Kind.SAVE, player, chain.stones, found.line, found.verdict)
 
