@@ -3,7 +3,7 @@
 import pytest
 from tests.go.diagrams import position_of
 
-from gtp_engine.coords import BLACK, WHITE, format_vertex, parse_vertex
+from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go import tactics
 from gtp_engine.go.position import Position
 from gtp_engine.go.tactics import (
@@ -131,6 +131,14 @@ def test_readings_are_right_however_many_were_made_before() -> None:
     first = attack(position, chain)
     tactics._memory().counts[0] += 1 << 31  # searches of months
     assert first.works and attack(position, chain) == first
+
+
+@pytest.mark.parametrize("point", [PASS, 5, 11, -3, 5000])
+def test_where_there_is_no_stone_nothing_is_read(point: int) -> None:
+    with pytest.raises(ValueError, match="there is no stone"):
+        attack(Position(9), point)
+    with pytest.raises(ValueError, match="there is no stone"):
+        defend(Position(9), point)
 
 
 def test_whoever_took_a_ko_may_fill_it() -> None:

@@ -83,7 +83,7 @@ def defend(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading
 
 def _color_of(position: Position, chain: int) -> int:
     color = position.color_at(chain)
-    if color == EMPTY:
+    if color not in (BLACK, WHITE):  # a point off the board is a wall
         raise ValueError("there is no stone")
     return color
 
