@@ -99,6 +99,20 @@ def test_an_attack_is_named_after_its_line(kind: Kind, line: str, text: str) -> 
     assert (best.kind, vertices(position, best), best.text) == (kind, line.split(), text)
 
 
+def test_what_does_not_take_a_chain_in_atari_is_no_capture() -> None:
+    # White would take back three stones at A2. Once D2 has taken the others A2 cannot get away.
+    position = position_of(
+        """
+        O X O . . .
+        . X O X . .
+        """
+    )
+    chain = at(position, "A2")
+    found = attack(position, chain)
+    assert found.move == at(position, "D2")
+    assert tactics.kind_of_attack(position, chain, found.line) is Kind.CHASE
+
+
 def test_what_takes_the_bait_is_not_saved() -> None:
     position = position_of(SHAPES[Kind.SNAPBACK])
     chain = at(position, "C7")

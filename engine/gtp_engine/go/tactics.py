@@ -211,7 +211,7 @@ def kind_of_attack(position: Position, chain: int, line: tuple[Move, ...]) -> Ki
     before = int(count_liberties(board, chain, OUT))
     first = line[0]
     if before == 1:
-        return Kind.CAPTURE
+        return Kind.CAPTURE if first.point == _last_liberty(board, chain) else Kind.CHASE
     behind = _points_behind(board, chain)
     place_stone(board, first.point, first.color)
     if board["color"][chain] == color and count_liberties(board, first.point, 2) == 1:
