@@ -134,6 +134,15 @@ def test_another_processor_has_kernels_of_its_own(
     assert other.folder != cache.folder and not other.is_warm and call(other) == COMPILED
 
 
+def test_code_with_checks_of_bounds_is_kept_apart(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "BOUNDSCHECK", 1)
+    cache = KernelCache()
+    assert cache.folder != kept.parent
+    assert call(cache) == COMPILED
+
+
 def test_a_disk_that_is_full_half_way_leaves_nothing_behind(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

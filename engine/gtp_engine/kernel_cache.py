@@ -2,9 +2,9 @@
 
 Numba has a cache of its own. It does not notice an edit in a callee that lives in another file, it
 loads damaged files, and a full disk stops it. Here the folder is named by a hash of every file with
-kernels, of the versions in play and of the processor; a damaged file is compiled anew, and what
-cannot be kept runs all the same. What the folder holds is executed, so it must be one that nobody
-else can write.
+kernels, of the versions in play, of how Numba is told to compile and of the processor; a damaged
+file is compiled anew, and what cannot be kept runs all the same. What the folder holds is executed,
+so it must be one that nobody else can write.
 """
 
 import contextlib
@@ -38,6 +38,8 @@ STALE_AFTER_DAYS = 30
 SUFFIX = ".kernel"
 WARM_MARK = "complete"
 """The file with the names of those that a start once needed for all that a game does."""
+_SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
+"""What of Numba's configuration changes the code that it makes."""
 _CHECKSUM_BYTES = hashlib.sha256().digest_size
 
 
@@ -207,10 +209,11 @@ def _check_owner(name: str, status: os.stat_result) -> None:
 def _version_hash() -> str:
     """Return a hash of all that compiled code depends on, the processor included."""
     digest = hashlib.sha256()
+    told = [str(getattr(numba.config, name, "")) for name in _SETTINGS]
     versions = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
     wanted = (numba.config.CPU_NAME, numba.config.CPU_FEATURES)
     processor = (binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), *wanted)
-    digest.update(repr((versions, platform.system(), processor)).encode())
+    digest.update(repr((versions, told, platform.system(), processor)).encode())
     package = Path(__file__).resolve().parent
     files = [path for pattern in KERNEL_FILES for path in package.glob(pattern)]
     for path in sorted(files):
