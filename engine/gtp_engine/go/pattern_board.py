@@ -125,7 +125,7 @@ def _is_first(board: PatternRecord, point: int, near: int) -> bool:
 
 
 @inline_kernel
-def _set_weight(board: PatternRecord, player: int, point: int, weight: int) -> None:
+def set_weight(board: PatternRecord, player: int, point: int, weight: int) -> None:
     """Change the weight of a move of a player, 0 for Black and 1 for White."""
     board["sum"][player, point >> BLOCK_SHIFT] += weight - int64(board["weight"][player, point])
     board["weight"][player, point] = weight
@@ -184,8 +184,8 @@ def play_stone(board: PatternRecord, weights: Weights, point: int, color: int) -
     board["head"][point] = point
     board["next"][point] = point
     board["size"][point] = 1
-    _set_weight(board, int64(0), point, int64(0))
-    _set_weight(board, int64(1), point, int64(0))
+    set_weight(board, int64(0), point, int64(0))
+    set_weight(board, int64(1), point, int64(0))
     _show_diagonally(board, point, color)
     free = 0
     for near in neighbors(board, point):
@@ -257,8 +257,8 @@ def _weigh_dirty(board: PatternRecord, weights: Weights) -> None:
         board["is_dirty"][point] = 0
         if board["color"][point] == EMPTY:
             code = int64(board["code"][point])
-            _set_weight(board, int64(0), point, int64(weights[0, code]))
-            _set_weight(board, int64(1), point, int64(weights[1, code]))
+            set_weight(board, int64(0), point, int64(weights[0, code]))
+            set_weight(board, int64(1), point, int64(weights[1, code]))
     board["n_dirty"] = 0
 
 

@@ -293,8 +293,6 @@ class Position:
         """Whether this player may play here now, superko included. PASS is always legal."""
         if point != PASS and self.color_at(point) == WALL:
             return False
-        if color == self.to_play:
-            return bool(histories.is_legal(self.history, self.ply, point, self._flags))
         return bool(histories.is_legal(*self._as_if_to_play(color), point, self._flags))
 
     def legal_moves(self, color: int | None = None) -> list[int]:

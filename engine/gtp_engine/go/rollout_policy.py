@@ -26,9 +26,9 @@ from gtp_engine.go.pattern_board import (
     MOST_LOCAL,
     MOST_TAKEN,
     PatternRecord,
-    _set_weight,
     play_stone,
     set_up,
+    set_weight,
 )
 from gtp_engine.go.patterns import DIAMOND, DIAMOND_BITS, DIAMOND_ORIGINS
 from gtp_engine.kernels import inline_kernel, int64, kernel, uint64
@@ -189,8 +189,7 @@ def self_atari(board: PatternRecord, point: int, color: int) -> int:
         beside = board["color"][near]
         if beside == color and board["liberties"][board["head"][near]] > 2:
             return int64(-1)
-        # Most moves have two free points beside them.
-    free = 0
+    free = 0  # most moves have two free points beside them
     for near in neighbors(board, point):
         free += 1 if board["color"][near] == EMPTY else 0
     if free > 1 or liberties_after(board, point, color) > 1:
@@ -347,14 +346,14 @@ def _boost(board: PatternRecord, player: int, factors: npt.NDArray[np.float32]) 
         weight = int64(board["weight"][player, point])
         board["local_weight"][i] = weight
         boosted = np.float32(weight) * factors[board["local_feature"][i]]
-        _set_weight(board, player, point, int64(min(boosted, np.float32(HIGHEST_WEIGHT))))
+        set_weight(board, player, point, int64(min(boosted, np.float32(HIGHEST_WEIGHT))))
 
 
 @inline_kernel
 def _put_back(board: PatternRecord, player: int) -> None:
     for i in range(int64(board["n_local"]) - 1, -1, -1):
         point = int64(board["local_point"][i])
-        _set_weight(board, player, point, int64(board["local_weight"][i]))
+        set_weight(board, player, point, int64(board["local_weight"][i]))
 
 
 @inline_kernel
@@ -365,7 +364,7 @@ def _leave_out(board: PatternRecord, player: int, point: int) -> None:
         board["local_point"][i] = point
         board["local_weight"][i] = board["weight"][player, point]
         board["n_local"] = i + 1
-        _set_weight(board, player, point, int64(0))
+        set_weight(board, player, point, int64(0))
 
 
 @inline_kernel
@@ -457,12 +456,9 @@ def count_area(board: PatternRecord, owned: npt.NDArray[np.float32]) -> int:
         if color == EMPTY:
             seen = int64(0)
             for near in neighbors(board, point):
-                seen |= (
-                    int64(board["color"][near]) & (BLACK | WHITE)
-                    if board["color"][near] != WALL
-                    else int64(0)
-                )
-            color = seen if seen != 3 else int64(EMPTY)
+                if board["color"][near] != WALL:
+                    seen |= int64(board["color"][near])
+            color = seen if seen != BLACK | WHITE else int64(EMPTY)
         if color == BLACK:
             difference += 1
             owned[point] += np.float32(1.0)
