@@ -13,7 +13,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 from gtp_engine.platforms import would_block
 
@@ -32,6 +31,7 @@ _PIECE = 1024
 """Characters written at once: a pipe that takes anything takes 4096 bytes."""
 
 _lock = threading.Lock()
+_guard = threading.Lock()
 
 
 def set_up(program: str) -> None:
@@ -85,13 +85,11 @@ def collected(*, own_thread: bool = False) -> Iterator[list[str]]:
         own_thread: Whether only those of the calling thread do.
     """
     lines: list[str] = []
-    thread = threading.get_ident() if own_thread else None
-    collectors = [_Collector(lines.append, logging.getLogger(name), thread) for name in PACKAGES]
+    _collectors.begin(lines, threading.get_ident() if own_thread else None)
     try:
         yield lines
     finally:
-        for collector in collectors:
-            collector.remove()
+        _collectors.end(lines)
 
 
 def describe_os_error(error: OSError) -> str:
@@ -131,40 +129,45 @@ class _Handler(logging.Handler):
         self._take(self.format(record))
 
 
-class _Collector(_Handler):
-    """Hands a logger's messages on in place of the handlers there were, until it is removed."""
+class _Collectors(logging.Handler):
+    """Takes the place of all handlers while messages are collected."""
 
-    _open: ClassVar[list["_Collector"]] = []
-    """Those that are at work; several threads may collect at once, and end in any order."""
-    _guard = threading.RLock()
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: list[tuple[list[str], int | None]] = []
+        """Where messages go, and of which thread; the last that takes one keeps it. Several threads
+        may collect at once, and end in any order."""
+        self._before: dict[str, tuple[int, list[logging.Handler]]] = {}
+        """By package, the level and the handlers that there were."""
 
-    def __init__(
-        self, take: Callable[[str], None], logger: logging.Logger, thread: int | None
-    ) -> None:
-        """Begin; messages of other threads than this one, if it is given, go where they went."""
-        super().__init__(take)
-        self._logger = logger
-        self._thread = thread
-        with self._guard:
-            self._level, self._before = logger.level, logger.handlers[:]
-            self._open.append(self)
-            logger.setLevel(logging.INFO)
-            logger.handlers[:] = [self]
+    def begin(self, lines: list[str], thread: int | None) -> None:
+        """Collect messages in a list; all, or those of a thread."""
+        with _guard:
+            if not self._open:
+                for name in PACKAGES:
+                    logger = logging.getLogger(name)
+                    self._before[name] = logger.level, logger.handlers[:]
+                    logger.setLevel(logging.INFO)
+                    logger.handlers[:] = [self]
+            self._open.append((lines, thread))
+
+    def end(self, lines: list[str]) -> None:
+        """Collect no more in a list."""
+        with _guard:
+            self._open = [one for one in self._open if one[0] is not lines]
+            if not self._open:
+                for name, (level, handlers) in self._before.items():
+                    logger = logging.getLogger(name)
+                    logger.setLevel(level)
+                    logger.handlers[:] = handlers
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._thread in (None, record.thread):
-            super().emit(record)
-            return
-        for handler in self._before:
+        for lines, thread in reversed(self._open):
+            if thread in (None, record.thread):
+                lines.append(self.format(record))
+                return
+        for handler in self._before[record.name.partition(".")[0]][1]:
             handler.handle(record)
 
-    def remove(self) -> None:
-        """End; all is as before, or will be once those that began later have ended."""
-        with self._guard:
-            self._open.remove(self)
-            later = next((one for one in self._open if self in one._before), None)
-            if later is not None:
-                later._level, later._before = self._level, self._before
-            else:
-                self._logger.setLevel(self._level)
-                self._logger.handlers[:] = self._before
+
+_collectors = _Collectors()
