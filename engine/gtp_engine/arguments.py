@@ -5,7 +5,6 @@
 
 import argparse
 import math
-import os
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -148,7 +147,7 @@ def check_file(path: Path, option: str) -> None:
         was_there = path.exists()
         path.open("a", encoding="utf-8").close()
         if not was_there:
-            os.unlink(os.path.realpath(path))  # a link stays
+            path.resolve().unlink()  # a link stays
     except OSError as error:
         raise UsageError(f"{option}: {path}: {error.strerror}") from None
 

@@ -102,7 +102,7 @@ class Sprt:
         """
         if not self.elo0 < self.elo1:
             raise ValueError("ELO0 must be less than ELO1")
-        if not -2000 < self.elo0 < self.elo1 < 2000:
+        if not (self.elo0 > -2000 and self.elo1 < 2000):
             raise ValueError("ELO0 and ELO1 must lie between -2000 and 2000")
 
     @property

@@ -100,7 +100,7 @@ def _positions(net: NetEvaluator, count: int) -> Iterator[EvalBatch]:
     """Yield positions of games drawn from a net's policy, one a batch, the sizes in turn."""
     info = net.net.info
     game_name = game_shown(info.encoder)
-    sizes = [size for size in COMPARED_SIZES if info.accepts(size, size)] or [info.squares[-1]]
+    sizes = info.squares_among(COMPARED_SIZES)
     made = game = 0
     while made < count:
         size = sizes[game % len(sizes)]

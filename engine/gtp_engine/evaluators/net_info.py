@@ -178,6 +178,11 @@ class NetInfo:
         """The sides of the square boards that the graph takes, out of those that there are."""
         return [side for side in range(MIN_SIZE, MAX_SIZE + 1) if self.accepts(side, side)]
 
+    def squares_among(self, usual: Sequence[int]) -> list[int]:
+        """Return those of some sides that the graph takes, or its largest if it takes none."""
+        squares = self.squares
+        return [side for side in usual if side in squares] or squares[-1:]
+
     def accepts(self, width: int, height: int) -> bool:
         """Say whether the graph takes a board of that size."""
         if self.square_only and width != height:

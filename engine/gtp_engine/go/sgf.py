@@ -19,6 +19,7 @@ from sgfmill import sgf_grammar
 
 from gtp_engine.coords import (
     BLACK,
+    COLOR_LETTERS,
     EMPTY,
     MAX_SIZE,
     MIN_SIZE,
@@ -570,7 +571,7 @@ def format_sgf(
         turn = position.history.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
         move = PASS if turn["pass_for_ko"] else int(turn["move"])
-        name = "B" if turn["mover"] == BLACK else "W"
+        name = COLOR_LETTERS[int(turn["mover"])]
         tree.sequence.append({name: [point_name(move, position.width)]})
     for ply, comment in (comments or {}).items():
         if 0 <= ply <= position.ply:
@@ -593,9 +594,8 @@ def game_tree(record: GameRecord) -> tuple[sgf_grammar.Coarse_game_tree, list[in
     tree.sequence = [root]
     places = [0]
     for number, move in enumerate(record.moves, 1):
-        name = "B" if move.color == BLACK else "W"
         places.append(len(tree.sequence))
-        tree.sequence.append({name: [point_name(move.point, record.width)]})
+        tree.sequence.append({COLOR_LETTERS[move.color]: [point_name(move.point, record.width)]})
         if number in record.setups:
             tree.sequence.append(_setup_node(record.setups[number], record.width))
     return tree, places
@@ -608,7 +608,7 @@ def _setup_node(setup: Setup, width: int) -> dict[str, list[bytes]]:
         if points:
             node[name] = [point_name(point, width) for point in points]
     if setup.to_play is not None:
-        node["PL"] = [b"B" if setup.to_play == BLACK else b"W"]
+        node["PL"] = [COLOR_LETTERS[setup.to_play].encode()]
     return node
 
 
@@ -639,7 +639,7 @@ def _root_node(
         if stones:
             root[name] = [point_name(point, width) for point in stones]
     if "AB" in root or "AW" in root or to_play != BLACK:
-        root["PL"] = [b"B" if to_play == BLACK else b"W"]
+        root["PL"] = [COLOR_LETTERS[to_play].encode()]
     if position.handicap > 1:
         root["HA"] = [str(position.handicap).encode()]
     return root

@@ -54,7 +54,7 @@ def add_golden(model: onnx.ModelProto, info: NetInfo) -> list[GoldenCase]:
     Raises:
         GraphError: the model cannot be run, or computes something that is not finite.
     """
-    sizes = [size for size in (9, 19) if info.accepts(size, size)] or [info.squares[-1]]
+    sizes = info.squares_among((9, 19))
     inputs = [golden_inputs(info, size) for size in sizes]
     names = [output.name for output in model.graph.output]
     cases = [

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.coords import BLACK, EMPTY, WHITE, action_to_point, point_to_action
+from gtp_engine.coords import BLACK, COLOR_LETTERS, EMPTY, WHITE, action_to_point, point_to_action
 from gtp_engine.games import game_of, position_type
 from gtp_engine.go.game_record import GameRecord, Setup, SgfError
 from gtp_engine.go.position import Move
@@ -215,8 +215,7 @@ def _format_result(winner: int, score: float) -> str:
         return "0"
     if winner == UNKNOWN_WINNER:
         return ""
-    letter = "B" if winner == BLACK else "W"
-    return f"{letter}+{'R' if np.isnan(score) else f'{abs(score):g}'}"
+    return f"{COLOR_LETTERS[winner]}+{'R' if np.isnan(score) else f'{abs(score):g}'}"
 
 
 class GameCollector:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sgfmill import sgf_grammar
 
-from gtp_engine.coords import BLACK, PASS, opponent, parse_vertex
+from gtp_engine.coords import BLACK, COLOR_LETTERS, PASS, opponent, parse_vertex
 from gtp_engine.frontends.review.phrases import counted, names
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import escape_text, game_tree, point_name
@@ -71,8 +71,7 @@ def _variation(mistake: dict[str, Any], record: GameRecord) -> list[dict[str, li
     nodes = []
     for vertex in mistake["line_better"]:
         point = parse_vertex(vertex, record.width, record.height)
-        name = "B" if color == BLACK else "W"
-        nodes.append({name: [point_name(point, record.width)]})
+        nodes.append({COLOR_LETTERS[color]: [point_name(point, record.width)]})
         color = opponent(color)
     lead = mistake["black_lead_better"]
     who = "Black" if lead > 0 else "White"
