@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,16 @@ def reference_data() -> Path:
     path = Path(folder)
     assert path.is_dir(), f"{REFERENCE_DATA} names a folder that does not exist: {folder}"
     return path
+
+
+@pytest.fixture
+def homeless() -> Callable[[], Path]:
+    """What is put in the place of a function that finds a folder of the user's: there is none."""
+
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    return fail
 
 
 @pytest.fixture

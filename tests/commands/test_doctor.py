@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,10 @@ def test_the_report_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_home_folder(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    homeless: Callable[[], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
     assert run(["doctor", "--net", str(TINY), "--json"]) == 0
     folders = findings(capsys.readouterr().out)["folders"]

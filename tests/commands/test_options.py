@@ -19,6 +19,15 @@ def read(*arguments: str) -> Settings:
     return read_settings(parser.parse_args(arguments))
 
 
+def assert_refused(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run a command, which ends with a line that holds a complaint."""
+    with pytest.raises(SystemExit) as caught:
+        run(words)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert complaint in err and err.count("\n") == 1
+
+
 def test_no_options_are_the_defaults() -> None:
     assert read() == Settings()
 
@@ -191,11 +200,7 @@ def test_sizes_and_counts() -> None:
 def test_numbers_beyond_all_measure_get_a_sentence(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        run(words)
-    assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert complaint in err and err.count("\n") == 1
+    assert_refused(words, complaint, capsys)
 
 
 @pytest.mark.parametrize(
@@ -231,11 +236,7 @@ def test_options_that_would_do_nothing_are_not_taken(
 def test_options_that_would_do_nothing_beside_others_are_refused(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        run(words)
-    assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert complaint in err and err.count("\n") == 1
+    assert_refused(words, complaint, capsys)
 
 
 @pytest.mark.parametrize(

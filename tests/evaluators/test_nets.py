@@ -1,5 +1,6 @@
 """Where nets are looked for."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -126,11 +127,8 @@ def test_folders_that_cannot_be_read_hold_no_nets(
 
 
 def test_without_a_home_folder_there_are_the_nets_that_came_along(
-    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    folders: tuple[Path, Path], homeless: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     for name in ("GTP_ENGINE_NETS", "XDG_DATA_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", homeless)

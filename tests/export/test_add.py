@@ -3,6 +3,7 @@
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import onnx
@@ -157,11 +158,10 @@ def test_what_is_left_of_a_download_is_kept_for_a_week(folder: Path) -> None:
 
 
 def test_without_a_home_folder_there_is_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    homeless: Callable[[], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("there is no home folder")
-
     monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
     assert run(["add", str(TINY)]) == 1
     assert capsys.readouterr().err == (

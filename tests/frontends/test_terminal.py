@@ -313,10 +313,9 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert len(list(tmp_path.glob("*.sgf"))) == 1, "it is still saved where it can be"
 
 
-def test_without_a_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
+def test_without_a_home_folder(
+    homeless: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(Path, "home", homeless)
     sitting = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "folder")
     assert "game.sgf cannot be written" in sitting.text

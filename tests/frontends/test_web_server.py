@@ -12,7 +12,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -524,11 +524,10 @@ def test_ctrl_c_ends_it_quietly_and_a_taken_port_is_one_sentence(tmp_path: Path)
 
 
 def test_without_a_home_folder_games_need_another(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    homeless: Callable[[], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     monkeypatch.setattr("gtp_engine.commands.web.user_data_base", homeless)
     with pytest.raises(SystemExit) as ended:
         run(["web", "--port", "0"])
