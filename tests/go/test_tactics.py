@@ -6,6 +6,7 @@ from tests.go.diagrams import position_of
 from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
 from gtp_engine.go import tactics
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.tactics import (
     Kind,
     Reading,
@@ -13,6 +14,7 @@ from gtp_engine.go.tactics import (
     Verdict,
     attack,
     defend,
+    reflexes,
     threats,
 )
 
@@ -162,3 +164,18 @@ def test_whoever_took_a_ko_may_fill_it() -> None:
     filled = defend(position, at(position, "D5"))
     assert (filled.verdict, vertices(position, filled)) == (Verdict.WORKS, ["C5"])
     assert attack(position, at(position, "D5")).verdict is Verdict.KO_THREAT
+
+
+@pytest.mark.parametrize("suicide", [False, True])
+def test_suicide_saves_nothing(suicide: bool) -> None:
+    position = position_of(
+        """
+        . . . . . .
+        . . O O . .
+        . O X . O .
+        . . O O . .
+        . . . . . .
+        """,
+        Rules(multi_stone_suicide=suicide),
+    )
+    assert reflexes(position, BLACK) == []

@@ -409,7 +409,8 @@ def reflexes(position: Position, player: int) -> list[Tactic]:
             if on_edge or not position.is_legal(player, move):
                 continue
             place_stone(board, move, player)
-            if count_liberties(board, move, 2) < 2:
+            is_suicide = board["color"][move] == EMPTY
+            if is_suicide or count_liberties(board, move, 2) < 2:
                 continue
         kind = Kind.SAVE if chain.color == player else Kind.CAPTURE
         found.append(Tactic(kind, player, chain.stones, (Move(player, move),)))
