@@ -89,6 +89,15 @@ def test_dlgo7_sorts_chains_by_liberties_and_shows_the_ko() -> None:
     assert planes[:6].sum() == 7
 
 
+@pytest.mark.parametrize(("name", "plane"), [("gocnn8", 6), ("dlgo7", 6), ("dlgo11", 10)])
+def test_whoever_took_a_ko_is_not_banned_from_it(name: str, plane: int) -> None:
+    position = position_of(KO)
+    position.play(BLACK, parse_vertex("C2", 4, 3))
+    position.to_play = BLACK
+    planes, _ = encoded(name, position)
+    assert planes[plane].sum() == 0
+
+
 @pytest.mark.parametrize(("name", "plane"), [("dlgo7", 6), ("dlgo11", 10)])
 def test_bans_are_those_of_ko_and_superko(name: str, plane: int) -> None:
     banned = 0

@@ -164,6 +164,9 @@ def test_whoever_took_a_ko_may_fill_it() -> None:
     filled = defend(position, at(position, "D5"))
     assert (filled.verdict, vertices(position, filled)) == (Verdict.WORKS, ["C5"])
     assert attack(position, at(position, "D5")).verdict is Verdict.KO_THREAT
+    position.to_play = BLACK
+    assert defend(position, at(position, "D5")) == filled
+    assert attack(position, at(position, "D5")).verdict is Verdict.KO_THREAT
 
 
 @pytest.mark.parametrize("suicide", [False, True])

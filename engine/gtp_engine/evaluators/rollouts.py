@@ -20,7 +20,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
 from gtp_engine.evaluators.pattern_file import shipped_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
-from gtp_engine.go.history import History, white_komi
+from gtp_engine.go.history import History, ko_ban, white_komi
 from gtp_engine.go.pattern_board import PATTERN_BOARD, PatternRecord, set_up
 from gtp_engine.go.rollout_policy import (
     Policy,
@@ -47,9 +47,8 @@ def _take_over(board: PatternRecord, history: History, ply: int, policy: Policy)
     """Set a board up from a ply; return the last move and the one before, PASS for none."""
     turn = history.turns[ply]
     to_play = int64(turn["to_play"])
-    is_banned = turn["mover"] != to_play and turn["phase"] == 0
-    ko_point = int64(history.boards[ply]["ko_point"]) if is_banned else int64(0)
-    set_up(board, history.boards[ply], ko_point, policy.weights)
+    source = history.boards[ply]
+    set_up(board, source, ko_ban(source, turn, to_play), policy.weights)
     last, previous = int64(turn["move"]), int64(PASS)
     if ply == 0 or last == NULL_MOVE or turn["mover"] == to_play:
         return int64(PASS), int64(PASS)

@@ -197,6 +197,12 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
 
 
 @inline_kernel
+def ko_ban(board: BoardRecord, turn: TurnRecord, color: int) -> int:
+    """Return where simple ko forbids a player's next move; 0 for nowhere, as after an own move."""
+    return int64(board["ko_point"]) if turn["mover"] != color else int64(0)
+
+
+@inline_kernel
 def may_repeat(board: BoardRecord, turn: TurnRecord, point: int, color: int) -> bool:
     """Whether a playable move can make a position that was there before.
 
@@ -252,8 +258,7 @@ def repeats_ko_capture(history: History, ply: int, point: int) -> bool:
 def is_banned(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     """Whether a playable move is forbidden by superko or by an encore's once-only ko rule.
 
-    The simple-ko ban is the board's `ko_point`, against the opponent of the last mover, and not
-    looked at here.
+    The simple-ko ban is not looked at here, see `ko_ban`.
     """
     turn = history.turns[ply]
     if turn["phase"] > 0:
@@ -274,7 +279,7 @@ def is_legal(history: History, ply: int, point: int, rules: RuleFlags) -> bool:
     if turn["phase"] > 0:
         if recapture_mark(board, turn, point, color) != 0:
             return True
-    elif point == board["ko_point"] and turn["mover"] != color:
+    elif point == ko_ban(board, turn, color):
         return False
     if not is_playable(board, point, color, rules.multi_stone_suicide):
         return False
@@ -290,7 +295,7 @@ def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArra
     if turn["phase"] == 0:
         # What `is_legal` says, with its checks in line: this runs for every leaf of a search.
         color = int64(turn["to_play"])
-        ko_point = int64(board["ko_point"]) if turn["mover"] != color else int64(0)
+        ko_point = ko_ban(board, turn, color)
         for i in range(board["n_empty"]):
             point = int64(board["empty"][i])
             if (

@@ -13,6 +13,7 @@ import numpy as np
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.go.board import BoardRecord, count_liberties, is_own_eye, neighbors, place_stone
+from gtp_engine.go.history import ko_ban
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.reading import MET_KO, OUT, Memory, follow, new_memory, search
 from gtp_engine.go.regions import Chain, RegionMap, map_regions
@@ -115,8 +116,7 @@ def _read(position: Position, chain: int, first: int, budget: int) -> Reading:
         memory.counts[MET_KO] = 0
         for tiers, share in ((1, 4), (2, 2), (3, 1)):
             memory.board[0] = position.board
-            if first != position.to_play:  # whom no ko bans: it is the one who took it
-                memory.board[0]["ko_point"] = 0
+            memory.board[0]["ko_point"] = ko_ban(position.board, position.turn, first)
             result = search(memory, chain, first, ko_master, tiers, budget // share)
             if result == 1:
                 break

@@ -49,7 +49,7 @@ from gtp_engine.go.board import (
     is_head,
     is_playable,
 )
-from gtp_engine.go.history import SIMPLE, History, may_repeat, repeats, repeats_ko_capture
+from gtp_engine.go.history import SIMPLE, History, ko_ban, may_repeat, repeats, repeats_ko_capture
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
@@ -164,16 +164,17 @@ def mark_bans(
             if turn["recapture"][point]:
                 recaptures[symmetry_map[point]] = 1
         return
-    if board["ko_point"] != 0:
-        bans[symmetry_map[board["ko_point"]]] = 1
+    color = int64(turn["to_play"])
+    ko_point = ko_ban(board, turn, color)
+    if ko_point != 0:
+        bans[symmetry_map[ko_point]] = 1
     if rules.ko == SIMPLE:
         return
-    color = int64(turn["to_play"])
     for i in range(board["n_empty"]):
         point = int64(board["empty"][i])
         if (
             may_repeat(board, turn, point, color)
-            and point != board["ko_point"]
+            and point != ko_point
             and is_playable(board, point, color, rules.multi_stone_suicide)
             and repeats(history, ply, point, rules)
         ):
@@ -268,8 +269,9 @@ def gocnn8(
     planes[:] = 0
     mark_by_liberties(board, to_play, 3, symmetry_map, planes, 0)
     mark_by_liberties(board, 3 - to_play, 3, symmetry_map, planes, 3)
-    if board["ko_point"] != 0:
-        planes[6, symmetry_map[board["ko_point"]]] = 1
+    ko_point = ko_ban(board, history.turns[ply], to_play)
+    if ko_point != 0:
+        planes[6, symmetry_map[ko_point]] = 1
     planes[7, :] = 1
 
 
