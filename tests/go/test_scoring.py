@@ -110,6 +110,17 @@ def test_button(taker: int) -> None:
     assert score(position) == bare + half
 
 
+@pytest.mark.parametrize("rules", [AREA, TERRITORY])
+@pytest.mark.parametrize("taker", [BLACK, WHITE])
+def test_agreement_counts_the_button(rules: Rules, taker: int) -> None:
+    position = position_of(FINISHED, replace(rules, button=True), to_play=taker)
+    bare = agreed_score(position_of(FINISHED, rules))
+    half = 0.5 if taker == WHITE else -0.5
+    assert agreed_score(position) == bare + half
+    position.play(taker, PASS)
+    assert agreed_score(position) == bare + half
+
+
 @pytest.mark.parametrize(
     ("bonus", "points"),
     [(HandicapBonus.ZERO, 0), (HandicapBonus.N, 2), (HandicapBonus.N_MINUS_ONE, 1)],
@@ -173,6 +184,18 @@ def test_agreed_area_against_flood_fill(seed: int) -> None:
     position = random_position(seed)
     game = naive_copy(position)
     expected = sum({EMPTY: 0, BLACK: -1, WHITE: 1}[_owner(game, spot)] for spot in game.spots())
+    assert agreed_score(position) == expected + position.komi
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_agreed_territory_is_empty_points_and_prisoners(seed: int) -> None:
+    position = random_position(seed)
+    position.set_rules(replace(TERRITORY, multi_stone_suicide=True))
+    game = naive_copy(position)
+    expected = position.captured(BLACK) - position.captured(WHITE)
+    for spot in game.spots():
+        if game.color_at(spot) == EMPTY:
+            expected += {EMPTY: 0, BLACK: -1, WHITE: 1}[_owner(game, spot)]
     assert agreed_score(position) == expected + position.komi
 
 

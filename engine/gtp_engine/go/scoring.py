@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WALL, WHITE
 from gtp_engine.go.board import MAX_POINTS, BoardRecord
-from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, handicap_bonus, white_komi
+from gtp_engine.go.history import AREA, TERRITORY, History, TurnRecord, white_komi
 from gtp_engine.go.life import fill_area, mark_area, mark_independent_life
 from gtp_engine.go.rules import RuleFlags, Rules, Tax
 from gtp_engine.kernels import int64, kernel
@@ -73,18 +73,25 @@ def find_area(
 
 
 @kernel
+def _count_owned(board: BoardRecord, owners: Owners) -> int:
+    """Return White's points minus Black's, each point counting for its owner."""
+    points = 0
+    for point in range(board["n_points"]):
+        if owners[point] == WHITE:
+            points += 1
+        elif owners[point] == BLACK:
+            points -= 1
+    return points
+
+
+@kernel
 def white_board_points(
     board: BoardRecord, turn: TurnRecord, rules: RuleFlags, suicide_legal: int
 ) -> int:
     """Return White's points on the board minus Black's, komi and bonuses left out."""
     area = np.empty(MAX_POINTS, np.uint8)
-    points = -find_area(board, turn, rules, suicide_legal, area)
-    for point in range(board["n_points"]):
-        if area[point] == WHITE:
-            points += 1
-        elif area[point] == BLACK:
-            points -= 1
-    return points
+    tax = find_area(board, turn, rules, suicide_legal, area)
+    return _count_owned(board, area) - tax
 
 
 @kernel
@@ -158,27 +165,6 @@ def mark_agreed(board: BoardRecord, dead: Owners, owners: Owners) -> None:
 
 
 @kernel
-def _agreed_points(board: BoardRecord, rules: RuleFlags, dead: Owners, owners: Owners) -> int:
-    """Return White's points minus Black's from the owners of the cleared board."""
-    points = 0
-    if rules.scoring == TERRITORY:
-        points += int64(board["captured"][BLACK]) - int64(board["captured"][WHITE])
-    for point in range(board["n_points"]):
-        color = board["color"][point]
-        value = 1
-        if rules.scoring == TERRITORY and color != EMPTY and color != WALL:
-            value = 0
-            if dead[point]:  # a prisoner, and the point below it
-                points += 1 if color == BLACK else -1
-                value = 1
-        if owners[point] == WHITE:
-            points += value
-        elif owners[point] == BLACK:
-            points -= value
-    return points
-
-
-@kernel
 def _agreed_tax(board: BoardRecord, dead: Owners, owners: Owners) -> int:
     """Return what White pays minus what Black pays for groups: two points each.
 
@@ -225,13 +211,12 @@ def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     """
     flags, turn = position.rules.flags, position.turn
     marks, owners = _agreed(position, dead)
-    score = _agreed_points(position.board, flags, marks, owners) + flags.komi
-    score += int(handicap_bonus(turn, flags))
+    # By territory too, for there the bonus takes back a point for each stone ever played: what is
+    # left of the area is the empty points and the prisoners.
+    score = _count_owned(position.board, owners) + float(white_komi(turn, flags))
     if flags.tax == TAX_ALL:
         score -= int(_agreed_tax(position.board, marks, owners))
-    if flags.scoring == AREA:  # the bonus holds nothing but the button
-        score += float(_unclaimed_button(turn)) + float(turn["white_bonus"])
-    return float(score)
+    return float(score + _unclaimed_button(turn))
 
 
 def format_result(white_margin: float) -> str:
