@@ -82,7 +82,11 @@ NETS = "99 100 101 102 103 104 105 106 107 108 109"
 def test_questions_of_gnu_go(reference_data: Path, tmp_path: Path) -> None:
     """Ladders, throw-ins, kos of every kind, nets; the answers are the tests' own."""
     with tarfile.open(reference_data / "data" / "gnugo-regression.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        for member in archive:
+            if content := archive.extractfile(member):
+                file = tmp_path / member.name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.read())
     (script,) = tmp_path.rglob("reading.tst")
     wanted = set(f"{EASY} {KOS} {NETS}".split())
     wrong = []
