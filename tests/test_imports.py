@@ -286,6 +286,11 @@ def test_what_answers_at_once_needs_the_standard_library_alone(module: str) -> N
     assert not foreign
 
 
+def test_a_net_opens_without_kernels() -> None:
+    """A thread of its own opens it while another loads those, which is for one thread alone."""
+    assert "gtp_engine.kernels" not in loaded_with("gtp_engine.evaluators.composition")
+
+
 def test_kernels_live_where_their_cache_looks_for_changes() -> None:
     from gtp_engine.kernel_cache import KERNEL_FILES
 

@@ -22,7 +22,7 @@ from gtp_engine.commands.benchmark_speeds import (
     run_in_turns,
 )
 from gtp_engine.commands.registry import run
-from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.evaluators.composition import open_whole
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
@@ -112,7 +112,7 @@ def test_without_a_net(quick: None, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
-    net = benchmark_speeds._EncodingNet(open_exactly(TINY, "cpu"), 1, 1, cache_mb=0)
+    net = benchmark_speeds._EncodingNet(open_whole(TINY, "cpu", exactly=True), 1, 1, cache_mb=0)
     search = Search(net)
     search.set_position(benchmark_speeds.opening_position((5, 5)))
     found = search.run(Limits(playouts=50))

@@ -18,7 +18,6 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.precision import OpenPart
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.messages import collected
@@ -215,7 +214,7 @@ def test_it_runs_where_all_its_parts_run_now(tmp_path: Path) -> None:
     first = OnnxNet(write_with_heads(tmp_path / "a.onnx", "policy"), "cpu")
     second = OnnxNet(write_with_heads(tmp_path / "b.onnx", "value"), "cpu")
     first.device = second.device = "cuda"
-    net = ComposedNet([OpenPart(first), OpenPart(second)])
+    net = ComposedNet([first, second], [(), ()])
     assert net.device == "cuda"
     second.device = "cpu"  # its GPU has failed
     assert net.device == "cpu"

@@ -13,11 +13,10 @@ from tests.five.test_lines import game_of
 from tests.five.test_threats import middle_games
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.composition import Net, join
+from gtp_engine.evaluators.composition import Net, open_whole
 from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator
 from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.precision import open_files
 from gtp_engine.five.game import FiveGame
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.play.engine import Engine
@@ -72,7 +71,7 @@ def write_five(path: Path) -> Path:
 def five_net(tmp_path_factory: pytest.TempPathFactory) -> Net:
     """Random weights."""
     path = write_five(tmp_path_factory.mktemp("nets") / "five.onnx")
-    return join(open_files(str(path), "cpu", "onnxruntime", 1))
+    return open_whole(str(path), "cpu", "onnxruntime", 1)
 
 
 def test_a_net_gives_way_to_what_is_read_out(five_net: Net) -> None:

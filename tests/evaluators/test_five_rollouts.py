@@ -9,11 +9,9 @@ from tests.evaluators.encoding import drawn, encoded
 from tests.five.test_lines import game_of
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.evaluators.composition import join
 from gtp_engine.evaluators.five_rollouts import DEPTH, FiveRollouts
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import OpenPart
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings
@@ -61,7 +59,7 @@ class Player:
 
 def test_games_go_on_to_a_win_or_to_the_tenth_move_from_the_root(tmp_path: Path) -> None:
     path = write_nets(tmp_path)
-    net = join([OpenPart(OnnxNet(path, "cpu"))])
+    net = OnnxNet(path, "cpu")
     player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 4)
     evaluator = FiveRollouts(net, 1, 4, player=player, weight=0.3)  # type: ignore[arg-type]
     assert evaluator.weight == 1.0  # there is no other value
@@ -84,7 +82,7 @@ def test_games_go_on_to_a_win_or_to_the_tenth_move_from_the_root(tmp_path: Path)
 
 
 def test_what_is_left_of_an_earlier_leaf_is_no_move(tmp_path: Path) -> None:
-    net = join([OpenPart(OnnxNet(write_nets(tmp_path), "cpu"))])
+    net = OnnxNet(write_nets(tmp_path), "cpu")
     player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 0)
     evaluator = FiveRollouts(net, 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]
     batch = evaluator.new_batch(1, SIZE, SIZE)
@@ -102,7 +100,7 @@ def test_what_is_left_of_an_earlier_leaf_is_no_move(tmp_path: Path) -> None:
 
 def test_whoever_makes_five_in_a_rollout_wins(tmp_path: Path) -> None:
     path = write_nets(tmp_path)
-    net = join([OpenPart(OnnxNet(path, "cpu"))])
+    net = OnnxNet(path, "cpu")
     player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 0)
     player.logits[0, 1:] = -50.0
     evaluator = FiveRollouts(net, 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]
@@ -124,7 +122,7 @@ def test_whoever_makes_five_in_a_rollout_wins(tmp_path: Path) -> None:
     ("rules", "value"), [("freestyle", -1.0), ("standard", 0.0), ("renju", 0.0)]
 )
 def test_rollouts_go_by_the_rules(rules: str, value: float, tmp_path: Path) -> None:
-    net = join([OpenPart(OnnxNet(write_nets(tmp_path), "cpu"))])
+    net = OnnxNet(write_nets(tmp_path), "cpu")
     player = Player(OnnxNet(tmp_path / "pierre-rollout.onnx", "cpu"), 0, 3)
     player.logits[:] = -1e9
     player.logits[0, 3] = 0.0  # nothing else is ever played
@@ -174,4 +172,4 @@ def test_the_small_net_sees_his_planes(tmp_path: Path) -> None:
     player = Player(net, 0, 0)
     player.info = other
     with pytest.raises(NetFileError, match="no policy over Pierre's planes"):
-        FiveRollouts(join([OpenPart(net)]), 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]
+        FiveRollouts(net, 1, 4, player=player, weight=1.0)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from tests.go.diagrams import position_of
 from tests.go.test_rollout_policy import random_arrays
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
-from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.evaluators.composition import open_whole
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
@@ -212,7 +212,7 @@ def test_threads_draw_different_games() -> None:
 
 
 def test_values_are_mixed_by_weight() -> None:
-    net = open_exactly(TINY, "cpu")
+    net = open_whole(TINY, "cpu", exactly=True)
     position = Position(5)
     position.play(BLACK, position.points()[12])
     alone = judged(NetEvaluator(net, 1, 1), position)
@@ -227,7 +227,7 @@ def test_values_are_mixed_by_weight() -> None:
 
 
 def test_what_a_net_has_no_head_for_comes_from_rollouts_alone() -> None:
-    net = open_exactly("alphago-sl", "cpu")
+    net = open_whole("alphago-sl", "cpu", exactly=True)
     position = position_of(". X X . X\nX X X X X\nX . X O .\nX X X X X\n. X X X X", to_play=WHITE)
     evaluator = MixedEvaluator(net, 1, 1, weight=0.5)
     assert evaluator.has_ownership and not NetEvaluator(net, 1, 1).has_ownership
@@ -239,7 +239,7 @@ def test_what_a_net_has_no_head_for_comes_from_rollouts_alone() -> None:
 
 
 def test_a_raw_evaluation_is_the_nets_own_whatever_heads_it_lacks() -> None:
-    net = open_exactly("alphago-sl", "cpu")
+    net = open_whole("alphago-sl", "cpu", exactly=True)
     found = MixedEvaluator(net, 1, 1, weight=0.5).raw_evaluation(Position(9), 0)
     alone = NetEvaluator(net, 1, 1).raw_evaluation(Position(9), 0)
     assert np.array_equal(found.policy, alone.policy)
@@ -247,7 +247,7 @@ def test_a_raw_evaluation_is_the_nets_own_whatever_heads_it_lacks() -> None:
 
 
 def test_a_mixed_evaluator_serves_a_search() -> None:
-    evaluator = MixedEvaluator(open_exactly(TINY, "cpu"), 1, 4, weight=0.5)
+    evaluator = MixedEvaluator(open_whole(TINY, "cpu", exactly=True), 1, 4, weight=0.5)
     search = Search(evaluator, SearchParams(expansion_visits=3), threads=2, batch=2)
     search.set_position(Position(5))
     assert search.run(Limits(visits=64)).visits >= 64

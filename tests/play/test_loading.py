@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gtp_engine.evaluators import precision
+from gtp_engine.evaluators import composition, precision
 from gtp_engine.kernels import CACHE
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
@@ -24,14 +24,14 @@ def loader(net: Path = TINY) -> Loader:
 
 def watch(monkeypatch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
     """Call something each time that a net's files have been opened."""
-    plain = precision.open_files
+    plain = composition.open_whole
 
-    def open_files(*args: Any) -> Any:
+    def open_whole(*args: Any) -> Any:
         files = plain(*args)
         look()
         return files
 
-    monkeypatch.setattr(precision, "open_files", open_files)
+    monkeypatch.setattr(composition, "open_whole", open_whole)
 
 
 def test_the_net_is_opened_while_kernels_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

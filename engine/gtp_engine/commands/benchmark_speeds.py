@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gtp_engine.arena.signature import random_position
-from gtp_engine.evaluators.composition import open_exactly
+from gtp_engine.evaluators.composition import open_whole
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -281,7 +281,9 @@ def net_jobs(
     alone = sorted({1, *batches})
     jobs: list[Job] = [net_job(RAW, net, size, batch) for batch in alone]
     if not is_fp32(net) and net.net.device == "cpu":
-        fp32 = NetEvaluator(open_exactly(wanted, "cpu"), streams=1, max_batch=1, cache_mb=0)
+        fp32 = NetEvaluator(
+            open_whole(wanted, "cpu", exactly=True), streams=1, max_batch=1, cache_mb=0
+        )
         if is_fp32(fp32):  # a file that was named has no other beside it
             jobs.append(net_job(RAW_FP32, fp32, size, 1))
     encoding = _EncodingNet(net.net, streams=1, max_batch=1, cache_mb=0)

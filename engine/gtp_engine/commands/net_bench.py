@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.benchmark_speeds import opening_batch, usual_sizes
-from gtp_engine.evaluators.composition import judges_of, open_exactly
+from gtp_engine.evaluators.composition import judges_of, open_whole
 from gtp_engine.evaluators.devices import cuda_obstacle
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
@@ -43,7 +43,9 @@ def run(args: argparse.Namespace) -> int:
     found: list[Measurement] = []
     for device in _devices(args.device):
         nets = [
-            NetEvaluator(open_exactly(wanted, device, args.runtime), streams=1, max_batch=1024)
+            NetEvaluator(
+                open_whole(wanted, device, args.runtime, exactly=True), streams=1, max_batch=1024
+            )
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
-from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, members_of, open_exactly
+from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, members_of, open_whole
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import NO_NET, PART_HEADS, ROLLOUTS_PART, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
@@ -76,7 +76,7 @@ def _in_short(path: Path) -> tuple[str, str, str]:
 
 def run_info(args: argparse.Namespace) -> int:
     """Print the description; return 1 if the net computes something else than it should."""
-    net = open_exactly(args.net, "cpu", ONNX_RUNTIME)  # which measures nothing
+    net = open_whole(args.net, "cpu", ONNX_RUNTIME, exactly=True)  # which measures nothing
     found = [(member, differences_of(member)) for member in members_of(net)]
     if args.json:
         documents = [_info_document(*one) for one in found]
@@ -184,7 +184,7 @@ def _inputs(info: NetInfo) -> str:
 
 def run_check(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large."""
-    whole = open_exactly(args.net, args.device, args.runtime)
+    whole = open_whole(args.net, args.device, args.runtime, exactly=True)
     found = [(member, differences_of(member)) for member in members_of(whole)]
     compared = None if args.original is None else _compare_with_original(whole, args)
     if args.json:
@@ -240,7 +240,7 @@ def _compare_with_original(net: Net, args: argparse.Namespace) -> Accuracy:
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    original = open_exactly(args.original, args.device, args.runtime)
+    original = open_whole(args.original, args.device, args.runtime, exactly=True)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
     return compare_nets(net, original, args.positions)

@@ -13,23 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import MAX_SIZE
-from gtp_engine.evaluators.encoders.inputs import (
-    Encode,
-    Features,
-    Options,
-    Planes,
-    SymmetryMap,
-    find_encoder,
-)
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import OpenPart, open_part
+from gtp_engine.evaluators.precision import open_best
 from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
 from gtp_engine.games import FIVE, game_shown
-from gtp_engine.go.history import History
-from gtp_engine.go.ladders import Reader
-from gtp_engine.go.rules import RuleFlags
 
 _COMPANIONS = {"policy": ("policy_optimistic", "q_winloss", "q_score")}
 """Outputs that come from the same file as a head."""
@@ -39,7 +28,7 @@ _COMPANIONS = {"policy": ("policy_optimistic", "q_winloss", "q_score")}
 class Share:
     """What one encoder fills of the inputs."""
 
-    encode: Encode
+    encoder: str
     suicide_alive: int
     """See `inputs.Options`."""
     planes: slice
@@ -67,17 +56,18 @@ class _Members:
 class SizedNet(_Members):
     """Some open nets, each for the boards of some sizes, with the face of an `OnnxNet`."""
 
-    def __init__(self, parts: Sequence[OpenPart]) -> None:
+    def __init__(self, members: Sequence[OnnxNet], sides: Sequence[int]) -> None:
         """Join nets.
 
         Args:
-            parts: Each net with its largest board, smaller ones first; the last takes all others.
+            sides: The longest side of each net's boards, the smallest first; the last net takes
+                all others.
 
         Raises:
             NetFileError: They do not read the same inputs or have the same outputs.
         """
-        self.members = tuple(part.net for part in parts)
-        self._sides = [part.largest_board or MAX_SIZE for part in parts]
+        self.members = tuple(members)
+        self._sides = sides
         last = self.members[-1]
         for net in self.members:
             if _face(net) != _face(last):
@@ -114,22 +104,27 @@ class SizedNet(_Members):
 class ComposedNet(_Members):
     """Some open nets as one, with the face of an `OnnxNet`."""
 
-    def __init__(self, parts: Sequence[OpenPart]) -> None:
+    def __init__(self, members: Sequence[OnnxNet], asked: Sequence[Sequence[str]]) -> None:
         """Join nets.
 
         Args:
-            parts: Each net with the heads it is asked for; none where it may give all it has.
+            asked: The heads that each net is asked for; none where it may give all it has.
 
         Raises:
             NetFileError: A net lacks a head it is asked for, gives nothing that another does not
                 give, or there is no board that all of them take.
         """
-        self.members = tuple(part.net for part in parts)
+        self.members = tuple(members)
         self.path = Path("+".join(str(net.path) for net in self.members))
-        self.givers = _assign_heads(parts)
+        self.givers = _assign_heads(self.members, asked)
         """Which of the members each head comes from."""
         self._shares = _share_inputs(self.members)
-        self.info = _joined_info(self.members, self.givers, list(self._shares.values()))
+        self.info = _joined_info(self.members, self.givers, self.shares)
+
+    @property
+    def shares(self) -> list[Share]:
+        """What each encoder fills of the inputs."""
+        return list(self._shares.values())
 
     @property
     def file_bytes(self) -> int:
@@ -158,59 +153,50 @@ class ComposedNet(_Members):
             *(None if at is None else getattr(found[at], name) for at, name in sources)
         )
 
-    def encode(
-        self,
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        options: Options,
-        reader: Reader,
-        symmetry_map: SymmetryMap,
-        spatial: Planes,
-        features: Features,
-    ) -> None:
-        """Fill all nets' [C, H, W] planes and [G] globals; see `inputs.Encode`."""
-        for share in self._shares.values():
-            told = options._replace(suicide_alive=share.suicide_alive)
-            planes, numbers = spatial[share.planes], features[share.features]
-            share.encode(history, ply, rules, told, reader, symmetry_map, planes, numbers)
-
 
 Net = OnnxNet | ComposedNet | SizedNet
 
 
-def open_exactly(wanted: str | None, device: str, runtime: str = AUTO) -> Net:
-    """Open what `--net` names on a device, each part in fp32 unless its file says otherwise.
+def open_whole(
+    wanted: str | None,
+    device: str,
+    runtime: str = AUTO,
+    threads: int | None = None,
+    *,
+    exactly: bool = False,
+) -> Net:
+    """Open what `--net` names: each file in the precision and the runtime that suit the device.
+
+    Imports no module with kernels, which is for one thread at a time.
+
+    Args:
+        device, runtime, threads: See `open_best`.
+        exactly: Whether each part runs in fp32 unless its file says otherwise.
 
     Raises:
         NetFileError: A file cannot be found or used, or the files do not fit together.
     """
-    exact = [
-        replace(part, files=NetFiles(part.files.fp32, is_exact=True)) for part in find_parts(wanted)
-    ]
-    return join([open_part(part, device, runtime) for part in exact])
-
-
-def join(parts: Sequence[OpenPart]) -> Net:
-    """Return open nets as one; see `ComposedNet` and `SizedNet`.
-
-    Raises:
-        NetFileError: They do not fit together.
-    """
+    parts = find_parts(wanted)
+    files = [part.files for part in parts]
+    if exactly:
+        files = [NetFiles(each.fp32, is_exact=True) for each in files]
+    nets = [open_best(each, device, runtime, threads) for each in files]
     if len(parts) == 1 and not parts[0].heads:
-        return parts[0].net
-    return ComposedNet(parts) if parts[0].largest_board is None else SizedNet(parts)
+        return nets[0]
+    if parts[0].largest_board is None:
+        return ComposedNet(nets, [part.heads for part in parts])
+    return SizedNet(nets, [part.largest_board or MAX_SIZE for part in parts])
 
 
-def check_game(parts: Sequence[OpenPart], game: str) -> None:
-    """See that nets were made for a game; those of Go play Atari Go too.
+def check_game(net: Net, game: str) -> None:
+    """See that a net was made for a game; those of Go play Atari Go too.
 
     Raises:
-        NetFileError: One was not.
+        NetFileError: It was not.
     """
-    for net, *_ in parts:
-        if (game_shown(net.info.encoder) == FIVE) != (game == FIVE):
-            raise NetFileError(f"{net.path}: the net {net.info.name} does not play {game}")
+    for member in members_of(net):
+        if (game_shown(member.info.encoder) == FIVE) != (game == FIVE):
+            raise NetFileError(f"{member.path}: the net {member.info.name} does not play {game}")
 
 
 def members_of(net: Net) -> tuple[OnnxNet, ...]:
@@ -223,11 +209,6 @@ def judges_of(net: Net, width: int, height: int) -> tuple[OnnxNet, ...]:
     return (net.for_board(width, height),) if isinstance(net, SizedNet) else members_of(net)
 
 
-def encoder_of(net: Net) -> Encode:
-    """Return what fills a net's inputs."""
-    return net.encode if isinstance(net, ComposedNet) else find_encoder(net.info.encoder)
-
-
 def _face(net: OnnxNet) -> tuple[object, ...]:
     """Return what of a net's description its callers go by."""
     info = net.info
@@ -238,21 +219,21 @@ def _face(net: OnnxNet) -> tuple[object, ...]:
     )
 
 
-def _assign_heads(parts: Sequence[OpenPart]) -> dict[str, int]:
-    """Return by head the number of the part that gives it."""
+def _assign_heads(members: Sequence[OnnxNet], asked: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Return by head the number of the net that gives it."""
     givers: dict[str, int] = {}
-    for number, (net, asked, _) in enumerate(parts):
-        for head in asked:
+    for number, (net, heads) in enumerate(zip(members, asked, strict=True)):
+        for head in heads:
             if head not in net.info.heads:
                 has = ", ".join(net.info.heads)
                 raise NetFileError(f"{net.path}: has no {head}; it has {has}")
             givers[head] = number
-    for number, (net, asked, _) in enumerate(parts):
-        if not asked:
+    for number, (net, heads) in enumerate(zip(members, asked, strict=True)):
+        if not heads:
             for head in PART_HEADS:
                 if head in net.info.heads:
                     givers.setdefault(head, number)
-    for number, (net, *_) in enumerate(parts):
+    for number, net in enumerate(members):
         if number not in givers.values():
             raise NetFileError(f"{net.path}: adds nothing to the nets before it")
     return givers
@@ -271,7 +252,7 @@ def _share_inputs(members: Sequence[OnnxNet]) -> dict[tuple[str, bool], Share]:
         info, key = net.info, _input_of(net)
         if key not in shares:
             shares[key] = Share(
-                find_encoder(info.encoder),
+                info.encoder,
                 int(info.pass_alive_under_suicide),
                 slice(planes, planes + info.spatial_planes),
                 slice(features, features + info.global_features),

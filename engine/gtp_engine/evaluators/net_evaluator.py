@@ -13,12 +13,12 @@ from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
 from gtp_engine.evaluators.composition import (
+    ComposedNet,
     Net,
     check_game,
-    encoder_of,
-    join,
     judges_of,
     members_of,
+    open_whole,
 )
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
@@ -30,14 +30,21 @@ from gtp_engine.evaluators.decoding import (
     prior_by_action,
 )
 from gtp_engine.evaluators.devices import gpu_names
-from gtp_engine.evaluators.encoders.inputs import Features, Options, find_listing
+from gtp_engine.evaluators.encoders.inputs import (
+    Encode,
+    Features,
+    Options,
+    Planes,
+    SymmetryMap,
+    find_encoder,
+    find_listing,
+)
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
 from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
-from gtp_engine.evaluators.precision import open_files
 from gtp_engine.evaluators.runtimes import AUTO, NAMES
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
@@ -93,6 +100,30 @@ def _meta_rows(profile: HumanProfile, area: int) -> Features:
     return np.array(
         [[0.0] * N_META, profile.inputs(BLACK, area), profile.inputs(WHITE, area)], np.float32
     )
+
+
+def _find_encode(net: Net) -> Encode:
+    """Return what fills a net's inputs: an encoder's kernel, or those of all its files."""
+    if not isinstance(net, ComposedNet):
+        return find_encoder(net.info.encoder)
+    shares = [(find_encoder(share.encoder), share) for share in net.shares]
+
+    def encode(
+        history: History,
+        ply: int,
+        rules: RuleFlags,
+        options: Options,
+        reader: Reader,
+        symmetry_map: SymmetryMap,
+        spatial: Planes,
+        features: Features,
+    ) -> None:
+        for fill, share in shares:
+            told = options._replace(suicide_alive=share.suicide_alive)
+            planes, numbers = spatial[share.planes], features[share.features]
+            fill(history, ply, rules, told, reader, symmetry_map, planes, numbers)
+
+    return encode
 
 
 def _check_inputs(net: OnnxNet) -> None:
@@ -159,7 +190,7 @@ class NetEvaluator:
         self.batcher = Batcher(net.run, streams, max_batch)
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
-        self._encode = encoder_of(net)
+        self._encode = _find_encode(net)
         listings = {find_listing(member.info.encoder) for member in members_of(net)}
         if len(listings) > 1:
             raise NetFileError(f"{net.path}: nets of different games cannot be joined")
@@ -436,10 +467,10 @@ def open_net(
     Raises:
         NetFileError: There is no such net, it cannot be used, or it was made for another game.
     """
-    parts = open_files(wanted, device, runtime, threads)
+    net = open_whole(wanted, device, runtime, threads)
     if game is not None:
-        check_game(parts, game)
-    return serve(join(parts), threads=threads, max_batch=max_batch, cache_mb=cache_mb, make=make)
+        check_game(net, game)
+    return serve(net, threads=threads, max_batch=max_batch, cache_mb=cache_mb, make=make)
 
 
 def serve(

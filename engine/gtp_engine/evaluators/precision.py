@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from gtp_engine.evaluators import openvino_runtime
 from gtp_engine.evaluators.devices import RUNTIMES, cpu_name, cuda_obstacle
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
 from gtp_engine.evaluators.net_info import SPATIAL_INPUT, GoldenCase, NetFileError
-from gtp_engine.evaluators.nets import NetFiles, Part, find_parts
+from gtp_engine.evaluators.nets import NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.onnx_runtime import runtime_version
 from gtp_engine.evaluators.runtimes import AUTO, NAMES, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
@@ -182,34 +182,6 @@ def _warn_if_wrong(net: OnnxNet) -> None:
     if not all(one.is_right for one in found):
         by = NAMES.get(net.runtime, f" by {net.runtime}")
         logger.warning(f"{net.path}{by}: self-check: {verdict(found)}")
-
-
-class OpenPart(NamedTuple):
-    """A `nets.Part` that is open."""
-
-    net: OnnxNet
-    heads: tuple[str, ...] = ()
-    largest_board: int | None = None
-
-
-def open_files(
-    wanted: str | None, device: str, runtime: str = AUTO, threads: int | None = None
-) -> list[OpenPart]:
-    """Open the files of what `--net` names; see `open_best`.
-
-    Raises:
-        NetFileError: A file cannot be found or used.
-    """
-    return [open_part(part, device, runtime, threads) for part in find_parts(wanted)]
-
-
-def open_part(part: Part, device: str, runtime: str = AUTO, threads: int | None = None) -> OpenPart:
-    """Open the file of a part that suits a device; see `open_best`.
-
-    Raises:
-        NetFileError: It cannot be used.
-    """
-    return OpenPart(open_best(part.files, device, runtime, threads), part.heads, part.largest_board)
 
 
 def has_to_measure(wanted: str | None, device: str, runtime: str = AUTO) -> bool:

@@ -27,10 +27,10 @@ from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 if TYPE_CHECKING:
+    from gtp_engine.evaluators.composition import Net
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
     from gtp_engine.evaluators.onnx_net import OnnxNet
-    from gtp_engine.evaluators.precision import OpenPart
     from gtp_engine.go.position import Position
     from gtp_engine.kernel_cache import KernelCache
     from gtp_engine.search.search import Search
@@ -80,7 +80,7 @@ class Loader:
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
         self._net_error: str | None = None
-        self._files: Future[list[OpenPart] | None] = Future()
+        self._opened: Future[Net | None] = Future()
         """What another thread has opened; None where that is put off."""
         self._kernel_cache: KernelCache | None = None
         self._is_first = False
@@ -181,10 +181,9 @@ class Loader:
         self._net_ready.set()
 
     def _begin_opening(self) -> None:
-        """Begin to open the net's files in a thread of their own, unless that measures something.
+        """Begin to open the net in a thread of its own, unless that measures something.
 
-        Measurements wait for a quiet moment. The thread imports no module with kernels, which is
-        for one thread at a time.
+        Measurements wait for a quiet moment.
         """
 
         def begin() -> None:
@@ -193,18 +192,18 @@ class Loader:
                 from gtp_engine.evaluators.precision import has_to_measure
 
                 waits = has_to_measure(self._net, settings.device, settings.runtime)
-                self._files.set_result(None if waits else self._open_files())
+                self._opened.set_result(None if waits else self._open_net())
             except Exception as error:
-                self._files.set_exception(error)
+                self._opened.set_exception(error)
 
         if self._has_net:
             threading.Thread(target=begin, daemon=True).start()
 
-    def _open_files(self) -> "list[OpenPart]":
-        from gtp_engine.evaluators.precision import open_files
+    def _open_net(self) -> "Net":
+        from gtp_engine.evaluators.composition import open_whole
 
         settings = self._settings
-        return open_files(self._net, settings.device, settings.runtime, settings.threads)
+        return open_whole(self._net, settings.device, settings.runtime, settings.threads)
 
     def _load_kernels(self) -> None:
         from gtp_engine import kernels
@@ -258,7 +257,7 @@ class Loader:
     def _open_evaluator(self) -> "Evaluator":
         """Return the net, or what judges without one."""
         if self._has_net:
-            return self._open_net()
+            return self._serve_net()
         if self._settings.game == GO:
             from gtp_engine.evaluators.rollouts import RolloutEvaluator
 
@@ -273,15 +272,15 @@ class Loader:
 
         return AtariRollouts()
 
-    def _open_net(self) -> "NetEvaluator":
-        from gtp_engine.evaluators.composition import check_game, join
+    def _serve_net(self) -> "NetEvaluator":
+        from gtp_engine.evaluators.composition import check_game, members_of
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
         from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
-        parts = self._files.result() or self._open_files()
-        check_game(parts, settings.game)
+        net = self._opened.result() or self._open_net()
+        check_game(net, settings.game)
         if self._rollout_weight > 0.0:
             if settings.game == ATARI_GO:
                 raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
@@ -289,14 +288,14 @@ class Loader:
             if settings.game == FIVE:
                 from gtp_engine.evaluators.five_rollouts import FiveRollouts
 
-                make = partial(FiveRollouts, player=self._open_player(parts[0].net.path))
+                make = partial(FiveRollouts, player=self._open_player(members_of(net)[0].path))
             make = partial(make, weight=self._rollout_weight, seed=self._seed())
         elif settings.game == FIVE and self.params.shape_share > 0.0:
             from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 
             make = partial(ShapedEvaluator, share=self.params.shape_share)
         evaluator = serve(
-            join(parts),
+            net,
             make=make,
             threads=settings.threads,
             max_batch=settings.batch,
