@@ -23,7 +23,7 @@ from gtp_export.span import Span
 if __name__ == "__main__":
     run = DistilRun(teacher=Path({TINY!r}), out=Path("."), seed=3, processes=2)
     generator = Generator(run, Path("shards"), None)
-    generator.run(Span(1, "samples"), print)
+    generator.run(Span(1, "samples"))
 """
 
 TEST_FILE = "boardsize 5\n1 genmove black\n#? [.*]\n"

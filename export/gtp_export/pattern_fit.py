@@ -7,6 +7,7 @@ difference between what was played and its chance, with steps that shrink as Ada
 al. 2011). The rollout policy and the tree policy are fitted one after the other.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -50,6 +51,8 @@ from gtp_export.records.games import Games, GameTable
 from gtp_export.records.reading import read_table
 from gtp_export.records.replay import move_at, place_setups
 from gtp_export.span import HOUR
+
+logger = logging.getLogger(__name__)
 
 ROLLOUT, TREE = 0, 1
 """Which policy; also the row of arrays that hold both."""
@@ -397,9 +400,7 @@ def _numbered(codes: npt.NDArray[np.uint32], bits: int, *, start: int) -> npt.ND
     return found
 
 
-def fit_policies(
-    games: Games, seed: int, most: int, say: Callable[[str], None]
-) -> tuple[Arrays, int]:
+def fit_policies(games: Games, seed: int, most: int) -> tuple[Arrays, int]:
     """Return the arrays of a pattern file learnt from games, and from how many positions.
 
     Args:
@@ -426,7 +427,7 @@ def fit_policies(
     }
     del near, responses, diamonds
     sizes = {name: len(found) for name, found in kinds.items()}
-    say(f"patterns seen often in {counted:,} positions: {sizes}")
+    logger.info(f"patterns seen often in {counted:,} positions: {sizes}")
     n_local = RESPONSES + 12 * (PLAIN_ROWS + sizes["responses"])
     local_at = sizes["near"] + sizes["colors"]
     starts = np.cumsum([local_at, n_local, 2 * N_DISTANCES])
@@ -452,7 +453,7 @@ def fit_policies(
         for part in np.array_split(chosen, 10):
             n, right, loss = fit(table, part, allowed, ids, which, theta, squares, LEARNING_RATE)
             positions += n
-            say(
+            logger.info(
                 f"{POLICIES[which]} policy: {positions:,} positions, top-1 {right / max(n, 1):.1%},"
                 f" cross-entropy {loss / max(n, 1):.3f}"
             )
@@ -530,7 +531,7 @@ def _figures(
     return figures
 
 
-def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
+def run_fit(run: RecordRun) -> Path:
     """Fit both policies to games, measure them on others, and write the file and its card.
 
     Raises:
@@ -549,7 +550,7 @@ def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
         learned, others = learned.split(VALID_SHARE)
     if not len(learned) or not len(others):
         raise NetFileError("too few games to learn from some and measure on others")
-    arrays, n = fit_policies(learned, run.seed, positions, say)
+    arrays, n = fit_policies(learned, run.seed, positions)
     generator = np.random.default_rng(run.seed)
     chosen = np.sort(generator.permutation(len(others))[: -(-run.positions // PER_GAME)])
     pairs = draw_plies(others, chosen, PER_GAME, generator)
@@ -573,5 +574,5 @@ def run_fit(run: RecordRun, say: Callable[[str], None]) -> Path:
     target = run.out / f"{header['name']}{PATTERN_SUFFIX}"
     write_whole(target, content)
     write_whole(target.with_suffix(".md"), format_pattern_card(header, len(content), *columns))
-    say(f"wrote {target}")
+    logger.info(f"wrote {target}")
     return target

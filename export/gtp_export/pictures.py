@@ -3,7 +3,8 @@
 A picture's file name says what it is: `.png`, `.svg` or `.pdf`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,8 @@ from gtp_engine.coords import BLACK, COLUMN_LETTERS, WHITE
 from gtp_engine.files import whole_file
 from gtp_export.evaluation import Figure
 
+logger = logging.getLogger(__name__)
+
 BOARD_COLOR, LINE_COLOR, MARK_COLOR = "#e3b566", "#4a3510", "#b3202c"
 STONE_COLORS = {BLACK: "#111111", WHITE: "#fdfdfd"}
 SMALLEST_MARK = 0.002
@@ -24,10 +27,10 @@ LEARNED = "learned from"
 """Curves whose names end so are dashed."""
 
 
-def can_draw(say: Callable[[str], None]) -> bool:
+def can_draw() -> bool:
     """Whether the extra is there; otherwise say so."""
     if find_spec("matplotlib") is None:
-        say("no pictures: `pip install 'gtp-engine[plots]'` brings what draws them")
+        logger.info("no pictures: `pip install 'gtp-engine[plots]'` brings what draws them")
         return False
     return True
 

@@ -6,7 +6,8 @@ What was played and measured is kept in the folder after each match, where a kil
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import EvaluationPlan, StrengthPlan
 from gtp_export.records.reading import read_table
 
-Say = Callable[[str], None]
+logger = logging.getLogger(__name__)
 
 
 def find_checkpoints(paths: Sequence[Path]) -> dict[str, Path]:
@@ -46,7 +47,7 @@ def find_checkpoints(paths: Sequence[Path]) -> dict[str, Path]:
     return found
 
 
-def measure_strength(plan: StrengthPlan, say: Say) -> str:
+def measure_strength(plan: StrengthPlan) -> str:
     """Play all pairs, measure all nets, and return both in a table; see the module.
 
     Raises:
@@ -77,7 +78,7 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
             ended = play_policy_games(pair, plan.size, komi, plan.each, generator)
             known["matches"][f"{one} / {other}"] = one, other, points_of_first(ended), plan.each
             write_whole(file, json.dumps(known, indent=1) + "\n")
-            say(f"{one} won {points_of_first(ended):g} of {plan.each} against {other}")
+            logger.info(f"{one} won {points_of_first(ended):g} of {plan.each} against {other}")
     asked = EvaluationPlan(plan.positions, seed=plan.seed)
     for name in players:
         if name not in known["accuracy"]:
@@ -85,11 +86,11 @@ def measure_strength(plan: StrengthPlan, say: Say) -> str:
             top1 = evaluate_games(net, recorded, asked)["top1 all"]
             known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
             write_whole(file, json.dumps(known, indent=1) + "\n")
-            say(f"{name} names {top1.mean:.1%} of the moves")
+            logger.info(f"{name} names {top1.mean:.1%} of the moves")
     met = [m for m in known["matches"].values() if m[0] in players and m[1] in players]
     ratings = rate_players(met, anchor)
     points = {name: (*known["accuracy"][name], *(ratings[name].to_json())) for name in players}
-    if can_draw(say):
+    if can_draw():
         axes = "recorded moves named, %", "Elo above the opponent"
         named = {"without search": list(points.values())}
         draw_intervals(plan.out / "strength.png", named, axes, tuple(points))

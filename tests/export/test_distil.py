@@ -286,7 +286,7 @@ def test_a_share_of_the_shards_is_of_the_students_games(
         assert set(kinds) == wanted
         if student is not None:  # a half of all; of the rest, boards of 9x9 are a fifth
             assert kinds.count("student") == 5
-    assert generator.run(Span(1, "samples"), lambda line: None) > 0
+    assert generator.run(Span(1, "samples")) > 0
 
 
 def test_plans_cover_rules_and_komi() -> None:
@@ -336,18 +336,17 @@ def test_large_boards_alone(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_shards_goes_on_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     assert sum(kind.share for kind in KINDS) == pytest.approx(1.0)
     small = tuple(replace(kind, games=2) for kind in KINDS if kind.name == "9x9")
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
-    lines: list[str] = []
     spent = [spent_on_labels(tmp_path)]
     for wanted in (1, 1, 2):
         span = Span(spent[min(wanted, len(spent)) - 1].samples + 1, "samples")
-        Generator(RUN, tmp_path, None).run(span, lines.append)
+        Generator(RUN, tmp_path, None).run(span)
         spent.append(spent_on_labels(tmp_path))
-    assert len(lines) == 2 and spent[0] == (0, 0.0, 0.0)
+    assert len(said) == 2 and spent[0] == (0, 0.0, 0.0)
     assert spent[1] == spent[2], "the span was spent before"
     assert spent[3].samples > spent[2].samples and spent[3].seconds >= spent[2].seconds > 0
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
@@ -362,17 +361,18 @@ def use_small_kinds(monkeypatch: pytest.MonkeyPatch, name: str, games: int) -> N
 
 
 def test_records_become_shards_until_they_are_used_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     use_small_kinds(monkeypatch, "records", games=1)
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
-    games, lines = read_table([pack]), []
-    assert Generator(RUN, tmp_path, games).run(ENDLESS, lines.append) == 6
-    assert len(lines) == 3
+    games = read_table([pack])
+    said.clear()
+    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 6
+    assert len(said) == 3
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
-    assert Generator(RUN, tmp_path, games).run(ENDLESS, lines.append) == 0
+    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 0
 
 
 def test_a_file_halts_labelling_at_a_batch_of_positions(
@@ -397,7 +397,7 @@ def test_a_file_halts_labelling_at_a_batch_of_positions(
 
     monkeypatch.setattr(OnnxNet, "run", run)
     monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
-    Generator(RUN, data, None).run(Span(1, "samples"), lambda line: None)
+    Generator(RUN, data, None).run(Span(1, "samples"))
     assert halts == [3] and len(asked) > 4
 
 
@@ -461,7 +461,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
     games = read_table([pack])
-    assert Generator(RUN, tmp_path, games).run(ENDLESS, lambda line: None) == 12
+    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
 
@@ -511,7 +511,7 @@ def test_several_processes_make_the_same_shards_as_one(
     for processes in (1, 2):
         folder = tmp_path / str(processes)
         generator = Generator(replace(RUN, processes=processes), folder, games)
-        assert generator.run(ENDLESS, lambda line: None) == 12
+        assert generator.run(ENDLESS) == 12
         made[processes] = {
             path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")
         }

@@ -69,7 +69,7 @@ def test_what_is_learned_is_what_the_file_says(games: Path) -> None:
     from gtp_engine.evaluators.pattern_file import build_policy
 
     table = read_table([games])
-    arrays, n = fit_policies(table, 1, 3000, lambda line: None)
+    arrays, n = fit_policies(table, 1, 3000)
     assert 2500 < n <= 3200
     pairs = draw_plies(table, np.arange(50), 2, np.random.default_rng(1))
     untaught = {k: v if v.dtype == np.uint32 else 0 * v for k, v in arrays.items()}

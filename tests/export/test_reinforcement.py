@@ -103,29 +103,26 @@ def test_a_run_goes_on_pools_and_judges(
     tmp_path: Path,
     net: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    said: list[str],
 ) -> None:
     monkeypatch.setattr("gtp_export.learning.reinforcement.POOL_ROUNDS", 2)
     monkeypatch.setattr("gtp_export.learning.reinforcement.GATE_GAMES", 8)
     monkeypatch.setattr("gtp_export.learning.reinforcement.GATE_SHARE", 0.0)
     monkeypatch.setattr("gtp_export.learning.reinforcement.FINAL_GAMES", 10)
     out = tmp_path / "run"
-    played: list[str] = []
 
-    def interrupt(line: str, *_: object) -> None:
-        played.append(line)
+    def interrupt(line: str) -> None:
         if "round 3" in line:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("builtins.print", lambda line, **_: interrupt(line))
+        patch.setattr("gtp_export.learning.reinforcement.logger.info", interrupt)
         with pytest.raises(KeyboardInterrupt):
             reinforce(net, out, "--samples", "100000")
     assert [path.stem for path in sorted((out / "nets").iterdir())] == ["000000", "000002"]
     assert (out / "best.onnx").read_bytes() == (out / "nets" / "000002.onnx").read_bytes()
-    capsys.readouterr()
     assert reinforce(net, out, "--samples", "900") == 0
-    told = capsys.readouterr().err
+    told = "\n".join(said)
     assert "round 3:" in told and "round 2:" not in told, "it goes on from its checkpoint"
     ladder = json.loads((out / "ladder.json").read_text())
     assert [(one["net"], one["other"]) for one in ladder[:2]] == [

@@ -2,7 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable
+import threading
+import time
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,7 @@ from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: 
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.training import (  # noqa: E402
+    CHECKPOINT,
     Trainer,
     TrainError,
     TrainPlan,
@@ -202,17 +205,11 @@ def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) ->
     assert norms["blocks.0.norm1"].steps == norms["blocks.0.norm1"].WARM_UP_STEPS + 1
 
 
-class _Unpauser:
-    """Takes the file away that halts a run, when told that it halts."""
-
-    def __init__(self, pause: Path) -> None:
-        self.pause = pause
-
-    def __call__(self, line: str) -> None:
-        with (self.pause.parent / "said").open("a") as file:
-            file.write(line + "\n")
-        if line.startswith("halted"):
-            self.pause.unlink()
+def _let_go_on_once_halted(folder: Path) -> None:
+    """Take the file away that halts a run, which has saved its state by then."""
+    while not (folder / CHECKPOINT).exists():
+        time.sleep(0.01)
+    (folder / PAUSE).unlink()
 
 
 def _export_nothing(net: torch.nn.Module, stem: str) -> None:
@@ -220,13 +217,17 @@ def _export_nothing(net: torch.nn.Module, stem: str) -> None:
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_a_file_halts_all_processes_and_they_end_together(data: Path, processes: int) -> None:
+def test_a_file_halts_all_processes_and_they_end_together(
+    data: Path, processes: int, said: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
     plan = replace(plan_for(data, SHORT), processes=processes)
     plan.out.mkdir()
     (plan.out / PAUSE).touch()
-    train(plan, _export_nothing, _Unpauser(plan.out / PAUSE))
-    said = (plan.out / "said").read_text().splitlines()
-    assert said[0] == f"halted until {plan.out / PAUSE} is gone" and said[1] == "going on"
+    threading.Thread(target=_let_go_on_once_halted, args=(plan.out,), daemon=True).start()
+    train(plan, _export_nothing)
+    if processes > 1:
+        said = [line.removeprefix("gtp-export: ") for line in capfd.readouterr().err.splitlines()]
+    assert said[:2] == [f"halted until {plan.out / PAUSE} is gone", "going on"]
     spent = spent_in(plan.out)
     largest = 800 // 24  # boards a batch
     assert SHORT.amount <= spent.samples < SHORT.amount + processes * largest
@@ -461,7 +462,7 @@ def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
     plan = plan_for(data, SHORT)
     plan.out.mkdir()
     (plan.out / "metrics.jsonl").write_text('{"net": "first"}\n{"net": "sec')
-    train(plan, lambda net, stem: None, lambda line: None)
+    train(plan, lambda net, stem: None)
     lines = (plan.out / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["net"] for line in lines] == ["first", "student-final"]
 
@@ -489,17 +490,17 @@ def test_the_terminal_is_left_as_it_was_when_a_run_fails(data: Path) -> None:
     bar = _Shown()
     plan = replace(plan_for(data, LONG), learning_rate=1e30)
     with pytest.raises(TrainError):
-        train(plan, lambda net, stem: None, lambda line: None, bar)
+        train(plan, lambda net, stem: None, bar)
     assert bar.closed == 1
     finished = _Shown()
     plan = plan_for(data, SHORT)
-    train(plan, lambda net, stem: None, lambda line: None, finished)
+    train(plan, lambda net, stem: None, finished)
     assert finished.shares[-1] == 1.0 and finished.closed == 1
 
 
 def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
-    plan, exported, lines = plan_for(data, SHORT), [], []
-    train(plan, lambda net, stem: exported.append(stem), lines.append)
+    plan, exported = plan_for(data, SHORT), []
+    train(plan, lambda net, stem: exported.append(stem))
     assert exported == ["student-final"]
     entry = json.loads((plan.out / "metrics.jsonl").read_text().splitlines()[-1])
     assert entry["steps"] > 0 and set(entry["valid"]) == {"other"}
@@ -508,7 +509,7 @@ def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
 def test_a_finished_run_that_ends_again_tells_its_losses(data: Path) -> None:
     plan = plan_for(data, SHORT)
     for _ in range(2):
-        train(plan, lambda net, stem: None, lambda line: None)
+        train(plan, lambda net, stem: None)
     first, again = map(json.loads, (plan.out / "metrics.jsonl").read_text().splitlines())
     assert again["losses"] == first["losses"] and first["losses"]["policy"] > 0
 
@@ -521,13 +522,13 @@ def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
     assert found["policy_kl"] > 0 and 0 <= found["top1"] <= 1 and 0 <= found["win_error"] <= 1
 
 
-def test_the_command_makes_a_net(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_makes_a_net(tmp_path: Path, said: list[str]) -> None:
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
     assert run_command(["distil", *arguments, "--samples", "500", "--name", "pupil"]) == 0
     info = OnnxNet(tmp_path / "student-final.onnx", "cpu").info
     assert info.name == "pupil" and "tiny" in info.source
     assert "records" not in info.trained_on
-    assert "student-final.onnx" in capsys.readouterr().err
+    assert said[-1] == f"wrote {tmp_path / 'student-final.onnx'}"
     facts = json.loads((tmp_path / "facts.json").read_text())
     assert facts["positions"]["train"]
     card = (tmp_path / "student-final.md").read_text()
@@ -544,9 +545,9 @@ def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
     told: list[tuple[str, float]] = []
     whole_run = Generator.run
 
-    def run(generator: Generator, span: Span, say: Callable[[str], None]) -> int:
+    def run(generator: Generator, span: Span) -> int:
         told.append(("label", span.amount))
-        return whole_run(generator, span, say)
+        return whole_run(generator, span)
 
     def train_until(*arguments: Any, until: float) -> None:
         told.append(("train", until))

@@ -68,11 +68,6 @@ def run(argv: Sequence[str]) -> int:
     return 1
 
 
-def say(line: str) -> None:
-    """Write a line to stderr."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def _module(command: str) -> ModuleType:
     return importlib.import_module(f"gtp_export.commands.{command.replace('-', '_')}")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.commands import say
+from gtp_engine.messages import show
 from gtp_export.commands.quantise import add_settings, plan_of, report
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import NetTexts, QuantisePlan
@@ -38,17 +38,17 @@ def run(arguments: argparse.Namespace) -> int:
         if plan != QuantisePlan():
             raise NetFileError("the options of quantising need --int8 or --fp16")
         conversion = convert_file(arguments.source, arguments.target, texts, arguments.encoder)
-        say(summary(conversion))
+        show(summary(conversion))
         megabytes = arguments.target.stat().st_size / 1e6
         size = f"{megabytes:.1f} MB, {conversion.info.precision}"
-        say(f"{'written':<11}{arguments.target} ({size})")
+        show(f"{'written':<11}{arguments.target} ({size})")
         return 0
     from gtp_export.quantise.quantisation import quantise_file
 
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole.onnx"
         conversion = convert_file(arguments.source, whole, texts, arguments.encoder)
-        say(summary(conversion))
+        show(summary(conversion))
         called = str(arguments.source)
         report(arguments.target, quantise_file(whole, arguments.target, plan, called=called))
     return 0

@@ -5,8 +5,11 @@ Inputs and outputs must have the names that net files have: rename yours with
 engine gives bytes, and a cast is added. You say what the outputs mean.
 """
 
-from gtp_export.commands import say
+import logging
+
 from gtp_export.plans import DescribePlan
+
+logger = logging.getLogger(__name__)
 
 PLAN = DescribePlan
 
@@ -16,5 +19,5 @@ def run(plan: DescribePlan) -> int:
     from gtp_export.convert.description import describe_file
 
     info = describe_file(plan)
-    say(f"{plan.output or plan.file}: {info.name}, {info.encoder}, {', '.join(info.heads)}")
+    logger.info(f"{plan.output or plan.file}: {info.name}, {info.encoder}, {', '.join(info.heads)}")
     return 0

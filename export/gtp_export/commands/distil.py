@@ -5,8 +5,11 @@ labelling. Give the same command again to resume a run that was killed. A file P
 folder halts it.
 """
 
-from gtp_export.commands import say
+import logging
+
 from gtp_export.plans import DistilRun
+
+logger = logging.getLogger(__name__)
 
 PLAN = DistilRun
 
@@ -15,5 +18,5 @@ def run(plan: DistilRun) -> int:
     """Label, train, measure and export; the net's path goes to stderr at the end."""
     from gtp_export.learning.distillation import distil
 
-    say(f"gtp-export: wrote {distil(plan, say)}")
+    logger.info(f"wrote {distil(plan)}")
     return 0

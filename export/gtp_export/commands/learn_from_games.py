@@ -6,7 +6,6 @@ killed.
 """
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.commands import say
 from gtp_export.plans import OwnGamesRun
 
 PLAN = OwnGamesRun
@@ -19,5 +18,5 @@ def run(plan: OwnGamesRun) -> int:
         raise NetFileError(f"{plan.target}: --out names the net to write, as in mine.onnx")
     from gtp_export.learning.own_games import learn_from_games
 
-    learn_from_games(plan, say)
+    learn_from_games(plan)
     return 0

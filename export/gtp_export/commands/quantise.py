@@ -5,17 +5,20 @@ is too far from the original is not written.
 """
 
 import argparse
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.messages import show
 from gtp_engine.text_table import align
-from gtp_export.commands import say
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import FP16, INT8, Bounds, QuantisePlan
 
 if TYPE_CHECKING:
     from gtp_export.quantise.quantisation import Outcome
+
+logger = logging.getLogger(__name__)
 
 _FORMATS = {
     "positions": "d",
@@ -79,8 +82,8 @@ def report(target: Path, outcome: "Outcome") -> None:
     rows = [["board", *_FORMATS]]
     for board, found in outcome.accuracy.items():
         rows.append([board, *(format(getattr(found, n), kind) for n, kind in _FORMATS.items())])
-    say(align(rows))
+    show(align(rows))
     for complaint in outcome.broken:
-        say(f"gtp-export: {complaint}; written all the same")
+        logger.warning(f"{complaint}; written all the same")
     size = target.stat().st_size / 1e6
-    say(f"wrote {target} ({size:.1f} MB, {outcome.info.precision})")
+    logger.info(f"wrote {target} ({size:.1f} MB, {outcome.info.precision})")

@@ -5,7 +5,6 @@ it.
 """
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.commands import say
 from gtp_export.plans import ReinforceRun
 
 PLAN = ReinforceRun
@@ -18,5 +17,5 @@ def run(plan: ReinforceRun) -> int:
         raise NetFileError("--games must be 2 or more")
     from gtp_export.learning.reinforcement import Reinforcement
 
-    Reinforcement(plan, say).learn()
+    Reinforcement(plan).learn()
     return 0

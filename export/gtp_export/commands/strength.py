@@ -3,7 +3,6 @@
 Moves are drawn from the policies, without search. Give the same command again to go on.
 """
 
-from gtp_export.commands import say
 from gtp_export.plans import StrengthPlan
 
 PLAN = StrengthPlan
@@ -13,5 +12,5 @@ def run(plan: StrengthPlan) -> int:
     """Print a table on stdout, with 95 % intervals."""
     from gtp_export.strength import measure_strength
 
-    print(measure_strength(plan, say))
+    print(measure_strength(plan))
     return 0

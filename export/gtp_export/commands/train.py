@@ -6,7 +6,6 @@ program, to tune it on other games.
 """
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.commands import say
 from gtp_export.plans import TrainRun
 
 ROLLOUT = "rollout"
@@ -32,13 +31,13 @@ def run(plan: TrainRun) -> int:
     if plan.recipe:
         from gtp_export.learning.single_positions import run_single_positions
 
-        run_single_positions(plan, say)
+        run_single_positions(plan)
     elif plan.preset == ROLLOUT:
         from gtp_export.pattern_fit import run_fit
 
-        run_fit(plan, say)
+        run_fit(plan)
     else:
         from gtp_export.learning.record_run import run_records
 
-        run_records(plan, say)
+        run_records(plan)
     return 0

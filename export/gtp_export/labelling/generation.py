@@ -8,7 +8,8 @@ neither. A note beside the folders says what it took so far.
 """
 
 import json
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -33,6 +34,8 @@ from gtp_export.labelling.teacher import Teacher
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.span import Meter, Span, Spent, end_with_parent
+
+logger = logging.getLogger(__name__)
 
 TRAIN, VALID = "train", "valid"
 """Folders."""
@@ -139,7 +142,7 @@ class Generator:
         ]
         self._planned = _count_shards(folder)
 
-    def run(self, span: Span, say: Callable[[str], None]) -> int:
+    def run(self, span: Span) -> int:
         """Add shards until a span is spent, and return how many positions were made.
 
         Args:
@@ -156,7 +159,7 @@ class Generator:
             write_whole(self._folder / NOTE, json.dumps(spent))
             shard = f"{job.path.parent.name}/{job.path.name}"
             made = self._spent.samples - before.samples
-            say(f"{made} positions, {span.left(self._spent)}; last {shard}")
+            logger.info(f"{made} positions, {span.left(self._spent)}; last {shard}")
         return self._spent.samples - before.samples
 
     def _made(self, span: Span) -> Iterator[tuple[Job, Spent]]:

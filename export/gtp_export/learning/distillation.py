@@ -1,7 +1,6 @@
 """From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ class DistilTask:
         return measure(net, self.data / "valid", device)
 
 
-def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
+def distil(run: DistilRun) -> Path:
     """Make a net that judges positions as the teacher does, with its card.
 
     A run that was interrupted goes on where it was: labelled positions, what they took, and
@@ -109,8 +108,8 @@ def distil(run: DistilRun, say: Callable[[str], None]) -> Path:
         if labels.share(spent_on_labels(task.data)) < 1.0:
             if run.games and games is None:
                 games = _read_games(run)
-            Generator(run, task.data, games, _newest_student(plan)).run(labels, say)
-        train(plan, NetExport(run.out, info), say, until=part)
+            Generator(run, task.data, games, _newest_student(plan)).run(labels)
+        train(plan, NetExport(run.out, info), until=part)
     facts = {
         "command": run.command_line,
         "shape": asdict(task.shape),

@@ -6,6 +6,7 @@ other games, or, without any, in how far the answers have moved on games that th
 """
 
 import json
+import logging
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,11 +24,12 @@ from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
 from gtp_export.learning.record_run import describe_trained, divide, files_of, run_task
 from gtp_export.learning.record_task import RecordTask
-from gtp_export.learning.training import Say
 from gtp_export.plans import EvaluationPlan, OwnGamesRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span
+
+logger = logging.getLogger(__name__)
 
 FEWEST_GAMES = 10
 """Of fewer nothing is learned that could be measured."""
@@ -95,7 +97,7 @@ def _named(paths: tuple[Path, ...]) -> str:
     return ", ".join(str(path) for path in paths)
 
 
-def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
+def learn_from_games(run: OwnGamesRun) -> Path:
     """Tune a net, write it and its card, and say what came of it.
 
     Raises:
@@ -121,7 +123,9 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
     lighter = {name: w if name == "policy" else OTHER_HEADS * w for name, w in weights}
     preset = replace(preset, loss_weights=lighter)
     if before.precision != "fp32":
-        say(f"{start.name} is in {before.precision}: its weights are made again from integers")
+        logger.info(
+            f"{start.name} is in {before.precision}: its weights are made again from integers"
+        )
     games = fitting(read, before, start)
     if len(games) < FEWEST_GAMES:
         raise NetFileError(
@@ -130,7 +134,7 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
         )
     valid = fitting(players.read(run.valid), before, start) if run.valid else None
     general = fitting(read_table(run.others), before, start) if run.others else None
-    task = divide(run, preset, games, valid, say)
+    task = divide(run, preset, games, valid)
     if run.span.amount == 0:
         run = replace(run, span=Span(PASSES * task.train.n_counted, "samples"))
     if run.learning_rate is None:
@@ -141,10 +145,10 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
         source=f"preset {run.preset}, begun with {before.name}",
         trained_on=f"{before.trained_on}; then {len(task.train):,} games of one's own",
     )
-    written = run_task(run, task, info, say)
+    written = run_task(run, task, info)
     tuned = compare(start, written, task, general, run.positions)
     for line in tuned:
-        say(line)
+        logger.info(line)
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
     write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
     write_whole(target.with_suffix(".md"), format_record_card(info, facts))
@@ -154,7 +158,7 @@ def learn_from_games(run: OwnGamesRun, say: Say) -> Path:
             write_whole(file, made.read_bytes())
         else:
             file.unlink(missing_ok=True)  # made of the net that was here before
-    say(f"wrote {target}")
+    logger.info(f"wrote {target}")
     return target
 
 

@@ -1,6 +1,7 @@
 """From game records to finished nets in a given span: train, evaluate, export, write the card."""
 
 import json
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -21,11 +22,13 @@ from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import Say, Trainer, TrainPlan, read_metrics, train
+from gtp_export.learning.training import Trainer, TrainPlan, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+
+logger = logging.getLogger(__name__)
 
 VALID_SHARE = 0.03
 """Share of the games that is not learned from, without games given for that."""
@@ -39,7 +42,7 @@ PARITY_SEED = 10
 """Draws the positions on which a written net is compared with the one in training."""
 
 
-def run_records(run: RecordRun, say: Say) -> Path:
+def run_records(run: RecordRun) -> Path:
     """Train, evaluate and export; a run that was killed goes on from its last checkpoint.
 
     In the run's folder: NAME-latest.onnx until it is finished; NAME.onnx, and NAME-int8.onnx and
@@ -54,11 +57,11 @@ def run_records(run: RecordRun, say: Say) -> Path:
         SgfError: There is no game to learn from.
         OSError: A file cannot be read or written.
     """
-    task = prepare(run, say)
-    return run_task(run, task, describe_trained(task, run, run.name or run.preset), say)
+    task = prepare(run)
+    return run_task(run, task, describe_trained(task, run, run.name or run.preset))
 
 
-def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
+def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
     """Train, evaluate and export what was prepared; see `run_records`."""
     plan = TrainPlan.of(
         run,
@@ -69,11 +72,11 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo, say: Say) -> Path:
         loss_weights=task.preset.loss_weights,
         stem=info.name,
     )
-    train(plan, NetExport(run.out, info), say, ProgressBar() if sys.stderr.isatty() else None)
-    return finish(run, plan, task, info, say)
+    train(plan, NetExport(run.out, info), ProgressBar() if sys.stderr.isatty() else None)
+    return finish(run, plan, task, info)
 
 
-def prepare(run: RecordRun, say: Say) -> RecordTask:
+def prepare(run: RecordRun) -> RecordTask:
     """Read the games and fit the preset to their board.
 
     Raises:
@@ -87,12 +90,10 @@ def prepare(run: RecordRun, say: Say) -> RecordTask:
     if preset.shape.board_size is not None:
         preset, games = fit_board(preset, games)
     valid = read_table(run.valid, kind=kind) if run.valid else None
-    return divide(run, preset, games, valid, say)
+    return divide(run, preset, games, valid)
 
 
-def divide(
-    run: RecordRun, preset: Preset, games: Games, valid: Games | None, say: Say
-) -> RecordTask:
+def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) -> RecordTask:
     """Set games aside to measure on, unless there are others for that.
 
     Raises:
@@ -115,7 +116,7 @@ def divide(
             f"{where}: none of the games to measure on says who owns the final board (XD, or TB "
             "and TW)"
         )
-    say(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
+    logger.info(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
     return RecordTask(preset, learned, measured, run.threads)
 
 
@@ -150,7 +151,7 @@ def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
     )
 
 
-def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say: Say) -> Path:
+def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> Path:
     """Evaluate a trained net, put it in place, and write all that goes with it."""
     target = run.out / f"{plan.stem}.onnx"
     written = run.out / f"{plan.stem}-final.onnx"
@@ -163,7 +164,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     for smaller_file in files_of(target)[1:]:
         smaller_file.unlink(missing_ok=True)  # made by an earlier, shorter run
     kinds = {INT8: run.int8, FP16: run.fp16}
-    smaller = {kind: quantise(target, kind, say) for kind, wanted in kinds.items() if wanted}
+    smaller = {kind: quantise(target, kind) for kind, wanted in kinds.items() if wanted}
     entries = read_metrics(run.out)
     facts = {
         "command": run.command_line,
@@ -180,8 +181,8 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo, say
     }
     write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
     write_whole(run.out / f"{plan.stem}.md", format_record_card(info, facts))
-    draw_pictures(run.out, plan.stem, entries, figures, say)
-    say(f"wrote {target}")
+    draw_pictures(run.out, plan.stem, entries, figures)
+    logger.info(f"wrote {target}")
     return target
 
 
@@ -198,7 +199,7 @@ def files_of(target: Path) -> list[Path]:
     return [target, *(target.with_name(f"{target.stem}-{kind}.onnx") for kind in (INT8, FP16))]
 
 
-def quantise(source: Path, kind: str, say: Say) -> str:
+def quantise(source: Path, kind: str) -> str:
     """Write a net in lower precision beside its source; say in a phrase what came of it."""
     from gtp_export.quantise.quantisation import quantise_file
 
@@ -206,7 +207,7 @@ def quantise(source: Path, kind: str, say: Say) -> str:
     try:
         outcome = quantise_file(source, target, QuantisePlan(precision=kind))
     except NetFileError as error:
-        say(f"no {kind} net: {error}")
+        logger.info(f"no {kind} net: {error}")
         return f"not written: {error}"
     found = outcome.accuracy["all"]
     return f"{target.name}: policy KL {found.policy_kl:.4f}, same best move {found.top1:.1%}"
@@ -217,10 +218,9 @@ def draw_pictures(
     stem: str,
     entries: list[dict[str, Any]],
     figures: Mapping[str, Figure],
-    say: Say,
 ) -> None:
     """Draw loss and accuracy by step, and accuracy by move number."""
-    if not can_draw(say):
+    if not can_draw():
         return
     draw_run(folder / "losses.png", entries, ("policy", "value", "score", "ownership"))
     draw_run(folder / "accuracy.png", entries, ("top1", "owned"))

@@ -13,6 +13,7 @@ which costs half a minute, or the round or match that was being played.
 """
 
 import json
+import logging
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -46,12 +47,14 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import CHECKPOINT, CHECKPOINT_SECONDS, Say, Trainer, TrainPlan
+from gtp_export.learning.training import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games
 from gtp_export.records.stream import PositionReader
 from gtp_export.span import PAUSE
+
+logger = logging.getLogger(__name__)
 
 GENTLE = 1.0 / 6.0
 """Share of the preset's learning rate at which a trained net goes on."""
@@ -168,14 +171,14 @@ class ReinforceTask:
 class Reinforcement:
     """A run: rounds of games and steps, and a ladder of nets."""
 
-    def __init__(self, run: ReinforceRun, say: Say) -> None:
+    def __init__(self, run: ReinforceRun) -> None:
         """Go on with the run of a folder, or begin one.
 
         Raises:
             NetFileError: The net has no policy, is not of ours, or does not take the board.
             OSError: A file cannot be written.
         """
-        self._run, self._say = run, say
+        self._run = run
         start = find_net(run.net, run.size)
         info = read_info(start, load_model(start))
         name = preset_of(start, info)
@@ -242,7 +245,7 @@ class Reinforcement:
         while trainer.progress < 1.0:
             if trainer.meter.is_halted():
                 trainer.save()
-                self._say(f"halted until {run.out / PAUSE} is gone")
+                logger.info(f"halted until {run.out / PAUSE} is gone")
                 trainer.meter.wait_while_halted()
             generator = np.random.default_rng([run.seed, self._round, 1])
             pool = sorted(path.stem for path in self._nets.glob("*.onnx"))
@@ -252,7 +255,7 @@ class Reinforcement:
             self._export(trainer.average, "latest")
             number = self._round
             told = ", ".join(f"{name} {losses[-1][name]:.3f}" for name in ("policy", "top1"))
-            self._say(
+            logger.info(
                 f"{run.span.left(trainer.spent)}, round {number}: "
                 f"{share:.0%} against {opponent}, {told}"
             )
@@ -309,7 +312,7 @@ class Reinforcement:
         }
         self._ladder.append(entry)
         write_whole(self._ladder_file, json.dumps(self._ladder, indent=1) + "\n")
-        self._say(f"{name} against {other}: {describe_strength(won, games)}")
+        logger.info(f"{name} against {other}: {describe_strength(won, games)}")
 
     def _draw_ladder(self) -> None:
         """Plot the Elo of all nets above the first one, with intervals."""
@@ -319,7 +322,7 @@ class Reinforcement:
         ratings = rate_players(results, BEGUN)
         games = self._run.games
         points = [(games * int(name), *asdict(elo).values()) for name, elo in ratings.items()]
-        if can_draw(self._say):
+        if can_draw():
             named = {"without search": sorted(points)}
             axes = "games", "Elo above the net it began with"
             draw_intervals(self._run.out / "ladder.png", named, axes)
@@ -350,5 +353,5 @@ class Reinforcement:
             "ladder": self._ladder,
         }
         write_whole(target.with_suffix(".md"), format_reinforced_card(info, facts))
-        self._say(f"{target}: {strength}")
+        logger.info(f"{target}: {strength}")
         return target

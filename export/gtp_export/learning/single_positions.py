@@ -9,6 +9,7 @@ Games are made in shards, so that a kill costs one of them; then two runs of tra
 """
 
 import json
+import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,14 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import Say, TrainPlan, read_metrics, spent_in, train
+from gtp_export.learning.training import TrainPlan, read_metrics, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.span import Meter
+
+logger = logging.getLogger(__name__)
 
 PRESET = "alphago-value"
 SMALLEST_SIZE = 5
@@ -142,7 +145,7 @@ def many_positions(games: Games, count: int) -> Pairs:
     return pairs[pairs[:, 1] > 0][:count]
 
 
-def run_single_positions(run: TrainRun, say: Say) -> Path:
+def run_single_positions(run: TrainRun) -> Path:
     """Make the games, train on one position of each and on many of few, and plot the errors.
 
     Each training has the run's span.
@@ -170,25 +173,27 @@ def run_single_positions(run: TrainRun, say: Say) -> Path:
     for number in range(shards):
         meter.wait_while_halted()
         made.append(make_shard(run, players, number))
-        say(f"{(number + 1) * SHARD_GAMES:,} of {shards * SHARD_GAMES:,} games")
+        logger.info(f"{(number + 1) * SHARD_GAMES:,} of {shards * SHARD_GAMES:,} games")
     others = _joined(made[::VALID_EVERY])
     learned = _joined([one for number, one in enumerate(made) if number % VALID_EVERY])
     many = learned[0], many_positions(learned[0], len(learned[1]))
     few = len(np.unique(many[1][:, 0]))
-    say(f"{len(learned[1]):,} positions to learn from, one of a game or of {few} games")
+    logger.info(f"{len(learned[1]):,} positions to learn from, one of a game or of {few} games")
     entries = {}
     supervised, reinforced = (path.stem for path in policies)
     source = f"games by {supervised}, a random move and {reinforced}"
     for name, pairs in ((SINGLE, learned), (MANY, many)):
-        entries[name] = _train(run, name, pairs, others, source, say)
+        entries[name] = _train(run, name, pairs, others, source)
     last = {name: found[-1]["valid"] for name, found in entries.items()}
     for name, one in last.items():
-        say(f"{name}: error {one['learned']:.3f} on what it learned, {one['value']:.3f} on others")
+        logger.info(
+            f"{name}: error {one['learned']:.3f} on what it learned, {one['value']:.3f} on others"
+        )
     write_whole(run.out / "errors.json", json.dumps(last, indent=1) + "\n")
-    _draw(run.out / "errors.png", entries, say)
+    _draw(run.out / "errors.png", entries)
     target = run.out / f"{PRESET}.onnx"
     write_whole(target, (run.out / SINGLE.split()[0] / f"{PRESET}-final.onnx").read_bytes())
-    say(f"wrote {target}")
+    logger.info(f"wrote {target}")
     return target
 
 
@@ -207,7 +212,6 @@ def _train(
     learned: tuple[Games, Pairs],
     others: tuple[Games, Pairs],
     source: str,
-    say: Say,
 ) -> list[dict[str, Any]]:
     """Train on these positions, going on from a checkpoint; return what was measured."""
     preset = PRESETS[PRESET].for_size(run.size)
@@ -234,16 +238,17 @@ def _train(
         until, is_last = part / MEASUREMENTS, part == MEASUREMENTS
         is_made = run.span.share(spent_in(out)) >= until
         if not is_made or (is_last and not (out / f"{PRESET}-final.onnx").exists()):
-            train(plan, NetExport(out, info), lambda line: say(f"{name}: {line}"), until=until)
+            logger.info(f"{name}, part {part} of {MEASUREMENTS}")
+            train(plan, NetExport(out, info), until=until)
     return read_metrics(out)
 
 
-def _draw(path: Path, entries: dict[str, list[dict[str, Any]]], say: Say) -> None:
+def _draw(path: Path, entries: dict[str, list[dict[str, Any]]]) -> None:
     """Plot the errors of both runs, on what was learned and on other games."""
     curves = {
         f"{name}, {label}": [(entry["steps"], entry["valid"][kind]) for entry in found]
         for name, found in entries.items()
         for kind, label in (("learned", LEARNED), ("value", "other games"))
     }
-    if can_draw(say):
+    if can_draw():
         draw_curves(path, curves, "steps", "mean squared error of the result, -1 to 1")

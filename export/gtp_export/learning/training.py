@@ -11,6 +11,7 @@ which wait for its gradients; that may take as long as it likes.
 """
 
 import json
+import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -28,6 +29,7 @@ from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.files import whole_file
 from gtp_engine.go.game_record import SgfError
+from gtp_engine.messages import set_up
 from gtp_export.architectures.shape import Shape, arrays_of
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.progress_bar import ProgressBar
@@ -36,6 +38,8 @@ from gtp_export.learning.starting_weights import freeze, load_weights, read_chec
 from gtp_export.learning.torch_layers import Net
 from gtp_export.plans import NetRun
 from gtp_export.span import PAUSE, Meter, Spent, end_with_parent
+
+logger = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 30.0
 LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
@@ -131,7 +135,6 @@ class TrainPlan(NetRun):
 
 Export = Callable[[Net, str], None]
 """Writes an averaged net under a file name's stem."""
-Say = Callable[[str], None]
 
 
 def spent_in(folder: Path) -> Spent:
@@ -159,7 +162,6 @@ def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
 def train(
     plan: TrainPlan,
     export: Export,
-    say: Say,
     progress: ProgressBar | None = None,
     until: float = 1.0,
 ) -> None:
@@ -178,13 +180,13 @@ def train(
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     if plan.processes == 1:
-        _run(0, plan, export, say, progress, until)
+        _run(0, plan, export, progress, until)
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
     isolate_pools()
     failures = multiprocessing.get_context("spawn").SimpleQueue()
-    arguments = (rendezvous, failures, plan, export, say, progress, until)
+    arguments = (rendezvous, failures, plan, export, progress, until)
     try:
         multiprocessing.spawn(_run_rank, arguments, plan.processes)
     except ProcessException as error:
@@ -200,6 +202,7 @@ def train(
 def _run_rank(rank: int, rendezvous: Path, failures: Any, plan: TrainPlan, *how: Any) -> None:
     """Run one process's share; what a user can do something about is put into a queue."""
     end_with_parent()
+    set_up("gtp-export")
     distributed.init_process_group(
         "gloo",
         init_method=f"file://{rendezvous.resolve()}",
@@ -220,7 +223,6 @@ def _run(
     rank: int,
     plan: TrainPlan,
     export: Export,
-    say: Say,
     progress: ProgressBar | None,
     until: float,
 ) -> None:
@@ -232,8 +234,10 @@ def _run(
             _step(trainer, plan)
         return
     if trainer.revived:
-        say(f"{trainer.revived} channels of {plan.start} let nothing through and learn anew")
-    reporter = _Reporter(trainer, plan, export, say, progress, until)
+        logger.info(
+            f"{trainer.revived} channels of {plan.start} let nothing through and learn anew"
+        )
+    reporter = _Reporter(trainer, plan, export, progress, until)
     try:
         while trainer.progress < until:
             reporter.before_step()
@@ -463,7 +467,6 @@ class _Reporter:
     trainer: Trainer
     plan: TrainPlan
     export: Export
-    say: Say
     progress: ProgressBar | None
     until: float
 
@@ -483,9 +486,9 @@ class _Reporter:
         meter = self.trainer.meter
         if meter.is_halted():
             self._save()
-            self.say(f"halted until {self.plan.out / PAUSE} is gone")
+            logger.info(f"halted until {self.plan.out / PAUSE} is gone")
             meter.wait_while_halted()
-            self.say("going on")
+            logger.info("going on")
 
     def after_step(self, found: Mapping[str, float]) -> None:
         trainer = self.trainer
@@ -534,7 +537,7 @@ class _Reporter:
         if self.progress is not None:
             self.progress(trainer.progress, text)
         else:
-            self.say(f"{self.plan.span.left(trainer.spent)}, {text}")
+            logger.info(f"{self.plan.span.left(trainer.spent)}, {text}")
 
     def _passed(self) -> float:
         """Return the seconds since this process began."""
@@ -555,7 +558,7 @@ class _Reporter:
         }
         with (self.plan.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        self.say(json.dumps(entry["valid"]))
+        logger.info(json.dumps(entry["valid"]))
 
 
 def _drop_half_a_line(path: Path) -> None:
