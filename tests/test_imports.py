@@ -73,7 +73,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.frontends.analysis.analyst",
     "gtp_engine.frontends.analysis.server",
     "gtp_engine.frontends.gtp.server",
-    "gtp_engine.frontends.gtp.stdio",
+    "gtp_engine.frontends.pipes",
 ]
 """What runs before numpy and numba are loaded: at import these need the standard library alone,
 and so does everything that they import."""

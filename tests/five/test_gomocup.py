@@ -14,7 +14,7 @@ from tests.evaluators.small_nets import TINY
 
 from gtp_engine.children import own_command
 from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
-from gtp_engine.frontends.gtp.stdio import Inbox, Output
+from gtp_engine.frontends.pipes import Inbox, Output
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 

@@ -3,9 +3,9 @@
 import os
 import threading
 
-from gtp_engine.frontends.gtp.journal import Journal
-from gtp_engine.frontends.gtp.server import Server
-from gtp_engine.frontends.gtp.stdio import Inbox, Output
+from gtp_engine.frontends.gtp.server import Server, new_inbox
+from gtp_engine.frontends.journal import Journal
+from gtp_engine.frontends.pipes import Output
 from gtp_engine.play.engine import Engine
 
 TIMEOUT = 300.0
@@ -20,7 +20,7 @@ class Conversation:
         to_server, self._to_server = os.pipe()
         self._from_server, from_server = os.pipe()
         self._descriptors = [to_server, from_server]
-        self.inbox = Inbox(to_server)
+        self.inbox = new_inbox(to_server)
         self.output = Output(from_server)
         self._server = Server(engine, self.inbox, self.output, Journal())
         self._received = b""

@@ -62,7 +62,7 @@ def test_the_loop_needs_the_standard_library_alone() -> None:
 def test_stdout_is_for_the_conversation_alone() -> None:
     code = (
         "import os, sys\n"
-        "from gtp_engine.frontends.gtp.stdio import Output, claim_stdout\n"
+        "from gtp_engine.frontends.pipes import Output, claim_stdout\n"
         "output = Output(claim_stdout())\n"
         "print('python'); sys.stdout.flush(); os.write(1, b'library'); os.system('echo child')\n"
         "output.write('= \\n\\n')"

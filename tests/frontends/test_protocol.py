@@ -8,11 +8,11 @@ from gtp_engine.frontends.gtp.protocol import (
     Arguments,
     GtpError,
     Request,
-    clean_line,
     format_reply,
     is_interrupt,
     parse_request,
 )
+from gtp_engine.frontends.pipes import clean_line
 
 REQUESTS = [
     (b"name", Request("", "name", "")),

@@ -10,7 +10,7 @@ import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
-from gtp_engine.frontends.gtp.journal import Journal
+from gtp_engine.frontends.journal import Journal
 
 GAME = "(;GM[1]SZ[9]KM[5.5]RU[Japanese]AB[aa]PL[W];W[ee];B[cc];W[gg])"
 

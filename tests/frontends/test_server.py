@@ -14,10 +14,10 @@ from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.frontends.gtp import server
-from gtp_engine.frontends.gtp.protocol import clean_line, parse_request
-from gtp_engine.frontends.gtp.server import COMMANDS
+from gtp_engine.frontends.gtp.protocol import parse_request
+from gtp_engine.frontends.gtp.server import COMMANDS, new_inbox
 from gtp_engine.frontends.gtp.session import Registry
-from gtp_engine.frontends.gtp.stdio import LONGEST_LINE, PATIENCE, Inbox
+from gtp_engine.frontends.pipes import LONGEST_LINE, PATIENCE, clean_line
 from gtp_engine.play.settings import Settings
 
 NOT_LISTED = ["analyze", "genmove_analyze", "kgs-chat", "gogui-rules_game_id", "genmove_debug"]
@@ -315,7 +315,7 @@ def test_parameters_that_are_not_set_stay_exactly_as_they_were() -> None:
 
 def test_lines_that_wait_take_little_memory() -> None:
     to_server, from_client = os.pipe()
-    inbox = Inbox(to_server)
+    inbox = new_inbox(to_server)
     inbox.start()
     line = b"echo " + b"x" * (1 << 20) + b"\n"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.arguments import UsageError, parse_count, parse_size
-from gtp_engine.commands.gtp import end_process, open_output
 from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.frontends.analysis.overrides import (
     DEFAULT_VISITS,
     PERSPECTIVES,
@@ -142,7 +142,7 @@ def _converse(
 ) -> int:
     from gtp_engine.frontends.analysis.analyst import Analyst, format_line
     from gtp_engine.frontends.analysis.server import Server, read_lines
-    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.frontends.journal import Journal
 
     output = open_output()
     journal = Journal(settings.log)

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_size
-from gtp_engine.commands.gtp import end_process, open_output
 from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
 
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
-    from gtp_engine.frontends.gtp.journal import Journal
-    from gtp_engine.frontends.gtp.stdio import Inbox
+    from gtp_engine.frontends.journal import Journal
+    from gtp_engine.frontends.pipes import Inbox
     from gtp_engine.play.engine import Engine
 
     output = open_output()

@@ -2,20 +2,12 @@
 
 import argparse
 import logging
-import os
 import signal
-import sys
-import threading
 import time
-from typing import TYPE_CHECKING
 
 from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.play.settings import Settings
-
-if TYPE_CHECKING:
-    from gtp_engine.frontends.analysis.analyst import Analyst
-    from gtp_engine.frontends.gtp.stdio import Output
-    from gtp_engine.play.engine import Engine
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +21,6 @@ _EXAMPLES = """examples:
 
 _TELL_EVERY = 5.0
 """Seconds after which people who wait are told how far it is."""
-
-_CLOSING_SECONDS = 0.2
-"""How long the engine may take to wind up before the process ends."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,12 +68,11 @@ def _precompile(settings: Settings) -> int:
 
 
 def _converse(settings: Settings) -> int:
-    from gtp_engine.frontends.gtp.journal import Journal
-    from gtp_engine.frontends.gtp.server import Server
-    from gtp_engine.frontends.gtp.stdio import Inbox
+    from gtp_engine.frontends.gtp.server import Server, new_inbox
+    from gtp_engine.frontends.journal import Journal
 
     output = open_output()
-    inbox = Inbox(descriptor=0)
+    inbox = new_inbox(0)
     inbox.start()
     journal = Journal(settings.log)
     from gtp_engine.play.engine import Engine
@@ -93,22 +81,3 @@ def _converse(settings: Settings) -> int:
     Server(engine, inbox, output, journal).run()
     end_process(engine)
     return 0
-
-
-def open_output() -> "Output":
-    """Return what writes to the client; leave with status 1 where stdout is closed."""
-    from gtp_engine.frontends.gtp.stdio import Output, claim_stdout
-
-    try:
-        return Output(claim_stdout())
-    except OSError:
-        sys.exit("gtp-engine: stdout is closed, so there is nobody to talk to")
-
-
-def end_process(engine: "Engine | Analyst") -> None:
-    """End the process successfully, whatever its threads are doing."""
-    closing = threading.Thread(target=engine.close, daemon=True)
-    closing.start()
-    closing.join(_CLOSING_SECONDS)
-    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
-    os._exit(0)

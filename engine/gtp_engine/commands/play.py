@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_count
-from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.commands.process import end_process
 from gtp_engine.games import FIVE
 from gtp_engine.play.table import SEATS
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     for stream in (sys.stdin, sys.stdout):
         if isinstance(stream, io.TextIOWrapper):  # a letter in another encoding ends no game
             stream.reconfigure(errors="replace")
-    from gtp_engine.frontends.gtp.journal import Journal
+    from gtp_engine.frontends.journal import Journal
     from gtp_engine.frontends.terminal.game import TerminalGame
     from gtp_engine.frontends.terminal.screen import Screen
     from gtp_engine.go.handicap import HandicapError

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import BadValueError, UsageError, parse_seed
-from gtp_engine.commands.gtp import end_process
 from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.commands.process import end_process
 from gtp_engine.platforms import user_data_base
 
 DEFAULT_PORT = 8619

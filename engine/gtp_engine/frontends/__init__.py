@@ -1,1 +1,1 @@
-"""What the outside world talks to: GTP, JSON analysis, the terminal, the browser."""
+"""What the outside world talks to: GTP, Gomocup, JSON analysis, the terminal, the browser."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.coords import BLACK, WHITE, point_at, row_col
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.five.rules import FREESTYLE
-from gtp_engine.frontends.gtp.protocol import Request
-from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
 from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE

@@ -6,13 +6,11 @@ id, and ends with one empty line.
 
 import math
 import re
-from dataclasses import dataclass
 
 from gtp_engine.arguments import parse_number
 from gtp_engine.coords import parse_color
+from gtp_engine.frontends.pipes import Request
 
-_CONTROL = {code: None for code in (*range(0x20), *range(0x7F, 0xA0))}
-_CONTROL[ord("\t")] = " "  # type: ignore[assignment]
 _INTERRUPT = re.compile(r"\s*#\s*interrupt\s*")
 _ID = re.compile(r"([0-9]*)\s*(.*)", re.DOTALL)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
@@ -29,26 +27,9 @@ class Interrupted(GtpError):
         super().__init__("interrupted")
 
 
-def clean_line(line: bytes) -> str:
-    """Return a line as text without control characters, its tabs turned into spaces."""
-    return line.decode("utf-8", "replace").translate(_CONTROL)
-
-
 def is_interrupt(text: str) -> bool:
     """Whether a cleaned line is the comment by which GoGui asks for an answer at once."""
     return _INTERRUPT.fullmatch(text) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One command as the client sent it."""
-
-    id: str
-    """Digits, to be repeated in the reply; empty if there are none."""
-    name: str
-    """May be empty: an id alone is answered too."""
-    rest: str
-    """What follows the name, inner spaces as they came."""
 
 
 def parse_request(text: str) -> Request | None:

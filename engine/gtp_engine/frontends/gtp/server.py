@@ -18,10 +18,16 @@ from gtp_engine.frontends.gtp import (
     tactics,
     time_control,
 )
-from gtp_engine.frontends.gtp.journal import Journal
-from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, format_reply
+from gtp_engine.frontends.gtp.protocol import (
+    Arguments,
+    GtpError,
+    format_reply,
+    is_interrupt,
+    parse_request,
+)
 from gtp_engine.frontends.gtp.session import Registry, Session
-from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+from gtp_engine.frontends.journal import Journal
+from gtp_engine.frontends.pipes import Inbox, Line, Output
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import InvalidRulesError
 from gtp_engine.messages import describe_failure
@@ -47,6 +53,11 @@ _LOAD_AFTER = 0.1
 
 Loading takes the interpreter's attention, so the first questions are answered before it begins.
 """
+
+
+def new_inbox(descriptor: int) -> Inbox:
+    """Return what will read GTP from a file."""
+    return Inbox(descriptor, parse_request, "quit", is_interrupt)
 
 
 class Server:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.coords import MAX_SIZE, format_vertex, parse_vertex
 from gtp_engine.frontends.gtp.gogui_pictures import LiveGraphics
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted, format_head
-from gtp_engine.frontends.gtp.stdio import Inbox, Line, Output
+from gtp_engine.frontends.pipes import Inbox, Line, Output
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Position

@@ -1,4 +1,4 @@
-"""The pipes to the client: a stdout that carries nothing but GTP, and lines as they arrive."""
+"""The pipes to a client: a stdout that carries nothing but its protocol, and lines as they come."""
 
 import math
 import os
@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
-
-from gtp_engine.frontends.gtp.protocol import Request, clean_line, is_interrupt, parse_request
 
 PATIENCE = 0.25
 """Seconds of silence after which `quit` or the end of input means: stop what you are doing.
@@ -27,8 +25,17 @@ _LARGEST_QUEUE = 1 << 24
 """Characters of lines that wait; while there are more, none is read."""
 
 
+_CONTROL = {code: None for code in (*range(0x20), *range(0x7F, 0xA0))}
+_CONTROL[ord("\t")] = " "  # type: ignore[assignment]
+
+
+def clean_line(line: bytes) -> str:
+    """Return a line as text without control characters, its tabs turned into spaces."""
+    return line.decode("utf-8", "replace").translate(_CONTROL)
+
+
 def claim_stdout() -> int:
-    """Return a file descriptor for GTP, and point stdout at stderr from now on.
+    """Return a file descriptor for the client, and point stdout at stderr from now on.
 
     Libraries that print, in Python or in C, can then not disturb the conversation.
 
@@ -70,6 +77,18 @@ class Output:
         self.on_closed()
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One command as the client sent it."""
+
+    id: str
+    """Digits, to be repeated in the reply; empty if there are none."""
+    name: str
+    """May be empty: an id alone is answered too."""
+    rest: str
+    """What follows the name, inner spaces as they came."""
+
+
 class Line(NamedTuple):
     """A request and when it came."""
 
@@ -89,10 +108,11 @@ class Inbox:
     """Reads lines in a thread of its own, so that they are noticed while a command runs.
 
     Searches are stopped from here: an analysis by any later line, even an empty one; every
-    search by GoGui's `# interrupt` or by a client that is leaving.
+    search by a line that interrupts or by a client that is leaving.
 
     Args:
-        parse: Makes a request of a line, or None of one that asks nothing.
+        descriptor: Of the file to read.
+        parse: Makes a request of a cleaned line, or None of one that asks nothing.
         leaves: The request of a client that is leaving.
         is_interrupt: Whether a line ends the search under way.
     """
@@ -100,9 +120,9 @@ class Inbox:
     def __init__(
         self,
         descriptor: int,
-        parse: Callable[[str], Request | None] = parse_request,
-        leaves: str = "quit",
-        is_interrupt: Callable[[str], bool] = is_interrupt,
+        parse: Callable[[str], Request | None],
+        leaves: str,
+        is_interrupt: Callable[[str], bool],
     ) -> None:
         self._descriptor = descriptor
         self._parse, self._leaves, self._is_interrupt = parse, leaves, is_interrupt

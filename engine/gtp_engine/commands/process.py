@@ -1,0 +1,33 @@
+"""How a command that talks to a client claims its stdout, and how it ends."""
+
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gtp_engine.frontends.analysis.analyst import Analyst
+    from gtp_engine.frontends.pipes import Output
+    from gtp_engine.play.engine import Engine
+
+_CLOSING_SECONDS = 0.2
+"""How long the engine may take to wind up before the process ends."""
+
+
+def open_output() -> "Output":
+    """Return what writes to the client; leave with status 1 where stdout is closed."""
+    from gtp_engine.frontends.pipes import Output, claim_stdout
+
+    try:
+        return Output(claim_stdout())
+    except OSError:
+        sys.exit("gtp-engine: stdout is closed, so there is nobody to talk to")
+
+
+def end_process(engine: "Engine | Analyst") -> None:
+    """End the process successfully, whatever its threads are doing."""
+    closing = threading.Thread(target=engine.close, daemon=True)
+    closing.start()
+    closing.join(_CLOSING_SECONDS)
+    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
+    os._exit(0)
