@@ -65,6 +65,16 @@ def test_training_waits_for_games_and_makes_nets(tmp_path: Path) -> None:
     assert learning.step()  # more games, more training
 
 
+def test_nets_are_quantised_so_that_they_overflow_nowhere(tmp_path: Path) -> None:
+    run = small_run(tmp_path, int8=True)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+    while not (nets := list_nets(run, {})):
+        assert learning.step()
+    precision = OnnxNet(run.net(nets[0].name), "cpu").info.precision
+    assert precision.startswith("int8 (7-bit weights)")
+
+
 def test_training_that_is_behind_learns_from_the_newest_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
