@@ -41,8 +41,8 @@ TORCH_FOLDER = "gtp_export.learning."
 """What trains. Everything else, self-play and conversion above all, starts without torch."""
 
 RUNTIME_MODULES = {
-    "onnxruntime": "gtp_engine.evaluators.onnx_runtime",
-    "openvino": "gtp_engine.evaluators.openvino_runtime",
+    "onnxruntime": "gtp_engine.evaluators.runtimes.onnx_runtime",
+    "openvino": "gtp_engine.evaluators.runtimes.openvino_runtime",
 }
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}

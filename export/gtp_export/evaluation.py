@@ -16,7 +16,7 @@ from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError
 from gtp_engine.evaluators.nets import NetFiles, find_net
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
-from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.games import game_shown, position_type
 from gtp_export.labelling.teacher import masked_softmax
 from gtp_export.plans import EvaluationPlan

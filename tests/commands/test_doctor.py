@@ -10,7 +10,8 @@ import pytest
 from gtp_engine.commands import doctor_proof
 from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
 from gtp_engine.commands.registry import run
-from gtp_engine.evaluators import devices, onnx_net, precision
+from gtp_engine.evaluators import onnx_net, precision
+from gtp_engine.evaluators.runtimes import devices
 from gtp_engine.kernels import CACHE
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"

@@ -20,7 +20,7 @@ from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NET_KEY
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.rollouts import RolloutEvaluator
+from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
 from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
@@ -207,7 +207,7 @@ def test_bench_compares_nets(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gtp_engine.evaluators.openvino_runtime.has_bf16", lambda: False)
+    monkeypatch.setattr("gtp_engine.evaluators.runtimes.openvino_runtime.has_bf16", lambda: False)
     other = changed_copy(tmp_path / "other.onnx")
     options = ["--device", "cpu", "--size", "5", "--size", "7x9", "--batch", "2"]
     options += ["--runtime", runtime]

@@ -9,9 +9,9 @@ from tests.evaluators.encoding import drawn, encoded
 from tests.five.test_lines import game_of
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.evaluators.five_rollouts import DEPTH, FiveRollouts
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
+from gtp_engine.evaluators.rollouts.five import DEPTH, FiveRollouts
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings

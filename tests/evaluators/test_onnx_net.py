@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from gtp_engine.evaluators import onnx_net
-from gtp_engine.evaluators.devices import cuda_obstacle
-from gtp_engine.evaluators.external_data import names_other_files
 from gtp_engine.evaluators.net_info import MetadataError, NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.streams import SessionStream
+from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
+from gtp_engine.evaluators.runtimes.external_data import names_other_files
+from gtp_engine.evaluators.runtimes.streams import SessionStream
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tests.evaluators.test_tiny_nets import KATAGO_NETS, LEELA_ZERO_NETS
 
-from gtp_engine.evaluators import openvino_runtime
 from gtp_engine.evaluators.net_info import OUTPUT_NAMES
 from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet, name_inputs
-from gtp_engine.evaluators.runtimes import NEEDS_OPENVINO, ONNX_RUNTIME, OPENVINO
+from gtp_engine.evaluators.runtimes import openvino_runtime
+from gtp_engine.evaluators.runtimes.sessions import NEEDS_OPENVINO, ONNX_RUNTIME, OPENVINO
+from gtp_engine.evaluators.runtimes.streams import Feed
 from gtp_engine.evaluators.self_check import differences_of
-from gtp_engine.evaluators.streams import Feed
 from gtp_export.convert.conversion import convert_file
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"

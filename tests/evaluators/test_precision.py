@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators import openvino_runtime, precision
+from gtp_engine.evaluators import precision
 from gtp_engine.evaluators.measurements import measurements_folder, recall, remember
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.net_info import NetFileError
@@ -21,7 +21,8 @@ from gtp_engine.evaluators.precision import (
     has_to_measure,
     open_best,
 )
-from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
+from gtp_engine.evaluators.runtimes import openvino_runtime
+from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 from gtp_engine.evaluators.self_check import Difference, difference
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"

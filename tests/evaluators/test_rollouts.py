@@ -16,12 +16,18 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.nets import find_patterns, shipped_folder, without_rollouts
-from gtp_engine.evaluators.pattern_file import MOST_BYTES, Arrays, pack, read_header, unpack
-from gtp_engine.evaluators.rollouts import (
+from gtp_engine.evaluators.rollouts.go import (
     MixedEvaluator,
     RolloutEvaluator,
     is_judged_by_rollouts,
     open_evaluator,
+)
+from gtp_engine.evaluators.rollouts.pattern_file import (
+    MOST_BYTES,
+    Arrays,
+    pack,
+    read_header,
+    unpack,
 )
 from gtp_engine.go.pattern_board import MOST_TAKEN, PATTERN_BOARD, play_stone, set_up
 from gtp_engine.go.position import Position

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.evaluators.onnx_runtime import (
+from gtp_engine.evaluators.runtimes.onnx_runtime import (
     CPU,
     Array,
     is_out_of_memory,
     open_session,
     run_plain,
 )
-from gtp_engine.evaluators.streams import (
+from gtp_engine.evaluators.runtimes.streams import (
     BUCKETS,
     NoGpuError,
     SessionStream,

@@ -128,7 +128,7 @@ def test_labels_are_chances_of_legal_moves_for_the_side_to_move() -> None:
 def test_teachers_run_where_they_are_asked_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gtp_engine.evaluators.openvino_runtime.has_bf16", lambda: False)
+    monkeypatch.setattr("gtp_engine.evaluators.runtimes.openvino_runtime.has_bf16", lambda: False)
     run = replace(RUN, student_games=0.5, runtime="openvino")
     worker = Generator(run, tmp_path, None, student=TINY_NET)._worker
     assert worker is not None and worker._student is not None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.coords import PASS, format_vertex
-from gtp_engine.evaluators.pattern_file import read_header
+from gtp_engine.evaluators.rollouts.pattern_file import read_header
 from gtp_engine.go.position import Position
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_export.commands import run as run_command
@@ -66,7 +66,7 @@ def test_a_run_writes_patterns_that_know_what_was_played(
 
 
 def test_what_is_learned_is_what_the_file_says(games: Path) -> None:
-    from gtp_engine.evaluators.pattern_file import build_policy
+    from gtp_engine.evaluators.rollouts.pattern_file import build_policy
 
     table = read_table([games])
     arrays, n = fit_policies(table, 1, 3000)

@@ -515,7 +515,7 @@ def test_seven_bits_are_advised_where_eight_overflow(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("gtp_engine.evaluators.devices.cpu_name", lambda: processor)
+    monkeypatch.setattr("gtp_engine.evaluators.runtimes.devices.cpu_name", lambda: processor)
     with pytest.raises(NetFileError) as refused:
         strict = plan(bounds=Bounds(max_kl=0.0), seven_bit=seven_bit)
         quantise_file(TINY, tmp_path / "int8.onnx", strict)

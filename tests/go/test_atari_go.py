@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gtp_engine.coords import BLACK, OVER, PASS, WHITE, parse_vertex, point_at
-from gtp_engine.evaluators.atari_rollouts import AtariRollouts
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.rollouts.atari_go import AtariRollouts
 from gtp_engine.games import replayed
 from gtp_engine.go.atari_go import AtariGo, roll_out
 from gtp_engine.go.game_record import SgfError

@@ -10,7 +10,7 @@ from tests.go.diagrams import position_of
 from tests.go.naive_board import NaiveGame, Spot
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_vertex, point_at, row_col
-from gtp_engine.evaluators.pattern_file import Arrays, build_policy
+from gtp_engine.evaluators.rollouts.pattern_file import Arrays, build_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
 from gtp_engine.go.pattern_board import PATTERN_BOARD, PatternRecord, play_stone, set_up
 from gtp_engine.go.patterns import (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from gtp_engine.commands.doctor_proof import PROOFS
-from gtp_engine.evaluators.devices import cuda_obstacle
+from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
 
 OBSTACLE = cuda_obstacle()
 

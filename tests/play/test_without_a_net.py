@@ -4,7 +4,7 @@ import pytest
 from tests.go.diagrams import position_of
 
 from gtp_engine.coords import BLACK, PASS
-from gtp_engine.evaluators.rollouts import RolloutEvaluator
+from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
 from gtp_engine.go.rules import Rules
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_engine.play.adjudication.status import judge

@@ -13,7 +13,7 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetInfo
-from gtp_engine.evaluators.rollouts import run_pattern_games
+from gtp_engine.evaluators.rollouts.go import run_pattern_games
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import run_random_games
 from gtp_engine.platforms import peak_memory_bytes

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _machine() -> Iterator[Finding]:
-    from gtp_engine.evaluators.devices import cpu_name, int8_may_overflow
+    from gtp_engine.evaluators.runtimes.devices import cpu_name, int8_may_overflow
     from gtp_engine.play.settings import default_memory
 
     cores = usable_cores()
@@ -91,7 +91,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _gpus() -> Iterator[Finding]:
-    from gtp_engine.evaluators.devices import cuda_obstacle, gpu_names
+    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle, gpu_names
 
     obstacle = cuda_obstacle()
     if obstacle is not None:
@@ -104,9 +104,9 @@ def _gpus() -> Iterator[Finding]:
 def _software() -> Iterator[Finding]:
     from importlib.metadata import version
 
-    from gtp_engine.evaluators import openvino_runtime
-    from gtp_engine.evaluators.devices import cuda_obstacle
-    from gtp_engine.evaluators.onnx_runtime import (
+    from gtp_engine.evaluators.runtimes import openvino_runtime
+    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
+    from gtp_engine.evaluators.runtimes.onnx_runtime import (
         CPU,
         CUDA,
         TENSORRT,
@@ -184,8 +184,8 @@ def _nets(wanted: str | None) -> Sections:
 
 
 def _net(files: "NetFiles") -> Iterator[Finding]:
-    from gtp_engine.evaluators.devices import cuda_obstacle
     from gtp_engine.evaluators.precision import choose, open_best
+    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
     from gtp_engine.evaluators.self_check import differences_of, verdict
 
     on_cpu = choose(files, on_gpu=False)

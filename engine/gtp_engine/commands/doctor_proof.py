@@ -42,7 +42,7 @@ class Proof:
 
 def run_proofs(wanted: str | None, *, as_json: bool) -> int:
     """Print a line a proof; return 1 if one failed."""
-    from gtp_engine.evaluators.devices import cuda_obstacle
+    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
 
     obstacle = cuda_obstacle()
     done = []
@@ -120,8 +120,12 @@ def survives_want_of_memory(wanted: str | None) -> str:
 
     from gtp_engine.evaluators.nets import find_files
     from gtp_engine.evaluators.onnx_net import OnnxNet
-    from gtp_engine.evaluators.onnx_runtime import cuda_providers, open_session, preload_cuda
-    from gtp_engine.evaluators.streams import BUCKETS, SessionStream, StreamPool
+    from gtp_engine.evaluators.runtimes.onnx_runtime import (
+        cuda_providers,
+        open_session,
+        preload_cuda,
+    )
+    from gtp_engine.evaluators.runtimes.streams import BUCKETS, SessionStream, StreamPool
 
     path = find_files(wanted).fp32
     cpu = OnnxNet(path, "cpu")

@@ -14,7 +14,7 @@ from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, member
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import NO_NET, PART_HEADS, ROLLOUTS_PART, known_nets, user_folder
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 from gtp_engine.text_table import align
 

@@ -12,7 +12,7 @@ from gtp_engine.commands.options import read_sprt
 from gtp_engine.evaluators.composition import judges_of
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts, open_evaluator
+from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.messages import INTERRUPTED_STATUS
 from gtp_engine.platforms import usable_cores

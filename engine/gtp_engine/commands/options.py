@@ -27,9 +27,9 @@ from gtp_engine.arguments import (
     parse_size,
     parse_threads,
 )
-from gtp_engine.evaluators.devices import DEVICES, RUNTIMES
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT
+from gtp_engine.evaluators.runtimes.devices import DEVICES, RUNTIMES
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules
 from gtp_engine.games import FIVE, GAMES, least_size, usual_size

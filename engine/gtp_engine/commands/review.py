@@ -17,7 +17,7 @@ from typing import Any
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.progress import shown_progress
-from gtp_engine.evaluators.rollouts import open_evaluator
+from gtp_engine.evaluators.rollouts.go import open_evaluator
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.frontends.analysis.records import game_files, playable_games
 from gtp_engine.frontends.review.findings import FORMAT, make_report

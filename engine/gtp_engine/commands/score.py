@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file; return the exit status, 1 if something could not be read."""
-    from gtp_engine.evaluators.rollouts import open_evaluator
+    from gtp_engine.evaluators.rollouts.go import open_evaluator
     from gtp_engine.play.adjudication.marked_boards import read_marked
     from gtp_engine.play.adjudication.status import judge
 

@@ -158,7 +158,7 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
 def _digest(net: "NetEvaluator") -> str:
     """Return what tells a net's files from those of others with its name."""
     from gtp_engine.evaluators.composition import members_of
-    from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
+    from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 
     digest = hashlib.sha256()
     for member in members_of(net.net):

@@ -13,10 +13,10 @@ import numpy as np
 
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.composition import Net, members_of
-from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_runtime import runtime_version
+from gtp_engine.evaluators.runtimes.devices import gpu_names
+from gtp_engine.evaluators.runtimes.onnx_runtime import runtime_version
 
 CANDIDATES = (8, 16, 32, 64, 128, 256)
 NEAR = 0.9

@@ -17,7 +17,7 @@ from gtp_engine.evaluators.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets import PART_HEADS, NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.evaluators.precision import open_best
-from gtp_engine.evaluators.runtimes import AUTO, ONNX_RUNTIME
+from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME
 from gtp_engine.games import FIVE, game_shown
 
 _COMPANIONS = {"policy": ("policy_optimistic", "q_winloss", "q_score")}

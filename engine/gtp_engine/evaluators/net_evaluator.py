@@ -29,7 +29,6 @@ from gtp_engine.evaluators.decoding import (
     output_layout,
     prior_by_action,
 )
-from gtp_engine.evaluators.devices import gpu_names
 from gtp_engine.evaluators.encoders.inputs import (
     Encode,
     Features,
@@ -45,7 +44,8 @@ from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
 from gtp_engine.evaluators.net_limits import list_doubts
 from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
-from gtp_engine.evaluators.runtimes import AUTO, NAMES
+from gtp_engine.evaluators.runtimes.devices import gpu_names
+from gtp_engine.evaluators.runtimes.sessions import AUTO, NAMES
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position

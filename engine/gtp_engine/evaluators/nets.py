@@ -15,7 +15,7 @@ from gtp_engine.platforms import user_data_base
 
 DEFAULT_NET = "default"
 PATTERN_SUFFIX = ".patterns"
-"""Of files with the weights of pattern policies; see `pattern_file`."""
+"""Of files with the weights of pattern policies; see `rollouts.pattern_file`."""
 NO_NET = "none"
 """What `--net` takes for no net at all, but patterns and rollouts."""
 ROLLOUTS_PART = "rollouts"

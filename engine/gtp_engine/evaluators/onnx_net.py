@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.devices import DEVICES, cuda_obstacle, gpu_names
 from gtp_engine.evaluators.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
@@ -25,7 +24,8 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
     golden_from_metadata,
 )
-from gtp_engine.evaluators.onnx_runtime import (
+from gtp_engine.evaluators.runtimes.devices import DEVICES, cuda_obstacle, gpu_names
+from gtp_engine.evaluators.runtimes.onnx_runtime import (
     CPU,
     CUDA,
     TENSORRT,
@@ -39,7 +39,7 @@ from gtp_engine.evaluators.onnx_runtime import (
     run_plain,
     tensorrt_providers,
 )
-from gtp_engine.evaluators.runtimes import (
+from gtp_engine.evaluators.runtimes.sessions import (
     ONNX_RUNTIME,
     OPENVINO,
     Session,
@@ -47,7 +47,7 @@ from gtp_engine.evaluators.runtimes import (
     open_on_intel_gpu,
     say_instead,
 )
-from gtp_engine.evaluators.streams import NoGpuError, SessionStream, StreamPool
+from gtp_engine.evaluators.runtimes.streams import NoGpuError, SessionStream, StreamPool
 from gtp_engine.user_cache import user_cache_folder
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class OnnxNet:
         self.device = "cpu"
         """Where the net runs now, "cuda", "gpu" (Intel's) or "cpu"."""
         self.runtime = ONNX_RUNTIME
-        """What runs it, one of `runtimes`."""
+        """What runs it, one of `runtimes.sessions`."""
         if device == "gpu":
             opened = open_on_intel_gpu(path)
             if opened is not None:

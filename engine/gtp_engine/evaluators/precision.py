@@ -20,14 +20,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators import openvino_runtime
-from gtp_engine.evaluators.devices import RUNTIMES, cpu_name, cuda_obstacle
 from gtp_engine.evaluators.measurements import describe_files, recall, remember
 from gtp_engine.evaluators.net_info import SPATIAL_INPUT, GoldenCase, NetFileError
 from gtp_engine.evaluators.nets import NetFiles, find_parts
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.onnx_runtime import runtime_version
-from gtp_engine.evaluators.runtimes import AUTO, NAMES, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
+from gtp_engine.evaluators.runtimes import openvino_runtime
+from gtp_engine.evaluators.runtimes.devices import RUNTIMES, cpu_name, cuda_obstacle
+from gtp_engine.evaluators.runtimes.onnx_runtime import runtime_version
+from gtp_engine.evaluators.runtimes.sessions import (
+    AUTO,
+    NAMES,
+    ONNX_RUNTIME,
+    OPENVINO,
+    OPENVINO_BF16,
+)
 from gtp_engine.evaluators.self_check import differences_of, verdict
 from gtp_engine.messages import collected
 from gtp_engine.platforms import cpu_clock
@@ -58,7 +64,7 @@ class Choice:
     why: str
     """A phrase for people."""
     runtime: str = ONNX_RUNTIME
-    """What runs it on a processor, one of `runtimes`."""
+    """What runs it on a processor, one of `runtimes.sessions`."""
 
 
 @dataclass(frozen=True, slots=True)

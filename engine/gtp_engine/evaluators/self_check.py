@@ -13,7 +13,7 @@ import numpy as np
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.runtimes import ONNX_RUNTIME, OPENVINO_BF16
+from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME, OPENVINO_BF16
 
 FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
 """Largest difference from a recorded output that rounding can explain, relative to the largest

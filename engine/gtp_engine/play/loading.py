@@ -259,7 +259,7 @@ class Loader:
         if self._has_net:
             return self._serve_net()
         if self._settings.game == GO:
-            from gtp_engine.evaluators.rollouts import RolloutEvaluator
+            from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
 
             evaluator = RolloutEvaluator(self._seed())
             logger.info(evaluator.describe())
@@ -268,14 +268,14 @@ class Loader:
             from gtp_engine.evaluators.five import FiveEvaluator
 
             return FiveEvaluator(self.params.threat_nodes)
-        from gtp_engine.evaluators.atari_rollouts import AtariRollouts
+        from gtp_engine.evaluators.rollouts.atari_go import AtariRollouts
 
         return AtariRollouts()
 
     def _serve_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.composition import check_game, members_of
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
-        from gtp_engine.evaluators.rollouts import MixedEvaluator, is_judged_by_rollouts
+        from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
@@ -286,7 +286,7 @@ class Loader:
                 raise NetFileError(f"rollouts beside a net are not for the game {ATARI_GO}")
             make = MixedEvaluator
             if settings.game == FIVE:
-                from gtp_engine.evaluators.five_rollouts import FiveRollouts
+                from gtp_engine.evaluators.rollouts.five import FiveRollouts
 
                 make = partial(FiveRollouts, player=self._open_player(members_of(net)[0].path))
             make = partial(make, weight=self._rollout_weight, seed=self._seed())

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.runtimes.devices import RUNTIMES
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import EvaluationPlan
 

@@ -20,7 +20,7 @@ from gtp_engine.evaluators.net_info import (
     NetInfo,
     golden_to_metadata,
 )
-from gtp_engine.evaluators.onnx_runtime import first_line, open_model
+from gtp_engine.evaluators.runtimes.onnx_runtime import first_line, open_model
 from gtp_export.convert.graph import GraphError
 
 _SEED = 20_261_120

@@ -15,7 +15,7 @@ from gtp_engine.evaluators.net_info import (
     OUTPUT_NAMES,
     SPATIAL_INPUT,
 )
-from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
+from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import write_whole
 
 OPSET = 17

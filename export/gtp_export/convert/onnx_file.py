@@ -12,7 +12,7 @@ from gtp_engine.evaluators.net_info import (
     NetFileError,
     NetInfo,
 )
-from gtp_engine.evaluators.onnx_runtime import LARGEST_FILE
+from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import read_file
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import LEAVES_A_STEP, AnalysisRequest, AnalysisScheduler
 from gtp_engine.search.analysis import Analysis

@@ -17,7 +17,7 @@ from gtp_engine.evaluators.net_info import (
 )
 from gtp_engine.evaluators.nets import NetFiles
 from gtp_engine.evaluators.precision import open_best
-from gtp_engine.evaluators.runtimes import AUTO
+from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.architectures.tower import SCORE_COLUMNS

@@ -40,8 +40,8 @@ LOOK_SECONDS = 5.0
 """The same while training is behind, for its window is to hold the newest games."""
 LOSS_DECAY = 0.98
 QUANTISED = QuantisePlan(positions=200, seven_bit=True)
-"""How nets are quantised: workers and players may lack VNNI, where weights of 8 bits overflow. What 7
-bits round more does not show: on 7x7 a policy KL of 0.0008 where 8 bits have 0.0007."""
+"""How nets are quantised: workers and players may lack VNNI, where weights of 8 bits overflow. That
+7 bits round more hardly shows: on 7x7 a policy KL of 0.0008 where 8 bits have 0.0007."""
 
 
 class ZeroTargets(NamedTuple):

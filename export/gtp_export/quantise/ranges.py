@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from gtp_engine.evaluators.net_info import NetInfo
 from gtp_engine.evaluators.onnx_net import name_inputs
-from gtp_engine.evaluators.onnx_runtime import open_model
+from gtp_engine.evaluators.runtimes.onnx_runtime import open_model
 from gtp_export.quantise.positions import Positions
 
 TAIL = 1e-4

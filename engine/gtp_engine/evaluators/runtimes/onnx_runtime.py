@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.external_data import names_other_files
 from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.runtimes.external_data import names_other_files
 from gtp_engine.files import read_file
 
 # The runtime's own builds report their use to its vendor unless they are told not to.

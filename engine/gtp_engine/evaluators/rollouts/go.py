@@ -18,7 +18,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import Evaluator, NetlessEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
 from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
-from gtp_engine.evaluators.pattern_file import shipped_policy
+from gtp_engine.evaluators.rollouts.pattern_file import shipped_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
 from gtp_engine.go.history import History, ko_ban, white_komi
 from gtp_engine.go.pattern_board import PATTERN_BOARD, PatternRecord, set_up

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.evaluators.devices import pin
-from gtp_engine.evaluators.onnx_runtime import (
+from gtp_engine.evaluators.runtimes.devices import pin
+from gtp_engine.evaluators.runtimes.onnx_runtime import (
     Array,
     BoundBatch,
     first_line,

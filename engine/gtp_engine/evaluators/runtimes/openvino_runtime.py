@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_runtime import Array, check_file, first_line
-from gtp_engine.evaluators.streams import BUCKETS, Bound, Feed, Stream, StreamPool
+from gtp_engine.evaluators.runtimes.onnx_runtime import Array, check_file, first_line
+from gtp_engine.evaluators.runtimes.streams import BUCKETS, Bound, Feed, Stream, StreamPool
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
 """Whether the extra `openvino` is there."""

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from gtp_engine.evaluators import onnx_runtime, openvino_runtime
-from gtp_engine.evaluators.devices import RUNTIMES
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_runtime import Array
+from gtp_engine.evaluators.runtimes import onnx_runtime, openvino_runtime
+from gtp_engine.evaluators.runtimes.devices import RUNTIMES
+from gtp_engine.evaluators.runtimes.onnx_runtime import Array
 from gtp_engine.platforms import usable_cores
 
 logger = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""Judging positions by playing them out, alone or beside a net."""
