@@ -73,6 +73,19 @@ def test_a_folder_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "net"]
 
 
+@pytest.mark.parametrize("options", [[], ["--int8"], ["--fp16"]])
+def test_the_source_is_no_target(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, link = tmp_path / "net", tmp_path / "link"
+    source.write_bytes(write_net(NetPlan()))
+    link.symlink_to(source)
+    for target in (source, link):
+        assert run(["convert", str(source), str(target), *options]) == 1
+        assert capsys.readouterr().err.endswith(": the net cannot be written over itself\n")
+    assert source.read_bytes() == write_net(NetPlan())
+
+
 def test_unknown_options_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["convert"], ["convert", "a", "b", "--frobnicate"], ["transmogrify"]):
         with pytest.raises(SystemExit) as caught:

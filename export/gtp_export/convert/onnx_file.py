@@ -46,6 +46,17 @@ def load_model(source: Path) -> onnx.ModelProto:
     return model
 
 
+def keep_source(source: Path, *targets: Path) -> None:
+    """Make sure that no target is the file that a net is made of.
+
+    Raises:
+        NetFileError: One is.
+    """
+    for target in targets:
+        if target.exists() and source.exists() and target.samefile(source):
+            raise NetFileError(f"{target}: the net cannot be written over itself")
+
+
 def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:
     """Return how a model describes itself.
 
