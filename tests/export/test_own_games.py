@@ -142,6 +142,8 @@ def test_mistakes_are_one_sentence(
     tmp_path: Path, net: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_tiny_net(tmp_path / "foreign.onnx")
+    int8 = tmp_path / "mine-int8.onnx"  # such a file beside the new net is of the one before
+    int8.write_bytes(net.read_bytes())
     few, many = write_games(tmp_path / "few", 9), write_games(tmp_path / "many", 12)
     out, own = tmp_path / "mine.onnx", "PB[gtp-engine 0.15.0]PW[gtp-engine 0.15.0]"
     engines = write_games(tmp_path / "engines", 12, 5, own)
@@ -153,8 +155,9 @@ def test_mistakes_are_one_sentence(
         (many, "dlgo", out, "takes boards of 19 to 19 points a side, and the games are on 5x5"),
         (many, net, tmp_path / "mine", "--out names the net to write"),
         (many, net, net, "cannot be written over itself"),
+        (many, int8, out, "cannot be written over itself"),
     ):
         assert learn(folder, start, target) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error
-    assert not out.exists()
+    assert not out.exists() and int8.read_bytes() == net.read_bytes()

@@ -20,7 +20,7 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
-from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.convert.onnx_file import keep_source, load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
 from gtp_export.learning.record_run import describe_trained, divide, files_of, run_task
 from gtp_export.learning.record_task import RecordTask
@@ -108,8 +108,7 @@ def learn_from_games(run: OwnGamesRun) -> Path:
     players = Players(run.player)
     read = players.read(run.games)
     start, target = find_net(run.net, read.longest_side), run.target
-    if target.exists() and target.samefile(start):
-        raise NetFileError(f"{target}: the net cannot be written over itself")
+    keep_source(start, *files_of(target))
     before = read_info(start, load_model(start))
     run = replace(
         run,
