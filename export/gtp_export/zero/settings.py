@@ -281,6 +281,11 @@ POSITIVE = (
     *("gate_elo", "gate_games", "judge_visits"),
 )
 """Settings that cannot be 0; no number is negative."""
+SHARES = (
+    *("full_share", "root_noise", "opening_random", "komi_wide_share", "rules_share"),
+    *("stored_share", "resign_share", "resign_winrate", "value_mix", "gate_share", "judge_share"),
+)
+"""Settings that cannot be above 1."""
 OF_GAMES: dict[str, dict[str, Any]] = {
     GO: {},
     ATARI_GO: {},
@@ -354,6 +359,8 @@ def _makes_sense(name: str, value: Any) -> bool:
     """Whether a setting's value, of its kind, lies where it can."""
     if isinstance(value, str):
         return True
+    if name in SHARES and value > 1:
+        return False
     return 0 <= value < math.inf and (value > 0 or name not in POSITIVE)  # nan is not either
 
 
