@@ -150,6 +150,24 @@ def test_another_run_in_the_same_folder_is_refused(
     assert run.settings() == before
 
 
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["work", "RUN", "--workers", "4"], "zero work: does not take --workers"),
+        (["train", "RUN", "--set", "learning_rate", "1"], "zero train: does not take --set"),
+        (["status", "RUN", "--hours", "1"], "zero status: does not take the length of a run"),
+        (["judge", "RUN", "--from", "default"], "zero judge: does not take --from"),
+        (["RUN", "--size", "4", "--json"], "zero: does not take --json"),
+    ],
+)
+def test_options_of_other_parts_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], complaint: str
+) -> None:
+    path = str(new_run(tmp_path).path)
+    assert run_command(["zero", *(path if word == "RUN" else word for word in words)]) == 1
+    assert capsys.readouterr().err == f"gtp-export: {complaint}\n"
+
+
 def test_a_net_that_says_no_numbers_begins_no_run(tmp_path: Path) -> None:
     other, run = new_run(tmp_path), RunFolder(tmp_path / "another")
     start = other.net(put_net(other, 0, broken=True))

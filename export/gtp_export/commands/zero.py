@@ -21,6 +21,14 @@ from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_settin
 
 PARTS = ("coordinate", "work", "train", "judge", "status", "rebuild", "games")
 OPTIONS = [one.name for one in fields(Settings) if one.metadata]
+TAKEN = {
+    "": (*OPTIONS, "span", "set", "ray"),
+    "coordinate": (*OPTIONS, "span", "set"),
+    "work": ("ray",),
+    "status": ("json", "plot"),
+    "games": ("out",),
+}
+"""Which of the options a part takes; "" is a whole run, and a part that is not here takes none."""
 SPANS = {
     "hours": "length of the run in hours (1)",
     "minutes": "length of the run in minutes",
@@ -57,6 +65,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
     if not parts and folder in PARTS:
         raise NetFileError(f"zero {folder}: the run's folder is missing")
+    for name in (*OPTIONS, "span", "set", "ray", "json", "plot", "out"):
+        is_given = getattr(arguments, name) not in (None, False, [])
+        if is_given and name not in TAKEN.get(parts[0] if parts else "", ()):
+            what = {"start": "--from", "span": "the length of a run"}.get(name, f"--{name}")
+            raise NetFileError(f"{' '.join(['zero', *parts])}: does not take {what}")
     run_folder = RunFolder(Path(folder))
     if parts:
         return _run_part(parts[0], run_folder, arguments)
