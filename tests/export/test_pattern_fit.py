@@ -86,6 +86,7 @@ def test_what_is_learned_is_what_the_file_says(games: Path) -> None:
     [
         (["--minutes", "3"], "only --samples ends it earlier"),
         (["--from", "x.onnx"], "--from is for nets"),
+        (["--int8"], "--int8 does nothing with --preset rollout"),
         ([], "--games and --out are needed"),
     ],
 )

@@ -141,6 +141,7 @@ def test_mistakes_are_one_sentence(
         ((), "either --preset or --recipe"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
         (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
+        (("--preset", "tiny", "--size", "5"), "--size does nothing with --preset tiny"),
     ):
         assert train(games, tmp_path / "run", *more) == 1
         error = capsys.readouterr().err

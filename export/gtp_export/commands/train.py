@@ -10,7 +10,16 @@ from gtp_export.plans import TrainRun
 
 ROLLOUT = "rollout"
 """The preset that makes a file of patterns."""
-
+IDLE = {
+    ROLLOUT: (
+        *("freeze", "device", "processes", "threads", "batch_points", "learning_rate"),
+        *("keep_nets", "int8", "fp16"),
+    ),
+    "recipe": ("games", "valid", "positions", "name", "processes", "threads", "int8", "fp16"),
+}
+"""Options that do nothing for the patterns and for a recipe."""
+OF_RECIPES = ("policies", "size", "make")
+"""Options that do nothing without a recipe."""
 
 PLAN = TrainRun
 
@@ -28,6 +37,7 @@ def run(plan: TrainRun) -> int:
     source = "policies" if plan.recipe else "games"
     if not getattr(plan, source) or plan.out is None:
         raise NetFileError(f"--{source} and --out are needed")
+    _refuse_idle(plan)
     if plan.recipe:
         from gtp_export.learning.single_positions import run_single_positions
 
@@ -41,3 +51,12 @@ def run(plan: TrainRun) -> int:
 
         run_records(plan)
     return 0
+
+
+def _refuse_idle(plan: TrainRun) -> None:
+    """Make sure that each option that is given does something."""
+    what = f"--recipe {plan.recipe}" if plan.recipe else f"--preset {plan.preset}"
+    idle = IDLE["recipe"] if plan.recipe else (*OF_RECIPES, *IDLE.get(plan.preset, ()))
+    for name in idle:
+        if getattr(plan, name) != getattr(TrainRun, name):
+            raise NetFileError(f"--{name.replace('_', '-')} does nothing with {what}")
