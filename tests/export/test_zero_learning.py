@@ -30,7 +30,9 @@ from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import GNU_GO, ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
+from gtp_export.zero.status import newest_game
 from gtp_export.zero.targets import Window
+from gtp_export.zero.work import earlier_games
 
 
 def small_run(folder: Path, **wanted: object) -> RunFolder:
@@ -182,6 +184,15 @@ def test_a_shard_that_cannot_be_read_now_is_taken_in_later(
     learner.look()
     keeper.close()
     assert rows(run, "select name from shards") == [(shard.stem,)] and learner.positions
+
+
+def test_a_link_to_a_shard_that_is_away_hinders_nobody(tmp_path: Path) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1)
+    (run.shards / "0123456789abcdef.shard").symlink_to(tmp_path / "away")
+    assert positions_in(run)
+    assert newest_game(run).startswith("a game, ")
+    assert earlier_games(run.shards, run.settings())
 
 
 # The judge ---------------------------------------------------------------------------------------

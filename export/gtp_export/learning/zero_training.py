@@ -29,7 +29,7 @@ from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import SUFFIX, ShardError, UnreadableShardError
+from gtp_export.zero.shards import SUFFIX, ShardError, UnreadableShardError, age
 from gtp_export.zero.targets import TargetSamples, Window
 
 logger = logging.getLogger(__name__)
@@ -100,8 +100,7 @@ class ShardSource:
         paths = [
             path for path in self._run.shards.glob(f"*{SUFFIX}") if path.stem not in self._known
         ]
-        ages = {path: path.stat().st_mtime_ns for path in paths}
-        for path in sorted(paths, key=lambda path: (ages[path], path.stem)):
+        for path in sorted(paths, key=age):
             try:
                 self.positions += self._window.add(path)
             except UnreadableShardError:

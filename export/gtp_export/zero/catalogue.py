@@ -20,6 +20,7 @@ from gtp_export.zero.shards import (
     Header,
     ShardError,
     UnreadableShardError,
+    age,
     check_board,
     read_header,
 )
@@ -115,7 +116,7 @@ class Catalogue:
             for path in self._run.shards.glob(f"*{SUFFIX}")
             if path.stem not in self._known["shards"] and path.name not in self._known["problems"]
         ]
-        for path in sorted(new, key=_age):
+        for path in sorted(new, key=age):
             try:
                 header = read_header(path)
                 check_board(path, header, settings.boards)
@@ -168,7 +169,7 @@ class Catalogue:
 
     def add_matches(self) -> Iterator[MatchRecord]:
         """Take in the matches that are new, and yield them."""
-        for path in sorted(self._run.matches.glob("*.json"), key=_age):
+        for path in sorted(self._run.matches.glob("*.json"), key=age):
             if path.stem in self._known["matches"] or path.name in self._known["problems"]:
                 continue
             match = read_match(path)
@@ -219,14 +220,6 @@ class Catalogue:
 
 class CatalogueError(NetFileError):
     """The catalogue cannot be written for now."""
-
-
-def _age(path: Path) -> tuple[float, str]:
-    """Return what orders files by age: a clock that jumps mixes them up a little, that is all."""
-    try:
-        return path.stat().st_mtime, path.name
-    except OSError:
-        return 0.0, path.name
 
 
 def newest_net_query(promoted: bool) -> str:

@@ -155,6 +155,17 @@ _KINDS = {
 }
 
 
+def age(path: Path) -> tuple[int, str]:
+    """Return what orders files by age: a clock that jumps mixes them up a little, that is all.
+
+    A file that cannot be looked at, such as a link to a drive that is away, counts as old.
+    """
+    try:
+        return path.stat().st_mtime_ns, path.name
+    except OSError:
+        return 0, path.name
+
+
 def store_shard(folder: Path, content: bytes) -> Path:
     """Write a shard's content under its name; return its file.
 

@@ -11,7 +11,7 @@ from gtp_engine.go.rules import GO
 from gtp_export.zero.catalogue import newest_net_query, rows
 from gtp_export.zero.part import COORDINATE, spent_by
 from gtp_export.zero.settings import NO_GATE, RunFolder
-from gtp_export.zero.shards import SUFFIX, ShardError, read_shard
+from gtp_export.zero.shards import SUFFIX, ShardError, age, read_shard
 
 RATED_NETS = 400
 """Newest matches that ratings are from, so that they are there at once in long runs too."""
@@ -111,7 +111,7 @@ def describe(status: dict[str, Any]) -> str:
 
 def newest_game(run: RunFolder) -> str:
     """Return the first game of the newest shard in a line."""
-    paths = sorted(run.shards.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
+    paths = sorted(run.shards.glob(f"*{SUFFIX}"), key=age)
     if not paths:
         return "no game yet"
     try:

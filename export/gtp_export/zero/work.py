@@ -27,6 +27,7 @@ from gtp_export.zero.shards import (
     PlayedGame,
     Searched,
     ShardError,
+    age,
     read_shard,
     write_shard,
 )
@@ -210,7 +211,7 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
     games: list[PlayedGame] = []
     nothing: tuple[Searched | None, ...] = ()
     with contextlib.suppress(OSError):
-        newest = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: -path.stat().st_mtime)
+        newest = sorted(folder.glob(f"*{SUFFIX}"), key=age, reverse=True)
         for path in islice(newest, EARLIER_SHARDS):
             with contextlib.suppress(ShardError):
                 table = read_shard(path, settings.boards).games
