@@ -17,18 +17,19 @@ pytest.importorskip("onnx")
 pytest.importorskip("torch")
 
 import torch
-from tests.export.test_zero_run_folder import SIZE, new_run, put_net
+from tests.export.test_zero_run_folder import SIZE, new_run, put_net, warnings_of
 from tests.export.test_zero_targets import write_games
 
 from gtp_engine.arena.many_games import PlayedGame, play_games
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_export.learning import zero_training
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
-from gtp_export.learning.zero_training import Learning, ShardSource, batch_of
+from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, train_run
 from gtp_export.zero.catalogue import MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import GNU_GO, ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
+from gtp_export.zero.part import Part
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
 from gtp_export.zero.status import newest_game
 from gtp_export.zero.targets import Window
@@ -150,6 +151,25 @@ def test_gradients_that_blow_up_lead_back_to_the_checkpoint_at_half_the_rate(
     assert learning.step()
     assert learning._trainer is not None and learning._trainer.steps == 5
     assert learning._settings.learning_rate == run.settings().learning_rate / 2
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = small_run(tmp_path, net_samples=16)
+    write_games(run.shards, 1, games=4)
+    fails = iter([TrainError("no space")] * 3 + [KeyboardInterrupt()])
+
+    def fail(trainer: Trainer) -> None:
+        raise next(fails)
+
+    monkeypatch.setattr(Trainer, "save", fail)
+    monkeypatch.setattr(zero_training, "WAIT_SECONDS", 0.0)
+    part = Part(run, "train")
+    monkeypatch.setattr(zero_training, "Part", lambda *_, **__: part)
+    with pytest.raises(KeyboardInterrupt):
+        train_run(run)
+    assert warnings_of(caplog) == ["no space; training goes on"]
 
 
 def test_a_damaged_shard_is_left_out_and_old_games_leave_the_window(

@@ -180,6 +180,8 @@ class Learning:
         self._shards = ShardSource(run, settings, shape_of(settings).encoder)
         self._trainer: _Trainer | None = None
         self._losses: dict[str, float] = {}
+        self.checkpoints = 0
+        """Written so far by this process."""
         self._saved = self._looked = time.monotonic()
 
     def step(self) -> bool:
@@ -215,6 +217,7 @@ class Learning:
             self._saved = time.monotonic()
             trainer.share = share_spent(self._run)
             trainer.save()
+            self.checkpoints += 1
         if is_due:
             self._export(trainer)
         return True
@@ -282,6 +285,7 @@ def train_run(run: RunFolder) -> int:
     part.end_with_parent()
     torch.set_num_threads(1)
     learning = Learning(run, settings)
+    told: object = None
     while not part.is_over:
         part.wait_while_halted()
         part.note()
@@ -289,6 +293,9 @@ def train_run(run: RunFolder) -> int:
             if learning.step():
                 continue
         except (NetFileError, OSError) as error:
-            logger.warning(f"{error}; training goes on")
+            problem = str(error), learning.checkpoints
+            if problem != told:  # a full disk would fill the screen too
+                logger.warning(f"{error}; training goes on")
+            told = problem
         time.sleep(WAIT_SECONDS)
     return 0
