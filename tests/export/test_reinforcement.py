@@ -138,6 +138,13 @@ def test_a_run_goes_on_pools_and_judges(
     assert reinforce(net, out, "--samples", "900") == 0
     assert len(json.loads((out / "ladder.json").read_text())) == len(ladder)
     assert (out / "run.onnx").exists()
+    for start, more, words in (
+        (net, ("--size", "5"), "was made with another --size"),
+        (net, ("--komi", "0.5"), "was made with another --komi"),
+        ("small", (), "was begun with another net"),
+    ):
+        assert reinforce(start, out, *more) == 1
+        assert f"{out}: {words}; choose another --out" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,6 +123,23 @@ def learned_pairs(games: Games) -> NDArray[np.int64]:
     return pairs[np.flatnonzero(mine)]
 
 
+def keep_settings(folder: Path, **wanted: Any) -> None:
+    """Note what a folder is made with, by option; make sure that what is there was made so too.
+
+    Raises:
+        NetFileError: It was made otherwise.
+        OSError: The note cannot be written.
+    """
+    note = folder / "settings.json"
+    if not note.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(note, json.dumps(wanted) + "\n")
+    made = json.loads(note.read_text(encoding="utf-8"))
+    for name, value in wanted.items():
+        if made[name] != value:
+            raise NetFileError(f"{folder}: was made with another --{name}; choose another --out")
+
+
 @dataclass(frozen=True)
 class ReinforceTask:
     """What is learned from a round."""
@@ -188,12 +205,15 @@ class Reinforcement:
                 f"{start.name} takes boards of {info.board_min} to {info.board_max} points a "
                 f"side, not {run.size}x{run.size}"
             )
+        self._komi = default_komi(run.size, run.size) if run.komi is None else run.komi
         self._nets = run.out / "nets"
-        self._nets.mkdir(parents=True, exist_ok=True)
         begun = self._nets / f"{BEGUN}.onnx"
+        if begun.exists() and begun.read_bytes() != start.read_bytes():
+            raise NetFileError(f"{run.out}: was begun with another net; choose another --out")
+        keep_settings(run.out, size=run.size, komi=self._komi)
+        self._nets.mkdir(exist_ok=True)
         if not begun.exists():
             write_whole(begun, start.read_bytes())
-        self._komi = default_komi(run.size, run.size) if run.komi is None else run.komi
         shape = self._preset.shape
         self._info = replace(
             describe_net(shape, run.out.resolve().name),

@@ -33,7 +33,7 @@ from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
-from gtp_export.learning.reinforcement import PairSource, collect
+from gtp_export.learning.reinforcement import PairSource, collect, keep_settings
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, read_metrics, spent_in, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
@@ -124,21 +124,6 @@ def make_shard(run: TrainRun, players: list[NetEvaluator], number: int) -> tuple
     return games, np.stack([usable, starts[usable]], 1)
 
 
-def _keep_settings(run: TrainRun, policies: list[str]) -> None:
-    """Note what the folder's games are made with; see that those there were made so too."""
-    wanted = {"size": run.size, "seed": run.seed, "policies": policies}
-    note = run.out / "games" / "settings.json"
-    if not note.exists():
-        note.parent.mkdir(exist_ok=True)
-        write_whole(note, json.dumps(wanted) + "\n")
-    made = json.loads(note.read_text(encoding="utf-8"))
-    for name, value in wanted.items():
-        if made[name] != value:
-            raise NetFileError(
-                f"{note.parent}: was made with another --{name}; choose another --out"
-            )
-
-
 def many_positions(games: Games, count: int) -> Pairs:
     """Return so many positions of as few games as have them, all but the empty board."""
     pairs = games.plies()
@@ -166,8 +151,8 @@ def run_single_positions(run: TrainRun) -> Path:
     shards = -(-run.make // SHARD_GAMES)
     if shards < 2:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
-    run.out.mkdir(parents=True, exist_ok=True)
-    _keep_settings(run, [path.name for path in policies])
+    names = [path.name for path in policies]
+    keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
     meter = Meter(run.out)
     made = []
     for number in range(shards):
