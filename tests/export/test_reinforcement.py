@@ -104,6 +104,7 @@ def test_a_run_goes_on_pools_and_judges(
     net: Path,
     monkeypatch: pytest.MonkeyPatch,
     said: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("gtp_export.learning.reinforcement.POOL_ROUNDS", 2)
     monkeypatch.setattr("gtp_export.learning.reinforcement.GATE_GAMES", 8)
