@@ -156,7 +156,7 @@ def test_ctrl_c_ends_a_run_that_is_halted(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Part, "wait_while_halted", press_ctrl_c)
     with pytest.raises(KeyboardInterrupt):
-        supervise(run, is_terminal=False)
+        supervise(run)
     assert len(halts) == 1
     Coordinator(run).close()  # let go of
 

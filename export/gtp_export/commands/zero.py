@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gtp_export.zero.supervisor import supervise
 
     changed = _prepare(run_folder, arguments)
-    return supervise(run_folder, sys.stderr.isatty(), arguments.ray, **changed)
+    return supervise(run_folder, arguments.ray, **changed)
 
 
 def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:

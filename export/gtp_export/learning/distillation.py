@@ -27,6 +27,7 @@ from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import TrainPlan, has_bfloat16, read_metrics, spent_in, train
@@ -109,7 +110,7 @@ def distil(run: DistilRun) -> Path:
             if run.games and games is None:
                 games = _read_games(run)
             Generator(run, task.data, games, _newest_student(plan)).run(labels)
-        train(plan, NetExport(run.out, info), until=part)
+        train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal(), until=part)
     facts = {
         "command": run.command_line,
         "shape": asdict(task.shape),

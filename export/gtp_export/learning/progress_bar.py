@@ -1,6 +1,7 @@
 """A bar with the time left, on a terminal."""
 
-from typing import Any
+import sys
+from typing import Any, Self
 
 
 class ProgressBar:
@@ -9,6 +10,11 @@ class ProgressBar:
     def __init__(self) -> None:
         self._bar: Any = None
         self._task: Any = None
+
+    @classmethod
+    def on_a_terminal(cls) -> Self | None:
+        """Return a bar for people who look at stderr; None where nobody does."""
+        return cls() if sys.stderr.isatty() else None
 
     def __call__(self, share: float, text: str) -> None:
         """Show the share of the run that is done, 0 to 1, and a line about it."""

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -72,7 +71,7 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
         loss_weights=task.preset.loss_weights,
         stem=info.name,
     )
-    train(plan, NetExport(run.out, info), ProgressBar() if sys.stderr.isatty() else None)
+    train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal())
     return finish(run, plan, task, info)
 
 

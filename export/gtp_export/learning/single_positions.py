@@ -32,6 +32,7 @@ from gtp_export.architectures.presets import PRESETS, Preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.reinforcement import PairSource, collect, keep_settings
 from gtp_export.learning.torch_layers import Net
@@ -224,7 +225,7 @@ def _train(
         is_made = run.span.share(spent_in(out)) >= until
         if not is_made or (is_last and not (out / f"{PRESET}-final.onnx").exists()):
             logger.info(f"{name}, part {part} of {MEASUREMENTS}")
-            train(plan, NetExport(out, info), until=until)
+            train(plan, NetExport(out, info), ProgressBar.on_a_terminal(), until=until)
     return read_metrics(out)
 
 

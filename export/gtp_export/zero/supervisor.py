@@ -91,11 +91,10 @@ def _relay(stream: IO[bytes]) -> None:
             logger.info(text.removeprefix("gtp-export: "))
 
 
-def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **changed: Any) -> int:
+def supervise(run: RunFolder, ray: str | None = None, **changed: Any) -> int:
     """Run all parts until the span is over.
 
     Args:
-        is_terminal: Whether to draw a bar instead of lines.
         ray: Address of a Ray cluster that the workers are on, or "local"; None: processes here.
 
     Raises:
@@ -104,7 +103,7 @@ def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **chang
     coordinator = Coordinator(run, **changed)
     settings = coordinator.settings
     try:
-        _run_parts(run, coordinator, is_terminal, ray)
+        _run_parts(run, coordinator, ray)
         if settings.gate != NO_GATE:
             judge_last_net(run, settings, coordinator.part.wait_while_halted)
     finally:
@@ -115,11 +114,9 @@ def supervise(run: RunFolder, is_terminal: bool, ray: str | None = None, **chang
     return 0
 
 
-def _run_parts(
-    run: RunFolder, coordinator: Coordinator, is_terminal: bool, ray: str | None
-) -> None:
+def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> None:
     """Coordinate, with all other parts as children, until the span is over; see `supervise`."""
-    bar = ProgressBar() if is_terminal else None
+    bar = ProgressBar.on_a_terminal()
     children: list[Child] = []
     settings = coordinator.settings
     told = shown = time.monotonic()
