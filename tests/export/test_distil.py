@@ -90,6 +90,24 @@ def test_a_broken_shard_is_an_error_that_names_it(tmp_path: Path, content: bytes
         read_shard(path)
 
 
+@pytest.mark.parametrize(("at", "damage"), [(10, b"\x63"), (8, b"\x01"), (42, b"\xff\xff\xff\x7f")])
+def test_a_damaged_directory_of_a_shard_is_an_error_that_names_it(
+    tmp_path: Path, at: int, damage: bytes
+) -> None:
+    path = tmp_path / "a.npz"
+    write_shard(path, random_samples(9, 9, n=3)[0])
+    content = bytearray(path.read_bytes())
+    begin = content.index(b"PK\x01\x02") + at
+    content[begin : begin + len(damage)] = damage
+    path.write_bytes(content)
+    with pytest.raises(ShardError, match=r"a\.npz"):
+        read_shard(path)
+    content[-6:-2] = b"\xff\xff\xff\x7f"  # where the directory begins
+    path.write_bytes(content)
+    with pytest.raises(ShardError, match=r"a\.npz"):
+        read_shard(path)
+
+
 def test_samples_of_one_size_are_joined() -> None:
     first, second = random_samples(5, 5, 2)[0], random_samples(5, 5, 3, seed=2)[0]
     joined = join_samples([first, second])

@@ -4,10 +4,14 @@ A sample is what a net sees and what it should have said, always for the side to
 packed to bits, so that a 9x9 sample takes some 600 bytes and a 19x19 one 2.2 kB.
 """
 
+import errno
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +127,13 @@ def count_samples(path: Path) -> int:
         return len(arrays["features"])
 
 
+_DAMAGE = (
+    *(ValueError, KeyError, TypeError, EOFError, OSError, RuntimeError, SyntaxError, TokenError),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+)
+"""What bytes that are no shard lead zipfile and numpy to."""
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     """Open a shard; what is wrong with it is a ShardError."""
@@ -130,7 +141,10 @@ def _opened(path: Path) -> Iterator[Any]:
         # Opened here, because numpy leaves the file open when it turns out to be no archive.
         with path.open("rb") as file, np.load(file) as arrays:
             yield arrays
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
+        # zipfile may be led to a place in a file that there is not; other OSErrors are no damage.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise ShardError(f"{path}: is not a shard of samples: {error}") from None
 
 
