@@ -370,6 +370,9 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
+    (tmp_path / "train" / "9x9-copy.npz").write_bytes(b"")
+    job = Generator(RUN, tmp_path, None)._next_job()
+    assert job is not None and job.path.name == "9x9-000002.npz"
 
 
 def use_small_kinds(monkeypatch: pytest.MonkeyPatch, name: str, games: int) -> None:

@@ -333,7 +333,8 @@ def _count_shards(folder: Path) -> dict[str, int]:
         (folder / side).mkdir(parents=True, exist_ok=True)
         for path in (folder / side).glob("*-*.npz"):
             name, _, number = path.stem.rpartition("-")
-            numbers[name] = max(numbers.get(name, 0), int(number) + 1)
+            if number.isdecimal():  # not the copy that somebody made of one
+                numbers[name] = max(numbers.get(name, 0), int(number) + 1)
     return numbers
 
 
