@@ -11,7 +11,8 @@ from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.plain import POLICY, PlainShape
 from gtp_export.architectures.shape import arrays_of
 from gtp_export.commands import run as run_command
-from gtp_export.evaluation import among_first, evaluate_net, interval_over_games
+from gtp_export.commands.evaluate import table
+from gtp_export.evaluation import STAGES, Figure, among_first, evaluate_net, interval_over_games
 from gtp_export.plans import EvaluationPlan
 
 TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
@@ -83,6 +84,12 @@ def write_net_for(size: int | None, path: Path, *, is_sure: bool = False) -> Pat
         weights["out.bias"][0] = 1e4
     write_net(path, shape, weights, describe_net(shape, "plain"))
     return path
+
+
+def test_columns_of_wide_figures_stay_apart() -> None:
+    wide = Figure(26.324, 15.992, 38.433, 20, 5)
+    lines = table({f"score_error at {stage}": wide for stage in STAGES}).splitlines()
+    assert lines[3].endswith("  ".join(["26.324 (15.992-38.433)"] * 3))
 
 
 def test_moves_that_a_net_rules_out_count_as_wrong(tmp_path: Path, pack: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
+from gtp_engine.text_table import align
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import EvaluationPlan
 
@@ -70,5 +71,5 @@ def table(figures: "Mapping[str, Figure]") -> str:
         cells = ["-" if f is None else f"{f.mean:.3f} ({f.low:.3f}-{f.high:.3f})" for f in found]
         rows.append((text, *cells))
     if any(" at " in name for name in figures):
-        lines += ["", *(f"{row[0]:<40}" + "".join(f"{c:>22}" for c in row[1:]) for row in rows)]
+        lines += ["", align(rows)]
     return "\n".join(lines)
