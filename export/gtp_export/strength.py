@@ -83,7 +83,9 @@ def measure_strength(plan: StrengthPlan) -> str:
     for name in players:
         if name not in known["accuracy"]:
             net = OnnxNet(nets.get(name, opponent), "cpu")
-            top1 = evaluate_games(net, recorded, asked)["top1 all"]
+            top1 = evaluate_games(net, recorded, asked).get("top1 all")
+            if top1 is None:
+                raise NetFileError(f"{name}: the games have no move that this net could name")
             known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
             write_whole(file, json.dumps(known, indent=1) + "\n")
             logger.info(f"{name} names {top1.mean:.1%} of the moves")

@@ -152,6 +152,7 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     write_tiny_net(tmp_path / "foreign.onnx")
     for start, more, words in (
         ("gocnn", (), "has no policy"),
+        ("five", (), "the net five does not play go"),
         (tmp_path / "foreign.onnx", (), "this program cannot train its architecture"),
         ("dlgo", (), "takes boards of 19 to 19 points a side, not 4x4"),
         ("small", ("--games", "1"), "--games must be 2 or more"),

@@ -107,6 +107,7 @@ def test_games_that_were_learned_from_are_never_measured_on(
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for more, words in (
+        (("--policies", "small", "five"), "the net five does not play go"),
         (("--policies", "small", "gocnn"), "has no policy to play by"),
         (("--make", "9"), "too few games to make; give 500 or more"),
         (("--int8",), "--int8 does nothing with --recipe single-position"),

@@ -57,6 +57,7 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     for nets, more, words in (
         (games, (), "holds no nets; `train --keep-nets` keeps some"),
         (tmp_path / "none.onnx", (), "none.onnx"),
+        (Path("models/five.onnx"), (), "five.onnx: the net five does not play go"),
         (Path("models/gocnn.onnx"), (), "gocnn.onnx: has no policy to play by"),
         (Path("models/dlgo.onnx"), (), "the net dlgo does not play on 4x4"),
     ):
@@ -64,3 +65,9 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         assert measure(path, games, tmp_path / "out", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error, error
+    passes = tmp_path / "passes.sgf"
+    passes.write_text("(;SZ[4];B[];W[])")
+    cannot_pass = Path(__file__).parents[2] / "models" / "alphago-sl.onnx"
+    assert measure(cannot_pass, passes, tmp_path / "passed") == 1
+    error = capsys.readouterr().err
+    assert "alphago-sl: the games have no move that this net could name" in error

@@ -15,9 +15,10 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.games import game_shown
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import drop_own_eyes
-from gtp_engine.go.rules import LONGEST_GAME, Rules
+from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES
 
 MAX_BATCH = 256
@@ -32,9 +33,11 @@ def open_policy(path: Path) -> NetEvaluator:
     """Open a net to play by its policy, on a processor.
 
     Raises:
-        NetFileError: It cannot be used, or has no policy.
+        NetFileError: It cannot be used, has no policy, or plays another game than Go.
     """
     net = OnnxNet(path, "cpu")
+    if game_shown(net.info.encoder) != GO:
+        raise NetFileError(f"{path}: the net {net.info.name} does not play {GO}")
     if "policy" not in net.info.heads:
         raise NetFileError(f"{path}: has no policy to play by")
     return NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0)
