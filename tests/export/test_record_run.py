@@ -235,6 +235,23 @@ def test_a_picture_stays_as_it_was_where_another_cannot_be_written(
     assert path.read_bytes() == b"whole" and [*tmp_path.iterdir()] == [path]
 
 
+def test_a_net_of_five_in_a_row_draws_records_of_it_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    five, go = tmp_path / "five.sgf", tmp_path / "go.sgf"
+    five.write_text("(;GM[4]SZ[9];B[ee];W[ef];B[de];W[fe])")
+    go.write_text("(;GM[1]SZ[9];B[ee];W[ef];B[de];W[fe])")
+    for what, words in (
+        (["--sgf"], "it is a record of another game"),
+        (["--figure", "top1", "--games"], "there is no game in"),
+    ):
+        command = ["picture", "--net", "five", "--out", str(tmp_path / "a.png"), *what]
+        assert run_command([*command, str(five)]) == 0
+        assert run_command([*command, str(go)]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_moves_are_counted_from_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--net", "small", "--sgf", "g.sgf", "--out", str(tmp_path / "a.png")]
     with pytest.raises(SystemExit):

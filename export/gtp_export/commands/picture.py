@@ -50,13 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
 def _draw_board(arguments: argparse.Namespace) -> None:
     from gtp_engine.coords import BLACK
     from gtp_engine.evaluators.net_evaluator import open_net
+    from gtp_engine.games import game_shown, position_type
     from gtp_engine.go.sgf import load_sgf
     from gtp_export.pictures import draw_board
 
     if len(arguments.net) != 1:
         raise NetFileError("a board shows what one net thinks; give --net once")
-    position = load_sgf(arguments.sgf).position(arguments.move)
     evaluator = open_net(arguments.net[0])
+    kind = position_type(game_shown(evaluator.net.info.encoder))
+    position = load_sgf(arguments.sgf, kind).position(arguments.move)
     found = evaluator.raw_evaluation(position)
     owner = found.ownership if arguments.show != "policy" else None
     if owner is not None and found.to_play != BLACK:
@@ -73,12 +75,14 @@ def _draw_board(arguments: argparse.Namespace) -> None:
 def _draw_plot(arguments: argparse.Namespace) -> None:
     from gtp_engine.evaluators.nets import find_net
     from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.games import game_shown, position_type
     from gtp_export.evaluation import evaluate_games
     from gtp_export.pictures import draw_by_move_number
     from gtp_export.plans import EvaluationPlan
     from gtp_export.records.reading import read_table
 
-    games = read_table(arguments.games)
+    encoder = OnnxNet(find_net(arguments.net[0]), "cpu").info.encoder
+    games = read_table(arguments.games, kind=position_type(game_shown(encoder)))
     plan = EvaluationPlan(arguments.positions)
     nets = [OnnxNet(find_net(name, games.longest_side), "auto") for name in arguments.net]
     labels = [net.info.name for net in nets]
