@@ -39,6 +39,7 @@ from gtp_export.learning.training import (  # noqa: E402
     TrainError,
     TrainPlan,
     has_bfloat16,
+    read_metrics,
     spent_in,
     train,
 )
@@ -465,6 +466,15 @@ def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
     train(plan, lambda net, stem: None)
     lines = (plan.out / "metrics.jsonl").read_text().splitlines()
     assert [json.loads(line)["net"] for line in lines] == ["first", "student-final"]
+
+
+def test_a_line_that_a_power_cut_damaged_is_left_out(data: Path) -> None:
+    plan = plan_for(data, SHORT)
+    train(plan, lambda net, stem: None, lambda line: None)
+    with (plan.out / "metrics.jsonl").open("ab") as file:
+        file.write(b'\0\0\0\xff\0"}\n')
+    train(plan, lambda net, stem: None, lambda line: None)
+    assert [entry["net"] for entry in read_metrics(plan.out)] == ["student-final"] * 2
 
 
 def test_counts_leave_damaged_shards_out(data: Path) -> None:

@@ -15,6 +15,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
@@ -148,9 +149,12 @@ def spent_in(folder: Path) -> Spent:
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
-    """Return what a run measured, oldest first."""
-    lines = (folder / METRICS).read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+    """Return what a run measured, oldest first; lines that a power cut has damaged are left out."""
+    entries = []
+    for line in (folder / METRICS).read_bytes().splitlines():
+        with suppress(ValueError):
+            entries.append(json.loads(line))
+    return entries
 
 
 def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
