@@ -3,6 +3,8 @@
 import argparse
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -69,6 +71,18 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 def contents(run: RunFolder) -> dict[str, list[Sequence[object]]]:
     tables = ("shards", "games", "nets", "matches", "problems")
     return {table: sorted(rows(run, f"select * from {table}"), key=repr) for table in tables}
+
+
+CUT_SHORT = """
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("pragma cache_size = 5")
+db.execute("begin")
+for number in range(2000):
+    db.execute("insert into problems values (?, ?)", (str(number), 200 * "x"))
+os._exit(1)
+"""
+"""Ends in the middle of a transaction, some of which is on the disk."""
 
 
 # Settings ----------------------------------------------------------------------------------------
@@ -306,6 +320,14 @@ def test_a_damaged_shard_and_one_of_another_game_are_told_once(
     assert any(f"{other}: is a shard of atari-go on 4x4, not of go" in line for line in told)
     assert rows(run, "select name from shards") == [(good.stem,)]
     assert bad.exists() and other.exists()
+
+
+def test_a_transaction_that_was_cut_short_is_taken_back_by_who_reads(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    Coordinator(run).close()
+    subprocess.run([sys.executable, "-c", CUT_SHORT, str(run.catalogue)], check=False)
+    assert run.catalogue.with_name("catalogue.sqlite-journal").exists()
+    assert read_status(run)["problems"] == 0
 
 
 def test_two_coordinators_on_one_run_are_refused(tmp_path: Path) -> None:

@@ -241,7 +241,8 @@ def rows(run: RunFolder, query: str, *values: Any) -> list[Any]:
     if not run.catalogue.is_file():
         raise NetFileError(f"{run.path}: has no catalogue yet")
     try:
-        uri = f"{run.catalogue.absolute().as_uri()}?mode=ro"
+        # Writable, for what a killed coordinator left half written is taken back first.
+        uri = f"{run.catalogue.absolute().as_uri()}?mode=rw"
         with closing(sqlite3.connect(uri, uri=True, timeout=30.0)) as db:
             return db.execute(query, values).fetchall()
     except sqlite3.Error as error:
