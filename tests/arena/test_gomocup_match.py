@@ -67,6 +67,25 @@ def test_five_in_a_row_wins_and_both_are_told_all(tmp_path: Path) -> None:
     assert "GM[4]" in record and "RU[freestyle]" in record and ";B[aa]" in record
 
 
+def test_a_clock_for_moves_leaves_the_match_without_limit(tmp_path: Path) -> None:
+    play(tmp_path, "0,0 crash", "0,1", "--clock", "simple 5")
+    told = (tmp_path / "a.log").read_text().splitlines()
+    clock = [line for line in told if "time" in line]
+    assert clock[:2] == ["INFO timeout_match 0", "INFO timeout_turn 5000"]
+    assert set(clock[2:]) == {"INFO time_left 2147483647"}
+
+
+@pytest.mark.parametrize(
+    "clock", ["byoyomi 30 5 3", "canadian 30 5 3", "fischer 60 1", "fischer-capped 60 1 -1 5"]
+)
+def test_a_clock_that_the_protocol_has_not_is_refused(
+    clock: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        play(tmp_path, "0,0 crash", "0,1", "--clock", clock)
+    assert f"--clock: five in a row has no clock {clock!r}" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("black", "white", "rules", "reason", "result"),
     [

@@ -4,6 +4,7 @@ What the referee asks in GTP is put into the protocol's words, so that a game of
 conducted like any other. `INFO` is never answered: it goes along with the next question.
 """
 
+import math
 import queue
 import re
 import time
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from gtp_engine.arena.gtp_client import EngineBabbles, EngineHangs, EngineRefusal, GtpClient
 from gtp_engine.coords import format_vertex, parse_vertex, point_at, row_col
 from gtp_engine.five.rules import find_rules
+from gtp_engine.play.clock.systems import Absolute, Fischer, Simple, TimeSystem
 
 _MOVE = re.compile(r"\s*(-?[0-9]{1,4})\s*,\s*(-?[0-9]{1,4})\s*")
 _OK = re.compile(r"OK.*", re.IGNORECASE)
@@ -19,8 +21,22 @@ _ABOUT = re.compile(r".*=.*")
 _PAIR = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
 _LONGEST_REFUSAL = 200
 
+_NO_LIMIT = 2147483647
+"""Milliseconds that are left for the match where none are counted."""
+
 _KNOWN = ("kata-set-rules", "rectangular_boardsize", "kata-time_settings", "time_left")
 """Commands beyond the plain ones that can be put into the protocol's words."""
+
+
+def can_be_told(system: TimeSystem) -> bool:
+    """Whether the protocol has this clock: a time for the match, for each move, or both."""
+    match system:
+        case Absolute() | Simple():
+            return True
+        case Fischer(_, increment, _, longest_move):
+            return increment == 0 and longest_move < math.inf
+        case _:
+            return False
 
 
 class GomocupClient(GtpClient):
@@ -34,6 +50,7 @@ class GomocupClient(GtpClient):
         self._size = (0, 0)
         self._infos: list[str] = []
         """Still to be told."""
+        self._has_match_time = False
         self._moves: list[tuple[str, str]] = []
         """Color and `x,y`."""
         self._n_known = 0
@@ -78,7 +95,8 @@ class GomocupClient(GtpClient):
                     raise EngineRefusal("this clock is not Gomocup's")
                 self._set_times(round(1000 * float(rest[1])), round(1000 * float(rest[4])))
             case "time_left":
-                self._infos.append(f"time_left {1000 * int(rest[1])}")
+                left = 1000 * int(rest[1]) if self._has_match_time else _NO_LIMIT
+                self._infos.append(f"time_left {left}")
             case "play":
                 self._moves.append((rest[0], self._name(rest[1])))
             case "genmove":
@@ -86,6 +104,7 @@ class GomocupClient(GtpClient):
         return ""
 
     def _set_times(self, match: int, turn: int) -> None:
+        self._has_match_time = match > 0
         self._infos += [f"timeout_match {match}", f"timeout_turn {turn}"]
 
     def _move(self, color: str, timeout: float) -> str:

@@ -174,7 +174,7 @@ def _read_terms(args: argparse.Namespace) -> "MatchTerms":
         rules_name=rules_name,
         max_moves=max_moves,
         opening_moves=random_moves,
-        time_system=_read_clock(args.clock),
+        time_system=_read_clock(args.clock, args.game),
         game=args.game,
         openings=openings,
     )
@@ -219,7 +219,8 @@ def _read_openings(path: Path, game: "Position") -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
-def _read_clock(text: str | None) -> "TimeSystem | None":
+def _read_clock(text: str | None, game: str) -> "TimeSystem | None":
+    from gtp_engine.arena.gomocup_client import can_be_told
     from gtp_engine.play.clock.notation import named_time_system
     from gtp_engine.play.clock.systems import ClockError, Unlimited
 
@@ -229,7 +230,14 @@ def _read_clock(text: str | None) -> "TimeSystem | None":
         system = named_time_system(text.split())
     except ClockError as error:
         raise UsageError(f"--clock: {error}") from None
-    return None if isinstance(system, Unlimited) else system
+    if isinstance(system, Unlimited):
+        return None
+    if game == FIVE and not can_be_told(system):
+        raise UsageError(
+            f"--clock: five in a row has no clock {text[:40]!r}; it has 'absolute MATCH', "
+            "'simple MOVE' and 'fischer-capped MATCH 0 -1 MOVE'"
+        )
+    return system
 
 
 def _make_folder(folder: Path, option: str) -> None:
