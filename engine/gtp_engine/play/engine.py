@@ -172,8 +172,8 @@ class Engine(Game):
             EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
         started = time.monotonic()
-        if self.has_kernels and self.position.rules.must_move and self.position.is_over:
-            raise EngineUnavailableError("the game is over")
+        if self.has_kernels:
+            _check_goes_on(self.position)
         if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
             return self._move_before_loaded(color, started, commit=commit)
         # Only here: on a short clock the time may be over before these are imported.
@@ -257,6 +257,9 @@ class Engine(Game):
         Args:
             color: Who is to move, also out of turn; nobody is asked where moves are gone back.
             back: How many moves before the present position.
+
+        Raises:
+            EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
         search = self.search
         self._loader.say_doubts(self.position)
@@ -265,6 +268,7 @@ class Engine(Game):
         if back:
             position = self.position.copy()
             position.undo(back)
+        _check_goes_on(position)
         search.set_position(position, avoid=report.avoid)
         width = self.settings.analysis_width
         search.params = replace(self.search_params, wide_root_noise=width)
@@ -453,3 +457,12 @@ class Engine(Game):
     def close(self) -> None:
         """Stop thinking."""
         self.rest()
+
+
+def _check_goes_on(position: "Position") -> None:
+    """Raise EngineUnavailableError where a game without passes has ended: nothing is left to judge.
+
+    In Go two passes may be taken back by playing on.
+    """
+    if position.rules.must_move and position.is_over:
+        raise EngineUnavailableError("the game is over")
