@@ -547,10 +547,13 @@ def test_the_command_makes_a_net(tmp_path: Path, said: list[str]) -> None:
     assert "# pupil" in card and "2 post-activation residual blocks" in card
     assert "| Boards | 2 to 25, rectangles too |" in card
     assert (", bf16," in card) == has_bfloat16("cpu")
+    # It learned all boards, so it does not become a net of small ones alone.
+    assert run_command(["distil", *arguments, "--samples", "600", "--largest-board", "9"]) == 1
+    assert "was made with another --largest-board; choose another" in capsys.readouterr().err
 
 
 def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told: list[tuple[str, float]] = []
     whole_run = Generator.run

@@ -30,7 +30,14 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import TrainPlan, has_bfloat16, read_metrics, spent_in, train
+from gtp_export.learning.training import (
+    TrainPlan,
+    has_bfloat16,
+    keep_settings,
+    read_metrics,
+    spent_in,
+    train,
+)
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
@@ -100,15 +107,18 @@ def distil(run: DistilRun) -> Path:
             "--student-games needs a student: a net given by --from, or one of an earlier round"
         )
     info = describe_student(run, task.shape)
+    sides = {"smallest_board": run.smallest_board, "largest_board": run.largest_board}
     games: Games | None = None
     for number in range(1, run.rounds + 1):
         part = number / run.rounds
         if number < run.rounds and span.share(spent_in(run.out)) >= part:
             continue
         labels = label_span.times(part)
-        if labels.share(spent_on_labels(task.data)) < 1.0:
-            if run.games and games is None:
-                games = _read_games(run)
+        is_short = labels.share(spent_on_labels(task.data)) < 1.0
+        if is_short and run.games and games is None:
+            games = _read_games(run)
+        keep_settings(run.out, **sides)
+        if is_short:
             Generator(run, task.data, games, _newest_student(plan)).run(labels)
         train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal(), until=part)
     facts = {

@@ -47,7 +47,13 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
+from gtp_export.learning.training import (
+    CHECKPOINT,
+    CHECKPOINT_SECONDS,
+    Trainer,
+    TrainPlan,
+    keep_settings,
+)
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games
@@ -121,23 +127,6 @@ def learned_pairs(games: Games) -> NDArray[np.int64]:
     area = table.width.astype(np.int64) * table.height
     mine = (plies % 2 == numbers % 2) & (table.moves != area[numbers])
     return pairs[np.flatnonzero(mine)]
-
-
-def keep_settings(folder: Path, **wanted: Any) -> None:
-    """Note what a folder is made with, by option; make sure that what is there was made so too.
-
-    Raises:
-        NetFileError: It was made otherwise.
-        OSError: The note cannot be written.
-    """
-    note = folder / "settings.json"
-    if not note.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(note, json.dumps(wanted) + "\n")
-    made = json.loads(note.read_text(encoding="utf-8"))
-    for name, value in wanted.items():
-        if made[name] != value:
-            raise NetFileError(f"{folder}: was made with another --{name}; choose another --out")
 
 
 @dataclass(frozen=True)

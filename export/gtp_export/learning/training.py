@@ -28,7 +28,7 @@ from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.files import whole_file
+from gtp_engine.files import whole_file, write_whole
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.messages import set_up
 from gtp_export.architectures.shape import Shape, arrays_of
@@ -146,6 +146,24 @@ def spent_in(folder: Path) -> Spent:
     """
     path = folder / CHECKPOINT
     return _spent_of(read_checkpoint(path), path) if path.exists() else Spent()
+
+
+def keep_settings(folder: Path, **wanted: Any) -> None:
+    """Note what a folder is made with, by option; make sure that what is there was made so too.
+
+    Raises:
+        NetFileError: It was made otherwise.
+        OSError: The note cannot be written.
+    """
+    note = folder / "settings.json"
+    if not note.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(note, json.dumps(wanted) + "\n")
+    made = json.loads(note.read_text(encoding="utf-8"))
+    for name, value in wanted.items():
+        if made[name] != value:
+            option = name.replace("_", "-")
+            raise NetFileError(f"{folder}: was made with another --{option}; choose another --out")
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:
