@@ -470,10 +470,10 @@ def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:
 
 def test_a_line_that_a_power_cut_damaged_is_left_out(data: Path) -> None:
     plan = plan_for(data, SHORT)
-    train(plan, lambda net, stem: None, lambda line: None)
+    train(plan, lambda net, stem: None)
     with (plan.out / "metrics.jsonl").open("ab") as file:
         file.write(b'\0\0\0\xff\0"}\n')
-    train(plan, lambda net, stem: None, lambda line: None)
+    train(plan, lambda net, stem: None)
     assert [entry["net"] for entry in read_metrics(plan.out)] == ["student-final"] * 2
 
 
@@ -532,7 +532,9 @@ def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
     assert found["policy_kl"] > 0 and 0 <= found["top1"] <= 1 and 0 <= found["win_error"] <= 1
 
 
-def test_the_command_makes_a_net(tmp_path: Path, said: list[str]) -> None:
+def test_the_command_makes_a_net(
+    tmp_path: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--teacher", str(TINY_NET), "--out", str(tmp_path), "--preset", "tiny"]
     assert run_command(["distil", *arguments, "--samples", "500", "--name", "pupil"]) == 0
     info = OnnxNet(tmp_path / "student-final.onnx", "cpu").info
@@ -553,7 +555,7 @@ def test_the_command_makes_a_net(tmp_path: Path, said: list[str]) -> None:
 
 
 def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, float]] = []
     whole_run = Generator.run
