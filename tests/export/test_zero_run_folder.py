@@ -208,6 +208,17 @@ def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--core-hours: '0' is not a number above 0" in capsys.readouterr().err
 
 
+def test_without_torch_no_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(zero, "find_spec", lambda name: None)
+    assert run_command(["zero", str(tmp_path / "run"), "--core-hours", "1"]) == 1
+    assert (
+        "this needs torch; `pip install 'gtp-engine[train]'` brings it" in capsys.readouterr().err
+    )
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     parser = argparse.ArgumentParser()
@@ -320,6 +331,24 @@ def test_a_damaged_shard_and_one_of_another_game_are_told_once(
     assert any(f"{other}: is a shard of atari-go on 4x4, not of go" in line for line in told)
     assert rows(run, "select name from shards") == [(good.stem,)]
     assert bad.exists() and other.exists()
+
+
+def test_a_match_and_a_net_of_wrong_kinds_are_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = new_run(tmp_path)
+    put_match(run, "a", "b", 12.0, True)
+    (match,) = run.matches.glob("*.json")
+    match.write_text(match.read_text().replace('"a"', '["a"]'))
+    name = put_net(run, 8)
+    record = run.nets / f"{name}.json"
+    record.write_text(record.read_text().replace('"steps": 8', '"steps": "x"'))
+    keeper = Coordinator(run)
+    keeper.step()
+    keeper.step()
+    keeper.close()
+    assert warnings_of(caplog) == [f"{match}: is no match; left out"]
+    assert rows(run, "select name from nets where steps > 0") == []
 
 
 def test_a_transaction_that_was_cut_short_is_taken_back_by_who_reads(tmp_path: Path) -> None:

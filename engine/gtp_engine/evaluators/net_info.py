@@ -214,7 +214,7 @@ class NetInfo:
             value = document.get(item.name)
             if item.name not in document:
                 continue
-            if not _fits(value, item.type):
+            if not fits(value, item.type):
                 raise MetadataError(f"description has an impossible {item.name}")
             values[item.name] = _without_controls(value)
         try:
@@ -267,16 +267,16 @@ def golden_from_metadata(metadata: Mapping[str, str]) -> list[GoldenCase]:
         raise MetadataError(f"golden data are damaged: {error}") from None
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Say whether a JSON value is what a field of `NetInfo` is annotated with."""
+def fits(value: Any, hint: Any) -> bool:
+    """Say whether a JSON value is what a field such as those of `NetInfo` is annotated with."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is UnionType:
-        return any(_fits(value, part) for part in parts)
+        return any(fits(value, part) for part in parts)
     if origin is tuple:
         right_length = isinstance(value, list) and (... in parts or len(value) == len(parts))
-        return right_length and all(_fits(item, parts[0]) for item in value)
-    if origin is Mapping:
-        return isinstance(value, dict) and all(_fits(item, parts[1]) for item in value.values())
+        return right_length and all(fits(item, parts[0]) for item in value)
+    if origin in (Mapping, dict):
+        return isinstance(value, dict) and all(fits(item, parts[1]) for item in value.values())
     if hint is float:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return is_number and abs(value) <= sys.float_info.max

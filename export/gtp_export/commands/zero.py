@@ -11,6 +11,7 @@ import argparse
 import sys
 from dataclasses import fields
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_part(parts[0], run_folder, arguments)
     from gtp_export.zero.supervisor import supervise
 
+    if find_spec("torch") is None:  # the trainer alone needs it, and would end again and again
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
     changed = _prepare(run_folder, arguments)
     return supervise(run_folder, arguments.ray, **changed)
 

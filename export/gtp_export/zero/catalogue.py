@@ -13,7 +13,7 @@ from typing import Any
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.net_info import NetFileError
-from gtp_export.zero.nets import NetRecord, list_nets
+from gtp_export.zero.nets import NetRecord, list_nets, read_record
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (
     SUFFIX,
@@ -72,8 +72,8 @@ class MatchRecord:
 def read_match(path: Path) -> MatchRecord | None:
     """Return what a file of matches/ says; None where it is none."""
     try:
-        return MatchRecord(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError, OSError):
+        return read_record(path, MatchRecord)
+    except (ValueError, OSError):
         return None
 
 
