@@ -11,7 +11,10 @@ import pytest
 from flaky_server import FlakyServer, Habits
 from katago_writer import NetPlan, write_net
 
+from gtp_engine.evaluators import self_check
 from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes import devices
 from gtp_export.commands import run
 
 TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
@@ -38,6 +41,25 @@ def test_a_foreign_net_is_converted(folder: Path, tmp_path: Path) -> None:
     source.write_bytes(write_net(NetPlan(version=10)))
     assert run(["add", str(source), "--name", "foreign"]) == 0
     assert find_net("foreign").read_bytes()[:1] == b"\x08"
+
+
+@pytest.mark.parametrize(("overflows", "bits"), [(True, " (7-bit weights)"), (False, "")])
+def test_int8_is_such_that_this_processor_computes_it(
+    folder: Path, overflows: bool, bits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(devices, "int8_may_overflow", lambda: overflows)
+    monkeypatch.setattr(self_check, "OTHERWISE", 1.0)  # whatever this one makes of it
+    assert run(["add", str(TINY), "--name", "mine", "--int8"]) == 0
+    precision = OnnxNet(folder / "mine.onnx", "cpu").info.precision
+    assert precision.split(",")[0] == f"int8{bits}"
+
+
+def test_a_net_that_is_replaced_leaves_no_version_behind(folder: Path, said: list[str]) -> None:
+    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    old = folder / "mine-int8.onnx"
+    old.write_bytes(TINY.read_bytes())
+    assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
+    assert not old.exists() and f"{old} is gone, which was made of the net before" in said
 
 
 def test_a_download_that_breaks_off(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,11 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Add the net, and say on stderr what it is called."""
     from gtp_engine.evaluators.nets import user_folder
+    from gtp_engine.evaluators.runtimes.devices import int8_may_overflow
     from gtp_export.install import add_net
 
     quantise = None
     if arguments.int8 or arguments.fp16:
-        quantise = QuantisePlan(precision=INT8 if arguments.int8 else FP16)
+        # A net for this machine, so in a way that is right on it.
+        seven_bit = arguments.int8 and int8_may_overflow()
+        kind = INT8 if arguments.int8 else FP16
+        quantise = QuantisePlan(precision=kind, seven_bit=seven_bit)
     plan = read_options(AddPlan, arguments, quantise=quantise)
     try:
         folder = user_folder()
