@@ -81,7 +81,7 @@ def _of_type(annotation: Any) -> dict[str, Any]:
         return {"type": parse_names}
     inner = next(iter(get_args(annotation)), annotation)
     many = {"nargs": "+"} if get_origin(annotation) is tuple else {}
-    return {"type": parse_count if inner is int else inner, **many}
+    return {"type": {int: parse_count, float: parse_finite}.get(inner, inner), **many}
 
 
 def _add_span(
@@ -110,6 +110,18 @@ def read_options(plan: Callable[..., Plan], arguments: argparse.Namespace, **mor
         if (value := getattr(arguments, one.name, None)) is not None
     }
     return plan(**given | more)
+
+
+def parse_finite(text: str) -> float:
+    """Return a number.
+
+    Raises:
+        BadValueError: It is none, or infinite.
+    """
+    number = parse_number(text)
+    if math.isnan(number):
+        raise BadValueError(f"{text[:20]!r} is not a number")
+    return number
 
 
 def parse_positive(text: str) -> float:

@@ -581,6 +581,9 @@ def test_the_command(tmp_path: Path, said: list[str], capsys: pytest.CaptureFixt
         with pytest.raises(SystemExit):
             run(["quantise", str(TINY), str(target), *wrong])
     assert "--positions: '0' is not a whole number" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run(["quantise", str(TINY), str(target), "--max-kl", "nan"])
+    assert "--max-kl: 'nan' is not a number" in capsys.readouterr().err
 
 
 def test_converting_and_quantising_at_once(
