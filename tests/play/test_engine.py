@@ -11,6 +11,7 @@ from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator
 from tests.search.trees import assert_sound
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
@@ -448,6 +449,30 @@ def test_a_net_that_is_too_slow_for_the_clock_is_not_asked() -> None:
     limits = made.move_limits(WHITE)
     assert limits is not None and limits.seconds is not None
     assert 27.0 < limits.seconds <= 30.0 - 0.3 - 2 * 0.2
+
+
+class _StallingEvaluator(FakeEvaluator):
+    """Stands still in one evaluation, as where the machine does."""
+
+    stall = 0.0
+    """Seconds that the next one takes."""
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Stand still if that is due, then evaluate."""
+        time.sleep(self.stall)
+        self.stall = 0.0
+        super().evaluate(batch, n, use_cache=use_cache)
+
+
+def test_a_machine_that_stood_still_once_does_not_end_all_thinking() -> None:
+    judge = _StallingEvaluator()
+    made = engine(judge, size=(9, 9), playouts=100)
+    made.clock.set_system(Byoyomi(0.0, 0.8, 1))
+    made.genmove(BLACK)
+    judge.stall = 1.0
+    stalled = made.genmove(WHITE).analysis
+    assert stalled is not None and stalled.elapsed >= 1.0
+    assert made.genmove(BLACK).analysis is not None
 
 
 def test_stones_on_the_board_count_as_a_part_of_the_game() -> None:

@@ -252,6 +252,7 @@ class Loader:
         game.proved_win(1)
         trial.set_position(game)
         trial.run(Limits(visits=3))
+        trial.run(Limits(playouts=1))
         return trial.step_seconds
 
     def _open_evaluator(self) -> "Evaluator":

@@ -52,7 +52,10 @@ class Search:
         self.evaluator = evaluator
         self.params = params or SearchParams()
         self.step_seconds = 0.0
-        """What a worker's step, a batch of evaluations, took on average in the latest search."""
+        """What a worker's step, a batch of evaluations, took on average in the quicker of the two
+        latest searches: one alone may have met a moment in which the machine stood still. 0 until
+        there were two."""
+        self._latest_step_seconds = 0.0
         self.seconds = 0.0
         """What all calls of `run` took together."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
@@ -160,7 +163,8 @@ class Search:
         took = time.monotonic() - began
         self.seconds += took
         if n_steps:
-            self.step_seconds = took / n_steps
+            before, self._latest_step_seconds = self._latest_step_seconds, took / n_steps
+            self.step_seconds = min(before, self._latest_step_seconds)
         return run.end()
 
     def begin(self, limits: Limits, report: ReportRequest | None = None) -> Run:
