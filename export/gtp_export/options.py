@@ -36,8 +36,8 @@ def option(text: str, default: Any = MISSING, *, shown: str = "", **how: Any) ->
         text: What `--help` says of it, without the default; of a span, what it is of.
         default: Without one the option is required.
         shown: How `--help` tells the default, where the value itself does not.
-        how: `flag`, the option's name where it is not the field's; `prefix` and `samples` of the
-            three options of a span; all else goes to `add_argument`.
+        how: `flag`, the option's name where it is not the field's; `old`, a name that it had;
+            `prefix` and `samples` of the three options of a span; all else goes to `add_argument`.
     """
     return field(default=default, metadata={"text": text, "shown": shown, **how})
 
@@ -66,11 +66,14 @@ def add_options(
             continue
         how = _of_type(one.type) | {"dest": name} | how
         flag = how.pop("flag", f"--{name.replace('_', '-')}")
+        old = how.pop("old", None)
         if not flag.startswith("--"):
             del how["dest"]
         elif one.default is MISSING:
             how["required"] = True
         parser.add_argument(flag, help=f"{text} ({shown})" if shown else text, **how)
+        if old is not None:
+            parser.add_argument(old, help=argparse.SUPPRESS, **how)
 
 
 def _of_type(annotation: Any) -> dict[str, Any]:

@@ -349,7 +349,9 @@ class DescribePlan(NetTexts):
     """What the user says about an ONNX file."""
 
     file: Path = option("the ONNX file to describe", flag="file", metavar="FILE")
-    output: Path | None = option("write there instead of into FILE", None, metavar="OUT.onnx")
+    out: Path | None = option(
+        "write there instead of into FILE", None, old="--output", metavar="OUT.onnx"
+    )
     encoder: str = option("what fills the planes", choices=tuple(sorted(ENCODERS)))
     rename: tuple[str, ...] = option(
         "another name for an input or output; may be repeated",

@@ -189,14 +189,15 @@ def test_long_games_are_ended(tmp_path: Path) -> None:
 
 
 def test_openings_come_in_pairs(tmp_path: Path) -> None:
-    options = ["--openings", "3", "--games", "4", "--seed", "5", "--parallel", "2"]
-    games = play(tmp_path, engine("resign"), engine("resign"), *options)["games"]
+    options = ["--openings", "3", "--games", "4", "--seed", "5"]
+    games = play(tmp_path, engine("resign"), engine("resign"), *options, "--at-once", "2")["games"]
     openings = [game["opening"] for game in games]
     assert [game["number"] for game in games] == [1, 2, 3, 4]
     assert openings[0] == openings[1] != openings[2] == openings[3]
     assert all(len(set(opening)) == 3 for opening in openings)
     # White is to move, and gives up.
     assert [game["result"] for game in games] == ["B+R"] * 4
+    options += ["--parallel", "2"]  # the old name of `--at-once`
     again = play(tmp_path, engine("resign"), engine("resign"), *options)["games"]
     assert [game["opening"] for game in again] == openings
 

@@ -62,7 +62,7 @@ ARGUMENTS = [
 def test_a_plain_net_becomes_a_described_one(tmp_path: Path, opset: int) -> None:
     source, target = tmp_path / "plain.onnx", tmp_path / "described.onnx"
     plain_net(source, opset=opset)
-    assert run(["describe", str(source), "--output", str(target), *ARGUMENTS]) == 0
+    assert run(["describe", str(source), "--out", str(target), *ARGUMENTS]) == 0
     before = onnxruntime.InferenceSession(str(source), providers=["CPUExecutionProvider"])
     after = onnxruntime.InferenceSession(str(target), providers=["CPUExecutionProvider"])
     metadata = after.get_modelmeta().custom_metadata_map

@@ -61,6 +61,9 @@ def test_what_is_given_is_read() -> None:
     words = ["net.onnx", "--encoder", "five", "--no-has-pass", "--rename", "a=b", "--rename", "c=d"]
     plan = read_options(DescribePlan, parser_of(DescribePlan).parse_args(words))
     assert plan.rename == ("a=b", "c=d") and not plan.has_pass and plan.file == Path("net.onnx")
+    for flag in ("--out", "--output"):  # the second is its old name
+        plan = read_options(DescribePlan, parser_of(DescribePlan).parse_args([*words, flag, "o"]))
+        assert plan.out == Path("o")
 
 
 def test_classes_may_have_other_defaults_of_the_same_option() -> None:

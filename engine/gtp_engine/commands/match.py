@@ -76,13 +76,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_shared(games, seed=0)
     running = parser.add_argument_group("running")
+    add_shared(running, at_once=1)
+    hidden = argparse.SUPPRESS  # the name that it had
     running.add_argument(
-        "--parallel", type=parse_count, default=1, metavar="P", help="games at once (1)"
+        "--parallel", dest="at_once", type=parse_count, default=hidden, help=hidden
     )
     add_shared(running, timeout=DEFAULT_TIMEOUT)
     add_sprt(running)
     output = parser.add_argument_group("records")
-    output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF")
+    output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF, numbered")
     add_shared(output, "keep-games")
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
 
@@ -111,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     records = Records(args.sgf, args.keep_games, args.json)
     report = failure = None
     with Engines(GomocupClient if args.game == FIVE else GtpClient) as engines:
-        n_tables = min(args.parallel, args.games)
+        n_tables = min(args.at_once, args.games)
         tables = [Table(engines, commands, args.timeout) for _ in range(n_tables)]
         try:
             names = tables[0].names()

@@ -19,5 +19,5 @@ def run(plan: DescribePlan) -> int:
     from gtp_export.convert.description import describe_file
 
     info = describe_file(plan)
-    logger.info(f"{plan.output or plan.file}: {info.name}, {info.encoder}, {', '.join(info.heads)}")
+    logger.info(f"{plan.out or plan.file}: {info.name}, {info.encoder}, {', '.join(info.heads)}")
     return 0

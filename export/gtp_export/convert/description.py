@@ -57,7 +57,7 @@ def describe_file(plan: DescribePlan) -> NetInfo:
         info = _info(editor, plan)
         replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
-        write_model(model, plan.output or plan.file)
+        write_model(model, plan.out or plan.file)
     except (GraphError, MetadataError) as error:
         raise NetFileError(f"{plan.file}: {error}") from None
     return info
