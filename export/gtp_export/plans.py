@@ -44,7 +44,7 @@ class StrengthPlan:
     )
     opponent: str = option("file or name; has 0 Elo", "small", metavar="NET")
     games: tuple[Path, ...] = option("games to predict", metavar="FILE")
-    out: Path = option("for the figures and the picture", metavar="DIR")
+    out: Path = option("folder for the figures and the picture", metavar="DIR")
     size: int = option("side of the board", 9, type=parse_side, metavar="N")
     each: int = option("games of every pair", 40, metavar="N")
     positions: int = again(EvaluationPlan, "positions", default=4000)
@@ -85,7 +85,7 @@ class NetRun:
         "highest learning rate", None, shown="the preset's", type=parse_positive, metavar="RATE"
     )
     keep_nets: bool = option("keep the net of each measurement, in nets/", False)
-    seed: int = option("draws what is random", 1, metavar="N")
+    seed: int = option("fixes what is random", 1, metavar="N")
     command_line: str = ""
     """For the card."""
 
@@ -132,7 +132,9 @@ class OwnGamesRun(RecordRun):
     games: tuple[Path, ...] = option("folders and files of games", flag="games", metavar="DIR")
     player: str = option("learn this player's moves alone", "", metavar="NAME")
     net: str = option("file or name to begin with", "human", metavar="NET")
-    target: Path = option("a folder beside has the run", flag="--out", metavar="FILE.onnx")
+    target: Path = option(
+        "the net; the run's folder is beside it", flag="--out", metavar="FILE.onnx"
+    )
     out: Path = Path()
     others: tuple[Path, ...] = option(
         "other games, to see on what was forgotten", (), metavar="FILE"
@@ -361,7 +363,10 @@ class DescribePlan(NetTexts):
         metavar="YOURS=NAME",
     )
     has_pass: bool = option(
-        "whether the policy ends with the pass", True, action=argparse.BooleanOptionalAction
+        "whether the policy ends with the pass",
+        True,
+        shown="yes",
+        action=argparse.BooleanOptionalAction,
     )
     policy: str = option("what the policy holds", "logits", choices=("logits", "probabilities"))
     value_kind: str = option("what the value holds", VALUE_WIN_LOSS_NORESULT, choices=VALUE_KINDS)

@@ -304,3 +304,16 @@ def test_odd_configurations_get_a_sentence(text: str, complaint: str, tmp_path: 
 def test_a_device_is_no_configuration() -> None:
     with pytest.raises(UsageError, match=r"not a regular file|No such file"):
         read("--config", "/dev/zero")
+
+
+def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit):
+        run([command, "--help"])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_help_tells_the_defaults_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "(the shipped one; five in a row: none)" in help_of("gtp", capsys)
+    web = help_of("web", capsys)
+    assert "five in a row" not in web and "a move (100 without --time)" in web
+    assert "prints (none)" in help_of("five", capsys)

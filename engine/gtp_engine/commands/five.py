@@ -26,15 +26,20 @@ MEMORY_MB = 96
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--forbidden", type=Path, metavar="FILE.jsonl")
+    parser.add_argument(
+        "--forbidden",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="print what renju forbids on these boards",
+    )
     parser.add_argument(
         "--size",
         dest="forbidden_size",
         type=parse_size,
-        metavar="N[xM]",
-        help="of the boards in FILE.jsonl: columns and rows, 5 to 25 (15)",
+        metavar="N|WxH",
+        help="of the boards in FILE.jsonl, 5 to 25 (15)",
     )
-    add_options(parser, OPTIONS)
+    add_options(parser, OPTIONS, usual={"net": "none", "memory": f"{MEMORY_MB}"})
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,9 +16,10 @@ GAMES_AT_ONCE = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add_shared(parser, "net", "device", "runtime", size=(9, 9), games=40)
-    add("--step", type=parse_count, default=1, metavar="N", help="levels between the two (1)")
-    best = "playouts of the highest level (200)"
+    add_shared(parser, "net", "device", "runtime", size=(9, 9))
+    add("--games", type=parse_count, default=40, metavar="N", help="games of every pair (40)")
+    add("--step", type=parse_count, default=1, metavar="N", help="how far apart two levels are (1)")
+    best = "playouts a move of the highest level (200)"
     add("--best", type=parse_count, default=200, metavar="N", help=best)
     add_shared(parser, "at-once", seed=1)
 

@@ -41,7 +41,7 @@ THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "net", "device", "runtime", size=(9, 9))
     parser.add_argument(
-        "--rules", default="tromp-taylor", metavar="NAME", help="by name (tromp-taylor)"
+        "--rules", default="tromp-taylor", metavar="NAME", help="rules by name (tromp-taylor)"
     )
     add_shared(parser, "komi", "at-once", games=100, playouts=16, seed=1)
     parser.add_argument(
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=parse_count,
         default=400,
         metavar="N",
-        help="after the move and after the pass (400)",
+        help="the judge's visits after the move, and after the pass (400)",
     )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the games, one a line")
 

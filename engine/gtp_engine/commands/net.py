@@ -35,18 +35,22 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "Compare what a net computes on this machine with the outputs recorded in its file, "
         "and, if the original of a quantised net is given, how far the two are apart."
     )
-    parser.add_argument("net", metavar="FILE|NAME")
+    parser.add_argument("net", metavar="FILE|NAME", help="the net to check")
     parser.add_argument("original", metavar="ORIGINAL", nargs="?", help="the net in fp32")
     add_shared(parser, "device", "runtime")
     parser.add_argument(
-        "--positions", type=parse_count, default=200, metavar="N", help="to compare on (200)"
+        "--positions",
+        type=parse_count,
+        default=200,
+        metavar="N",
+        help="positions that the two judge (200)",
     )
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Measure evaluations a second of the clock and a second of processor time, by device, "
-        "board size and batch; on the CPU, and on CUDA if there is one, unless --device says else. "
+        "board size and batch; on the CPU, and on CUDA if there is one, unless --device names one. "
         "Several nets take turns; the first is what the others are compared with."
     )
     add = parser.add_argument
@@ -62,7 +66,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
         "from one opening drawn from the first net's policy, with the colors swapped."
     )
     add = parser.add_argument
-    add("nets", metavar="FILE|NAME", nargs=2)
+    add("nets", metavar="FILE|NAME", nargs=2, help="the two nets, A and B")
     add_shared(parser, "at-once", "komi", "policy-temperature", games=100, visits=50, size=(9, 9))
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
     add("--leaves", type=parse_batch, nargs=2, metavar="N", default=(1, 1), help=leaves)

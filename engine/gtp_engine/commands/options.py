@@ -120,6 +120,8 @@ class Option:
     """Turns text into the value, or raises ValueError."""
     group: str = ""
     """Its heading in the help."""
+    five: str = ""
+    """What holds in five in a row where nobody says, or what there is; empty: as in Go."""
 
     @property
     def key(self) -> str:
@@ -131,10 +133,11 @@ _THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "t
 
 _DRAWN = "no search: draw moves from the net's policy; 1: as it is, less: nearer its best move"
 _NUMBERS = "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some"
-_RULES = "rules, as in kata-set-rules; five in a row: freestyle, standard, renju, caro"
+_SEED = "fixes what is random; exact only with one thread"
 _WHOM = "whom a net that takes profiles imitates, e.g. preaz_5k"
 _SECONDS = f"without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g}"
 _LAG = f"{DEFAULT_LAG:g} until the clock shows it"
+_MEMORY = "a quarter of the machine's, 256 to 2048"
 _WEIGHT = f"0; NET+rollouts: {DEFAULT_ROLLOUT_WEIGHT:g}"
 
 # fmt: off
@@ -150,11 +153,13 @@ OPTIONS = (
            _THINKING),
     Option("ponder", "", "search on while the opponent thinks", "", bool, _THINKING),
     Option("parameters", "NAME=VALUE,...", _NUMBERS, "", _parameters, _THINKING),
-    Option("seed", "N", "of random choices; one thread repeats them", "", parse_seed, _THINKING),
+    Option("seed", "N", _SEED, "", parse_seed, _THINKING),
     Option("game", "NAME", "go, atari-go (first capture wins), five (in a row)", "go",
            _one_of(GAMES), _GAME),
-    Option("size", "N|WxH", "board", "19; five in a row: 15", parse_size, _GAME),
-    Option("rules", "NAME|JSON", _RULES, "", _rules, _GAME),
+    Option("size", "N|WxH", "board", f"{usual_size(GO)}", parse_size, _GAME,
+           f"{usual_size(FIVE)}"),
+    Option("rules", "NAME|JSON", "rules, as in kata-set-rules", "area, positional superko", _rules,
+           _GAME, "freestyle, standard, renju, caro"),
     Option("komi", "POINTS", "points for White", "7.5; 7 up to 9x9", parse_komi, _GAME),
     Option("keep-games", "DIR", "keep every game that it plays in there as SGF", "", _path, _GAME),
     Option("resign-threshold", "VALUE", "resign below this mean result, -1 to 1", "-0.8",
@@ -163,7 +168,7 @@ OPTIONS = (
            _RESIGNING),
     Option("no-resign", "", "never resign", "", bool, _RESIGNING),
     Option("net", "FILE|NAME", "a file, or a name that `gtp-engine net list` prints",
-           "the shipped one", str, _MACHINE),
+           "the shipped one", str, _MACHINE, "none"),
     Option("rollout-weight", "SHARE", "share of rollouts in a net's value, 0 to 1", _WEIGHT,
            _within(0, 1), _MACHINE),
     Option("human-profile", "NAME", _WHOM, DEFAULT_PROFILE, HumanProfile.parse, _MACHINE),
@@ -173,10 +178,10 @@ OPTIONS = (
     Option("threads", "N", "search threads", "as suits the device", parse_threads, _MACHINE),
     Option("batch", "N", "most positions evaluated at once", "as suits the device", parse_batch,
            _MACHINE),
-    Option("memory", "MB", "most memory for tree and cache", "", parse_count, _MACHINE),
+    Option("memory", "MB", "most memory for tree and cache", _MEMORY, parse_count, _MACHINE),
     Option("log", "FILE", "append a copy of the conversation to a file", "", _path, _MACHINE),
     Option("ogs-chat", "", "tell gtp2ogs winrate and score of each move", "", bool, _MACHINE),
-    Option("name", "NAME", "the answer to `name`; to KataGo, Lizzie shows territory", "", _name,
+    Option("name", "NAME", "the answer to `name`; with KataGo, Lizzie shows territory", "", _name,
            _MACHINE),
 )
 """All options that set a field of `Settings`."""
@@ -218,7 +223,8 @@ def add_shared(
             parser.add_argument(f"--{name}", action="store_true", help=option.help)
             continue
         value = defaults.get(option.key, "auto" if name in ("device", "runtime") else None)
-        shown = _shown(value) if option.key in defaults else option.default
+        usual = _usual(option, has_five="game" in defaults)
+        shown = _shown(value) if option.key in defaults else usual
         parser.add_argument(
             f"--{name}",
             type=_converter(option),
@@ -247,6 +253,12 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _usual(option: Option, *, has_five: bool) -> str:
+    """Return an option's default in words, for a command that plays five in a row or does not."""
+    five = f"five in a row: {option.five}" if has_five and option.five else ""
+    return "; ".join(filter(None, (option.default, five)))
+
+
 def _help(text: str, default: str) -> str:
     return f"{text} ({default})" if default else text
 
@@ -258,7 +270,8 @@ def add_sprt(parser: "argparse._ActionsContainer") -> None:
         type=float,
         nargs=2,
         metavar=("ELO0", "ELO1"),
-        help="stop once it is clear whether A is ELO1 stronger or only ELO0 (both 5 %% error)",
+        help="stop once it is clear whether A, the first, is ELO1 stronger or only ELO0 (both 5 %% "
+        "error)",
     )
 
 
@@ -279,16 +292,20 @@ def add_options(
     names: Collection[str] | None = None,
     *,
     without: Collection[str] = (),
+    usual: Mapping[str, str] | None = None,
 ) -> None:
     """Give a parser the engine's options and `--config`, as texts for `read_settings`.
 
     Args:
         names: Of the options that the command knows; the others keep their defaults. None: all.
         without: Those of them that it does not know either.
+        usual: Defaults of the command's own, in words, by the options' names.
     """
     groups: dict[str, Any] = {}
+    known = {option.name for option in OPTIONS if names is None or option.name in names}
+    known -= set(without)
     for option in OPTIONS:
-        if option.name in without or (names is not None and option.name not in names):
+        if option.name not in known:
             parser.set_defaults(**{option.key: None})
             continue
         group = groups.get(option.group) or parser.add_argument_group(option.group)
@@ -296,7 +313,8 @@ def add_options(
         how: dict[str, Any] = {"metavar": option.metavar}
         if not option.metavar:
             how = {"action": "store_const", "const": "true"}
-        group.add_argument(f"--{option.name}", help=_help(option.help, option.default), **how)
+        shown = (usual or {}).get(option.name) or _usual(option, has_five="game" in known)
+        group.add_argument(f"--{option.name}", help=_help(option.help, shown), **how)
     groups[_MACHINE].add_argument(
         "--config", metavar="FILE.toml", help="take options from a file, e.g. playouts = 400"
     )

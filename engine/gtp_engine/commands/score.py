@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_shared(parser, "net", "device", "runtime")
     parser.add_argument("--no-reading", action="store_true", help="do not read out groups in doubt")
-    parser.add_argument("--limit", type=parse_count, metavar="N", help="boards of a file at most")
+    parser.add_argument(
+        "--limit", type=parse_count, metavar="N", help="most boards of a file (all)"
+    )
     parser.add_argument("--misses", action="store_true", help="name the boards judged wrongly")
 
 

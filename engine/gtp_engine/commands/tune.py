@@ -63,13 +63,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, "net", "device", "runtime", size=(9, 9), visits=100)
     length = parser.add_mutually_exclusive_group()
     add_shared(length, games=1000)
-    length.add_argument("--minutes", type=parse_seconds, metavar="M", help="of this run")
+    length.add_argument(
+        "--minutes", type=parse_seconds, metavar="M", help="minutes that this run takes"
+    )
     known = ", ".join(name.replace("_", "-") for name in SPANS)
     add(
         "--parameters", type=_names, default=_names(USUAL), metavar="NAME,...",
         help=f"some of {known} ({USUAL})",
     )  # fmt: skip
-    add("--out", type=Path, default=Path("tuned.toml"), metavar="FILE.toml", help="(tuned.toml)")
+    out = "where the numbers go, for --config (tuned.toml)"
+    add("--out", type=Path, default=Path("tuned.toml"), metavar="FILE.toml", help=out)
     add_shared(parser, at_once=16, seed=1)
 
 

@@ -19,6 +19,7 @@ MOST_PORT = 65535
 DEFAULT_PLAYOUTS = 100
 
 _NOT_HERE = ("game", "lag", "ogs-chat", "name", "log")
+_USUAL = {"playouts": f"{DEFAULT_PLAYOUTS} without --time", "time": "60 at most"}
 _EXAMPLES = """examples:
   gtp-engine web                            prints the address to open
   gtp-engine web --size 9 --level 3 --color white
@@ -34,15 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_parse_port,
         default=DEFAULT_PORT,
         metavar="N",
-        help=f"({DEFAULT_PORT}; 0: any)",
+        help=f"port to listen on ({DEFAULT_PORT}; 0: any)",
     )
     add("--host", default="127.0.0.1", metavar="NAME", help="where to listen (this machine only)")
     add_shared(parser, color="black")
-    parser.description = (
-        f"{parser.description or ''} Without --playouts, --visits or --time the engine makes "
-        f"{DEFAULT_PLAYOUTS} playouts a move."
-    ).strip()
-    add_options(parser, without=_NOT_HERE)
+    add_options(parser, without=_NOT_HERE, usual=_USUAL)
 
 
 def _parse_port(text: str) -> int:

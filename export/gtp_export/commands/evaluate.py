@@ -25,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, EvaluationPlan)
     parser.add_argument(
-        "--runtime", choices=RUNTIMES, default="auto", help="on a processor; auto: the faster"
+        "--runtime",
+        choices=RUNTIMES,
+        default="auto",
+        help="what runs the net on a processor (auto: the faster)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -30,9 +30,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the position before move N; the last if left out",
     )
-    add("--show", choices=("ownership", "policy", "both"), default="both", help="on a board")
-    add("--figure", choices=("ownership", "top1", "winner"), default="ownership", help="in a plot")
-    add("--positions", type=parse_count, default=2000, metavar="N", help="of the games (2000)")
+    add(
+        "--show",
+        choices=("ownership", "policy", "both"),
+        default="both",
+        help="what a board shows (both)",
+    )
+    add(
+        "--figure",
+        choices=("ownership", "top1", "winner"),
+        default="ownership",
+        help="what a plot shows (ownership)",
+    )
+    add(
+        "--positions",
+        type=parse_count,
+        default=2000,
+        metavar="N",
+        help="how many positions to ask about (2000)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -45,10 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parse = partial(_parse_span, name)
         spans.add_argument(f"--{name}", dest="span", type=parse, metavar="N", help=text)
     add_options(parser, Settings)
-    add("--set", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), help="a setting")
-    add("--ray", metavar="ADDRESS", help="workers on a Ray cluster, or on `local`: one of here")
+    add(
+        "--set",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        help="a setting of run.toml, at the start; repeatable",
+    )
+    add(
+        "--ray",
+        metavar="ADDRESS",
+        help="run the workers on this Ray cluster; local: on this machine",
+    )
     add("--json", action="store_true", help="status: as JSON on stdout")
-    add("--plot", type=Path, metavar="DIR", help="status: draw it too")
+    add("--plot", type=Path, metavar="DIR", help="status: write pictures there too")
     add("--out", type=Path, metavar="DIR", help="games: where to write them")
 
 

@@ -89,7 +89,7 @@ class Settings:
         "net to go on from; `default`: the shipped one", "", flag="--from", metavar="NET"
     )
     """Empty: random weights."""
-    seed: int = option("draws what is random", 1, metavar="N")
+    seed: int = option("fixes what is random", 1, metavar="N")
     span: float = 60.0
     span_unit: str = "minutes"
     """minutes, or core-hours of all parts together"""
