@@ -508,7 +508,9 @@ def test_several_processes_leave_the_teacher_to_themselves(
     del generator  # it lived until here
 
 
-def test_a_process_that_dies_is_one_sentence(tmp_path: Path) -> None:
+def test_a_process_that_dies_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def kill(line: str) -> None:
         multiprocessing.active_children()[0].kill()
 
@@ -516,8 +518,9 @@ def test_a_process_that_dies_is_one_sentence(tmp_path: Path) -> None:
     pack.write_text("(;SZ[9];B[aa];W[bb])\n")
     run = replace(RUN, processes=2)
     generator = Generator(run, tmp_path, read_table([pack]))
+    monkeypatch.setattr("gtp_export.labelling.generation.logger.info", kill)
     with pytest.raises(NetFileError, match=r"has died; the shards in .* are kept"):
-        generator.run(ENDLESS, kill)
+        generator.run(ENDLESS)
     assert spent_on_labels(tmp_path).samples > 0
 
 

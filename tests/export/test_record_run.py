@@ -123,11 +123,11 @@ def test_few_games_are_divided_too(tmp_path: Path) -> None:
     path = tmp_path / "games.sgf"
     points = [f"{x}{y}" for x in "abcdefgh" for y in "abcdefgh"]
     path.write_text("".join(f"(;SZ[9];B[{point}];W[ii])" for point in points))
-    task = prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path), lambda line: None)
+    task = prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path))
     assert 5 <= len(task.valid) <= 21 and len(task.valid) + len(task.train) == 64
     path.write_text("(;SZ[9];B[aa];W[ii])")
     with pytest.raises(NetFileError, match=r"1 games: too few .* --valid names more"):
-        prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path), lambda line: None)
+        prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path))
     assert [valid_share(n) for n in (60, 300, 1000, 300_000)] == [0.2, 0.1, 0.03, 0.03]
 
 
