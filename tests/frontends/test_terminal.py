@@ -561,6 +561,18 @@ def test_the_rules_of_five_in_a_row_change_within_a_game(monkeypatch: pytest.Mon
     assert "Five in a row, caro" in sitting.text and sitting.position.ply == len(moves)
 
 
+@pytest.mark.parametrize("game", ["five", "atari-go"])
+def test_where_nothing_is_counted_nothing_of_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch, game: str
+) -> None:
+    lines = ["?", "pass", "territory", "s", "dead c3", "komi 3"]
+    sitting = Sitting(monkeypatch, *lines, game=game, size=(9, 9))
+    assert "Illegal move: " in sitting.text, "of the pass"
+    assert sitting.text.count("Nothing is counted in this game.") == 4
+    for word in ("pass (p)", "pass, p", "score (s)", "territory (t)", "komi POINTS", "dead D4"):
+        assert word not in sitting.text
+
+
 def test_an_even_lead_is_said_in_a_word() -> None:
     assert describe_lead(0.04) == describe_lead(-0.04) == "Even"
     assert describe_lead(-0.3) == "White leads by 0.3"

@@ -140,7 +140,7 @@ class TerminalGame:
             "save": self._save,
             "load": self._load_file,
             "new": self._new,
-            "help": lambda rest: self._message.extend(explain()),
+            "help": lambda rest: self._message.extend(explain(has_count=self._has_count)),
             "quit": self._quit,
         }
 
@@ -194,11 +194,11 @@ class TerminalGame:
             return
         self._is_waiting = False
         key = find_key(word)
-        if key is not None:
+        if key is not None and key.needs_count and not self._has_count and key.name != "pass":
+            self._message.append("Nothing is counted in this game.")
+        elif key is not None:
             self._handlers[key.name](rest.strip())
-            return
-        point = self._point(word)
-        if point is not None:
+        elif (point := self._point(word)) is not None:
             self._play(point)
 
     def _point(self, word: str) -> int | None:
@@ -236,6 +236,11 @@ class TerminalGame:
     @property
     def _position(self) -> Position:
         return self._engine.position
+
+    @property
+    def _has_count(self) -> bool:
+        """Whether the game ends with a count of points."""
+        return not self._position.rules.must_move
 
     def _show(self) -> None:
         names = {
@@ -361,7 +366,7 @@ class TerminalGame:
         return self._engine.analyze(color, self._report_request(), limits, stop=self._stop)
 
     def _finish(self) -> None:
-        if self._position.rules.must_move:  # nothing is counted
+        if not self._has_count:
             margin = self._engine.final_score()
             winner = COLOR_NAMES[WHITE if margin > 0 else BLACK].capitalize()
             self._message.append(f"{winner} has won." if margin else "A draw.")

@@ -36,10 +36,12 @@ class Key(NamedTuple):
     """Empty if another key's explanation names it."""
     is_everyday: bool = False
     """Whether it is always on the screen."""
+    needs_count: bool = False
+    """Whether it is only for games that end with a count of points."""
 
 
 KEYS = (
-    Key("pass", "p", "pass; two passes end the game", True),
+    Key("pass", "p", "pass; two passes end the game", True, True),
     Key("undo", "u", "take back your move and the answer; redo, r: make them again", True),
     Key("redo", "r", ""),
     Key("back", "b", "back [N]: see the game N moves ago; forward, f: and on again", True),
@@ -48,14 +50,14 @@ KEYS = (
     Key("line", "i", "line [N]: what follows candidate N of a hint, move by move"),
     Key("both", "", "the candidates of both players"),
     Key("candidates", "c", "show the candidates before each of your moves, or no longer"),
-    Key("territory", "t", "shade the points by whose they will be, or no longer", True),
-    Key("score", "s", "count as things stand, dead stones marked", True),
-    Key("dead", "x", "dead D4: after a count, these stones are dead, or are not"),
+    Key("territory", "t", "shade the points by whose they will be, or no longer", True, True),
+    Key("score", "s", "count as things stand, dead stones marked", True, True),
+    Key("dead", "x", "dead D4: after a count, these stones are dead, or are not", False, True),
     Key("go", "g", "let the engine make this move for you"),
     Key("resign", "", "give up this game", True),
-    Key("level", "", "level [N]: how well the engine plays; komi POINTS; rules NAME"),
-    Key("komi", "", ""),
-    Key("rules", "", ""),
+    Key("level", "", "level [N]: how well the engine plays"),
+    Key("komi", "", "komi POINTS: other points for White", False, True),
+    Key("rules", "", "rules NAME: other rules"),
     Key("save", "w", "save [FILE]: write the game as SGF", True),
     Key("load", "l", "load FILE: go on with a game"),
     Key("new", "n", "new [SIZE]: begin another game", True),
@@ -74,19 +76,24 @@ def find_key(word: str) -> Key | None:
     return _BY_WORD.get(word.lower())
 
 
-def key_words() -> list[str]:
+def keys_of(*, has_count: bool) -> list[Key]:
+    """Return the commands of games that end with a count of points, or of the others."""
+    return [key for key in KEYS if has_count or not key.needs_count]
+
+
+def key_words(*, has_count: bool = True) -> list[str]:
     """Return everyday commands as the screen lists them: the short form in parentheses."""
-    everyday = (key for key in KEYS if key.is_everyday)
+    everyday = (key for key in keys_of(has_count=has_count) if key.is_everyday)
     return [
         MOVE_HINT,
         *(f"{key.name} ({key.short})" if key.short else key.name for key in everyday),
     ]
 
 
-def explain() -> list[str]:
+def explain(*, has_count: bool = True) -> list[str]:
     """Return a line for each command; all of them fit on a small terminal."""
     lines = [f"  {MOVE_HINT:14} play there: a letter and a number, or the arrow keys and Enter"]
-    for key in KEYS:
+    for key in keys_of(has_count=has_count):
         if key.explanation:
             words = f"{key.name}, {key.short}" if key.short else key.name
             lines.append(f"  {words:14} {key.explanation}")

@@ -103,7 +103,7 @@ class Screen:
     def _arrangements(self, scene: Scene, columns: int, rows: int) -> Iterator[list[Text]]:
         """Give what may be shown, the fullest first: a message is dropped last, then the board."""
         wide, narrow = self._look, replace(self._look, is_narrow=True)
-        keys = self._key_lines(columns)
+        keys = self._key_lines(columns, has_count=not scene.position.rules.must_move)
         panel = [Text(line) for line in scene.panel]
         message = _wrapped(scene.message, columns if self.is_live else sys.maxsize)
         beside = _wrapped(scene.message, PANEL_WIDTH)
@@ -134,10 +134,10 @@ class Screen:
             yield [*board, *message]
         yield message
 
-    def _key_lines(self, columns: int) -> list[Text]:
+    def _key_lines(self, columns: int, *, has_count: bool) -> list[Text]:
         style = "dim" if self._look.has_color else ""
         # A key and its letter stay in one line.
-        words = "  ".join(word.replace(" ", _NO_BREAK) for word in key_words())
+        words = "  ".join(word.replace(" ", _NO_BREAK) for word in key_words(has_count=has_count))
         lines = textwrap.wrap(words, columns, break_on_hyphens=False)
         return [Text(line.replace(_NO_BREAK, " "), style) for line in lines]
 
