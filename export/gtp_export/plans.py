@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from gtp_engine.evaluators.net_info import (
     VALUE_KINDS,
     VALUE_WIN_LOSS_NORESULT,
 )
+from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
 from gtp_export.options import again, option, parse_positive, parse_share, parse_side
 from gtp_export.span import HOUR, Span
@@ -60,6 +62,12 @@ def _parse_name(text: str) -> str:
     return text
 
 
+def _parse_net(text: str) -> Path:
+    """Return the file of a net that is known by a name; any other text is a path."""
+    nets = known_nets()
+    return nets[text] if text in nets and not os.path.exists(text) else Path(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NetRun:
     """A run that makes a net."""
@@ -68,7 +76,11 @@ class NetRun:
     out: Path = option("folder of the run", metavar="DIR")
     span: Span = option("the run", HOUR, shown="60", prefix="", samples="samples")
     start: Path | None = option(
-        "checkpoint or net of this program to begin with", None, flag="--from", metavar="NET"
+        "checkpoint, file or name of a net made here, to begin with",
+        None,
+        flag="--from",
+        type=_parse_net,
+        metavar="NET",
     )
     """Of no account once the run has a checkpoint of its own."""
     freeze: tuple[str, ...] = option(
@@ -158,7 +170,9 @@ def _parse_playouts(text: str) -> int:
 class DistilRun(NetRun):
     """A net that judges as a teacher does."""
 
-    teacher: Path = option("net that reads the same inputs", metavar="NET.onnx")
+    teacher: Path = option(
+        "file or name of a net that reads the same inputs", type=_parse_net, metavar="NET"
+    )
     preset: str = again(NetRun, "preset", default="b6c64")
     name: str = again(NetRun, "name", default="student", shown="")
     label_span: Span | None = option(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.arguments import Parser
+from gtp_engine.evaluators.nets import known_nets
 from gtp_export.commands import SUBCOMMANDS, _parser
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import DescribePlan, DistilRun, NetRun, OwnGamesRun, TrainRun
@@ -58,6 +59,9 @@ def test_what_is_given_is_read() -> None:
     run = read_options(DistilRun, parser_of(DistilRun).parse_args([*TEACHER, *words]))
     assert run.label_span == Span(2.5, "minutes") and run.games == (Path("a"), Path("b"))
     assert run.freeze == ("stem", "policy") and run.start == Path("n")
+    names = parser_of(DistilRun).parse_args([*TEACHER, "--teacher", "small", "--from", "default"])
+    run = read_options(DistilRun, names)
+    assert run.teacher == known_nets()["small"] and run.start == known_nets()["default"]
     words = ["net.onnx", "--encoder", "five", "--no-has-pass", "--rename", "a=b", "--rename", "c=d"]
     plan = read_options(DescribePlan, parser_of(DescribePlan).parse_args(words))
     assert plan.rename == ("a=b", "c=d") and not plan.has_pass and plan.file == Path("net.onnx")

@@ -85,9 +85,7 @@ class Settings:
     """One of them is drawn for each game; empty where `rules_share` says how they vary."""
     recipe: str = option("where settings come from that are not given", "ours", choices=(*RECIPES,))
     preset: str = option("architecture", "b4c32", shown="what suits the board", metavar="NAME")
-    start: str = option(
-        "net to go on from; `default`: the shipped one", "", flag="--from", metavar="NET"
-    )
+    start: str = option("file or name of a net to go on from", "", flag="--from", metavar="NET")
     """Empty: random weights."""
     seed: int = option("fixes what is random", 1, metavar="N")
     span: float = 60.0
