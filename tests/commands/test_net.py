@@ -195,6 +195,10 @@ def test_check_against_the_original(tmp_path: Path, capsys: pytest.CaptureFixtur
     run(["net", "check", str(other), str(TINY), *options])
     found = json.loads(capsys.readouterr().out)["against_original"]
     assert found["policy_kl"] > 1e-6 and found["win_error"] > 0
+    # The second has weights for small boards beside it, which are another net.
+    run(["net", "check", "small-int8", "small", *options])
+    found = json.loads(capsys.readouterr().out)["against_original"]
+    assert 0 < found["policy_kl"] < 0.01
 
 
 # bench ------------------------------------------------------------------------------------------

@@ -12,7 +12,14 @@ from pathlib import Path
 from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
 from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, members_of, open_whole
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import NO_NET, PART_HEADS, ROLLOUTS_PART, known_nets, user_folder
+from gtp_engine.evaluators.nets import (
+    NO_NET,
+    PART_HEADS,
+    ROLLOUTS_PART,
+    find_net,
+    known_nets,
+    user_folder,
+)
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
@@ -184,7 +191,8 @@ def _inputs(info: NetInfo) -> str:
 
 def run_check(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large."""
-    whole = open_whole(args.net, args.device, args.runtime, exactly=True)
+    wanted = args.net if args.original is None else _own_file(args.net)
+    whole = open_whole(wanted, args.device, args.runtime, exactly=True)
     found = [(member, differences_of(member)) for member in members_of(whole)]
     compared = None if args.original is None else _compare_with_original(whole, args)
     if args.json:
@@ -234,13 +242,20 @@ def _check_document(
     }
 
 
+def _own_file(wanted: str) -> str:
+    """Return the file that a name stands for, without weights for small boards beside it."""
+    with contextlib.suppress(NetFileError):  # several nets that are joined
+        return str(find_net(wanted))
+    return wanted
+
+
 def _compare_with_original(net: Net, args: argparse.Namespace) -> Accuracy:
     """Return how far a net is from its original on positions that the original plays.
 
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    original = open_whole(args.original, args.device, args.runtime, exactly=True)
+    original = open_whole(_own_file(args.original), args.device, args.runtime, exactly=True)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
     return compare_nets(net, original, args.positions)
