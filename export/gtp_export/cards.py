@@ -42,6 +42,8 @@ def format_distilled_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
     """Return a card in Markdown; the facts are those that `distillation.distil` gathers."""
     run = facts["run"]
     losses = ", ".join(f"{name} {x}" for name, x in run["losses"].items() if name != "gradient")
+    processes = facts["processes"]
+    many = "one process" if processes == 1 else f"{processes} processes"
     rows = [
         (group, *(f"{figures[name]:g}" for name in COLUMNS))
         for group, figures in run["valid"].items()
@@ -54,7 +56,7 @@ def format_distilled_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         "## Training",
         f"{run['steps']:,} steps and {run['samples']:,} samples in "
         f"{run['seconds'] / 60:.0f} minutes ({run['core_hours']:.1f} core-hours) with "
-        f"{facts['processes']} processes on {facts['device']}: SGD with Nesterov momentum, "
+        f"{many} on {facts['device']}: SGD with Nesterov momentum, "
         f"learning rate {facts['learning_rate']} falling along a cosine, batch renormalisation, "
         f"{facts['precision']}, the eight symmetries, averaged weights. "
         f"Last losses: {losses} (the ownership's includes the targets' own entropy).",
