@@ -99,6 +99,21 @@ def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generat
     return Figure(mean, float(low), float(high), len(pairs), len(games))
 
 
+def read_games_for(net: str, packs: Sequence[Path]) -> Games:
+    """Read files of games, of the game that a net plays.
+
+    Args:
+        net: A file or a name.
+
+    Raises:
+        NetFileError: The net cannot be used.
+        FileNotFoundError: A file of games does not exist.
+        SgfError: There is no game in the files.
+    """
+    encoder = OnnxNet(find_net(net), "cpu").info.encoder
+    return read_table(packs, kind=position_type(game_shown(encoder)))
+
+
 def evaluate_net(
     net: str, packs: Sequence[Path], plan: EvaluationPlan, runtime: str = AUTO
 ) -> dict[str, Figure]:
@@ -115,8 +130,7 @@ def evaluate_net(
         FileNotFoundError: A file of games does not exist.
         SgfError: There is no game in the files.
     """
-    encoder = OnnxNet(find_net(net), "cpu").info.encoder
-    games = read_table(packs, kind=position_type(game_shown(encoder)))
+    games = read_games_for(net, packs)
     file = find_net(net, games.longest_side)
     opened = open_best(NetFiles(file, is_exact=True), "auto", runtime)
     return evaluate_games(opened, games, plan)

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.coords import BLACK, PASS
+from gtp_engine.evaluators.composition import check_game
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.net_info import NetFileError
 from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.games import game_shown
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import drop_own_eyes
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules
@@ -36,8 +36,7 @@ def open_policy(path: Path) -> NetEvaluator:
         NetFileError: It cannot be used, has no policy, or plays another game than Go.
     """
     net = OnnxNet(path, "cpu")
-    if game_shown(net.info.encoder) != GO:
-        raise NetFileError(f"{path}: the net {net.info.name} does not play {GO}")
+    check_game(net, GO)
     if "policy" not in net.info.heads:
         raise NetFileError(f"{path}: has no policy to play by")
     return NetEvaluator(net, streams=1, max_batch=MAX_BATCH, cache_mb=0)

@@ -91,14 +91,11 @@ def _draw_board(arguments: argparse.Namespace) -> None:
 def _draw_plot(arguments: argparse.Namespace) -> None:
     from gtp_engine.evaluators.nets import find_net
     from gtp_engine.evaluators.onnx_net import OnnxNet
-    from gtp_engine.games import game_shown, position_type
-    from gtp_export.evaluation import evaluate_games
+    from gtp_export.evaluation import evaluate_games, read_games_for
     from gtp_export.pictures import draw_by_move_number
     from gtp_export.plans import EvaluationPlan
-    from gtp_export.records.reading import read_table
 
-    encoder = OnnxNet(find_net(arguments.net[0]), "cpu").info.encoder
-    games = read_table(arguments.games, kind=position_type(game_shown(encoder)))
+    games = read_games_for(arguments.net[0], arguments.games)
     plan = EvaluationPlan(arguments.positions)
     nets = [OnnxNet(find_net(name, games.longest_side), "auto") for name in arguments.net]
     labels = [net.info.name for net in nets]

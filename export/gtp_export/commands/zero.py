@@ -12,6 +12,7 @@ import sys
 from dataclasses import fields
 from functools import partial
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise NetFileError(f"zero {' '.join(parts)}: no such part; there are {', '.join(PARTS)}")
     if not parts and folder in PARTS:
         raise NetFileError(f"zero {folder}: the run's folder is missing")
-    for name in (*OPTIONS, "span", "set", "ray", "json", "plot", "out"):
+    for name in dict.fromkeys(chain.from_iterable(TAKEN.values())):
         is_given = getattr(arguments, name) not in (None, False, [])
         if is_given and name not in TAKEN.get(parts[0] if parts else "", ()):
             what = {"start": "--from", "span": "the length of a run"}.get(name, f"--{name}")

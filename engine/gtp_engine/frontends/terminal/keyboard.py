@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 KEYS = (
-    Key("pass", "p", "pass; two passes end the game", True, True),
+    Key("pass", "p", "pass; two passes end the game", True, needs_count=True),
     Key("undo", "u", "take back your move and the answer; redo, r: make them again", True),
     Key("redo", "r", ""),
     Key("back", "b", "back [N]: see the game N moves ago; forward, f: and on again", True),
@@ -50,13 +50,19 @@ KEYS = (
     Key("line", "i", "line [N]: what follows candidate N of a hint, move by move"),
     Key("both", "", "the candidates of both players"),
     Key("candidates", "c", "show the candidates before each of your moves, or no longer"),
-    Key("territory", "t", "shade the points by whose they will be, or no longer", True, True),
-    Key("score", "s", "count as things stand, dead stones marked", True, True),
-    Key("dead", "x", "dead D4: after a count, these stones are dead, or are not", False, True),
+    Key(
+        "territory",
+        "t",
+        "shade the points by whose they will be, or no longer",
+        True,
+        needs_count=True,
+    ),
+    Key("score", "s", "count as things stand, dead stones marked", True, needs_count=True),
+    Key("dead", "x", "dead D4: after a count, these stones are dead, or are not", needs_count=True),
     Key("go", "g", "let the engine make this move for you"),
     Key("resign", "", "give up this game", True),
     Key("level", "", "level [N]: how well the engine plays"),
-    Key("komi", "", "komi POINTS: other points for White", False, True),
+    Key("komi", "", "komi POINTS: other points for White", needs_count=True),
     Key("rules", "", "rules NAME: other rules"),
     Key("save", "w", "save [FILE]: write the game as SGF", True),
     Key("load", "l", "load FILE: go on with a game"),
