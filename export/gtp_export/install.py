@@ -13,9 +13,9 @@ from gtp_engine.evaluators.nets import NO_NET, ROLLOUTS_PART, known_nets
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.evaluators.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
-from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.convert.onnx_file import files_of, load_model, read_info
 from gtp_export.download import Progress, download, file_hash, is_url
-from gtp_export.plans import FP16, INT8, AddPlan
+from gtp_export.plans import AddPlan
 from gtp_export.quantise.quantisation import quantise_file
 
 logger = logging.getLogger(__name__)
@@ -96,8 +96,7 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         _check_free(plan, name)
         del net  # Windows moves no file that is open
         ready.replace(target)
-    for kind in (INT8, FP16):
-        version = target.with_name(f"{name}-{kind}.onnx")
+    for version in files_of(target)[1:]:
         if version.exists():  # the engine would play with it in place of the new one
             version.unlink()
             logger.info(f"{version} is gone, which was made of the net before")

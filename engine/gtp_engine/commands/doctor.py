@@ -203,11 +203,13 @@ def _net(files: "NetFiles") -> Iterator[Finding]:
 
 def _choice(label: str, choice: "Choice", files: "NetFiles") -> Finding:
     """Return which file runs where, why, and how a better one could be had."""
+    from gtp_engine.evaluators.nets import version_file
+
     lacks = {"on the CPU": files.int8 is None, "on the GPU": files.fp16 is None}[label]
     advice = ""
     if lacks and not files.is_exact:
         kind = "int8" if label == "on the CPU" else "fp16"
-        target = files.fp32.with_name(f"{files.fp32.stem}-{kind}.onnx").name
+        target = version_file(files.fp32, kind).name
         advice = f"`gtp-export quantise {files.fp32.name} {target} --{kind}` makes a faster one"
     precision = f" ({choice.precision})" if choice.precision else ""
     return Finding(label, f"{choice.path.name}{precision}: {choice.why}", advice)

@@ -156,9 +156,14 @@ def find_files(wanted: str | None) -> NetFiles:
     return _with_versions(path)
 
 
+def version_file(path: Path, kind: str) -> Path:
+    """Return where the version of a net's file in "int8" or "fp16" is, if there is one."""
+    return path.with_name(f"{path.stem}-{kind}.onnx")
+
+
 def _with_versions(path: Path) -> NetFiles:
     """Return a net's file with those in other precisions beside it."""
-    versions = {kind: path.with_name(f"{path.stem}-{kind}.onnx") for kind in ("int8", "fp16")}
+    versions = {kind: version_file(path, kind) for kind in ("int8", "fp16")}
     found = {kind: file for kind, file in versions.items() if file.is_file()}
     return NetFiles(path, found.get("int8"), found.get("fp16"))
 

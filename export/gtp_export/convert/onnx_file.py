@@ -12,8 +12,10 @@ from gtp_engine.evaluators.net_info import (
     NetFileError,
     NetInfo,
 )
+from gtp_engine.evaluators.nets import version_file
 from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import read_file
+from gtp_export.plans import FP16, INT8
 
 
 def load_model(source: Path) -> onnx.ModelProto:
@@ -44,6 +46,11 @@ def load_model(source: Path) -> onnx.ModelProto:
     if any(tensor.data_location == TensorProto.EXTERNAL for tensor in model.graph.initializer):
         raise NetFileError(f"{source}: keeps its weights in another file; save it as one file")
     return model
+
+
+def files_of(target: Path) -> list[Path]:
+    """Return the files of a net: itself, and those in lower precision that may be beside it."""
+    return [target, *(version_file(target, kind) for kind in (INT8, FP16))]
 
 
 def keep_source(source: Path, *targets: Path) -> None:

@@ -20,9 +20,9 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
-from gtp_export.convert.onnx_file import keep_source, load_model, read_info
+from gtp_export.convert.onnx_file import files_of, keep_source, load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
-from gtp_export.learning.record_run import describe_trained, divide, files_of, run_task
+from gtp_export.learning.record_run import describe_trained, divide, run_task
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.plans import EvaluationPlan, OwnGamesRun
 from gtp_export.records.games import Games

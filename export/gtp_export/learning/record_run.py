@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets import version_file
 from gtp_engine.evaluators.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.games import game_shown, position_type
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import format_record_card
+from gtp_export.convert.onnx_file import files_of
 from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.progress_bar import ProgressBar
@@ -193,16 +195,11 @@ def trained_net(plan: TrainPlan) -> Net:
     return average
 
 
-def files_of(target: Path) -> list[Path]:
-    """Return the files of a net: itself, and those in lower precision that may be beside it."""
-    return [target, *(target.with_name(f"{target.stem}-{kind}.onnx") for kind in (INT8, FP16))]
-
-
 def quantise(source: Path, kind: str) -> str:
     """Write a net in lower precision beside its source; say in a phrase what came of it."""
     from gtp_export.quantise.quantisation import quantise_file
 
-    target = source.with_name(f"{source.stem}-{kind}.onnx")
+    target = version_file(source, kind)
     try:
         outcome = quantise_file(source, target, QuantisePlan(precision=kind))
     except NetFileError as error:
