@@ -3,9 +3,9 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.paths import ROOT
+
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 

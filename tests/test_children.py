@@ -5,14 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-
-TINY = str(Path(__file__).parent / "data" / "tiny.onnx")
+from tests.paths import TINY_NET
 
 MODULES = ("gtp_engine", "gtp_export", "numba", "numpy", "onnxruntime", "random", "pickle", "queue")
 
 ENGINE = [sys.executable, "-P", "-m", "gtp_engine"]
 
-SELF = f"self --net {TINY} --device cpu --playouts 1 --threads 1"
+SELF = f"self --net {TINY_NET} --device cpu --playouts 1 --threads 1"
 
 LABELLING = f"""
 from pathlib import Path
@@ -21,7 +20,7 @@ from gtp_export.plans import DistilRun
 from gtp_export.span import Span
 
 if __name__ == "__main__":
-    run = DistilRun(teacher=Path({TINY!r}), out=Path("."), seed=3, processes=2)
+    run = DistilRun(teacher=Path({TINY_NET!r}), out=Path("."), seed=3, processes=2)
     generator = Generator(run, Path("shards"), None)
     generator.run(Span(1, "samples"))
 """
@@ -37,7 +36,7 @@ TEST_FILE = "boardsize 5\n1 genmove black\n#? [.*]\n"
         [
             *(sys.executable, "-P", "-c"),
             "from gtp_engine.commands.doctor_proof import does_without_a_gpu as prove;"
-            f"prove({TINY!r})",
+            f"prove({TINY_NET!r})",
         ],
         [sys.executable, str(Path("..", "labelling.py"))],
     ],

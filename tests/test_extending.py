@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.frontends.test_whole_engine import TINY
+from tests.paths import ROOT, TINY_NET
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 CHAPTERS = {text.partition("\n")[0]: text for text in PAGE.split("\n## ")[1:]}
 
@@ -50,7 +49,7 @@ def copy(tmp_path: Path) -> Path:
         shutil.copytree(
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
         )
-    shutil.copy(TINY, tmp_path / "tiny.onnx")
+    shutil.copy(TINY_NET, tmp_path / "tiny.onnx")
     (tmp_path / "models").symlink_to(ROOT / "models")
     return tmp_path
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = (ROOT / "engine", ROOT / "export")
 
 LAYERS = [
@@ -55,7 +55,7 @@ STANDARD_LIBRARY_ONLY = [
     "gtp_engine.coords",
     "gtp_engine.go.handicap",
     "gtp_engine.go.rules",
-    "gtp_engine.evaluators.net_info",
+    "gtp_engine.evaluators.nets.net_info",
     "gtp_engine.search.request",
     "gtp_engine.search.stopping",
     "gtp_engine.play.settings",
@@ -288,7 +288,7 @@ def test_what_answers_at_once_needs_the_standard_library_alone(module: str) -> N
 
 def test_a_net_opens_without_kernels() -> None:
     """A thread of its own opens it while another loads those, which is for one thread alone."""
-    assert "gtp_engine.kernels" not in loaded_with("gtp_engine.evaluators.composition")
+    assert "gtp_engine.kernels" not in loaded_with("gtp_engine.evaluators.nets.composition")
 
 
 def test_kernels_live_where_their_cache_looks_for_changes() -> None:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import ROOT, TINY
 
 from gtp_engine import platforms
 
-ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted(path for root in ("engine", "export") for path in (ROOT / root).rglob("*.py"))
-TINY = ROOT / "tests" / "data" / "tiny.onnx"
 THE_ONE = ROOT / "engine" / "gtp_engine" / "platforms.py"
 
 MODULES = {"fcntl", "grp", "msvcrt", "posix", "pty", "pwd", "resource", "select", "termios", "tty"}

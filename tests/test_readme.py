@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.paths import ROOT
 
 import gtp_engine
 
-ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex, point_at
     from gtp_engine.evaluators.fake import FakeEvaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
-    from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.evaluators.nets.net_info import NetFileError
     from gtp_engine.go.game_record import GameRecord, SgfError
     from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
     from gtp_engine.go.rules import Rules
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gtp_engine.search.stopping import Limits
 
 _NAMES = {
-    "evaluators.net_info": ("NetFileError",),
+    "evaluators.nets.net_info": ("NetFileError",),
     "evaluators.fake": ("FakeEvaluator",),
     "evaluators.net_evaluator": ("NetEvaluator", "open_net"),
     "coords": ("BLACK", "PASS", "WHITE", "format_vertex", "parse_vertex", "point_at"),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.nets.net_info import NetInfo
 
 COLUMNS = {
     "positions": "positions",

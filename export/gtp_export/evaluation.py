@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
-from gtp_engine.evaluators.nets import NetFiles, find_net
-from gtp_engine.evaluators.onnx_net import OnnxNet, RawOutputs
-from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.nets.net_files import NetFiles, find_net
+from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet, RawOutputs
+from gtp_engine.evaluators.nets.precision import open_best
 from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.games import game_shown, position_type
 from gtp_export.labelling.teacher import masked_softmax

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import NO_NET, ROLLOUTS_PART, known_nets
-from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.self_check import differences_of, verdict
+from gtp_engine.evaluators.nets.net_files import NO_NET, ROLLOUTS_PART, known_nets
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.onnx_file import files_of, load_model, read_info
 from gtp_export.download import Progress, download, file_hash, is_url

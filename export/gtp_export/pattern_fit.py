@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import EMPTY, PASS
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import PATTERN_SUFFIX
+from gtp_engine.evaluators.nets.net_files import PATTERN_SUFFIX
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.rollouts.pattern_file import Arrays, build_policy, load_policy, pack
 from gtp_engine.files import write_whole
 from gtp_engine.go.board import BOARD, clear_board

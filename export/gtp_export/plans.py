@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import BadValueError, parse_count, parse_komi, parse_names, parse_threads
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_files import known_nets
+from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     SCORE_COLUMNS,
     VALUE_KINDS,
     VALUE_WIN_LOSS_NORESULT,
 )
-from gtp_engine.evaluators.nets import known_nets
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
 from gtp_export.options import again, option, parse_positive, parse_share, parse_side
 from gtp_export.span import HOUR, Span

@@ -15,9 +15,9 @@ import numpy as np
 
 from gtp_engine.arena.policy_games import open_policy, play_policy_games, points_of_first
 from gtp_engine.arena.ratings import rate_players
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import default_komi
 from gtp_engine.text_table import align

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.paths import SCRIPTED_ENGINE
 
 from gtp_engine.arena.gtp_client import (
     EngineBabbles,
@@ -22,7 +23,7 @@ from gtp_engine.arena.gtp_client import (
 )
 from gtp_engine.children import own_command
 
-SCRIPT = [sys.executable, str(Path(__file__).parent / "scripted_engine.py")]
+SCRIPT = [sys.executable, SCRIPTED_ENGINE]
 
 
 def program(text: str) -> list[str]:

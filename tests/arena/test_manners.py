@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from tests.arena.test_self_play import game as played
+from tests.paths import TINY_NET
 
 from gtp_engine.arena.endgame_review import Verdict
 from gtp_engine.commands.manners import describe_judgement, describe_passing
 from gtp_engine.commands.registry import run
-from gtp_engine.evaluators.net_info import NetFileError
-
-TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
+from gtp_engine.evaluators.nets.net_info import NetFileError
 
 
 def test_score_counts_boards_and_names_misses(
@@ -29,7 +28,7 @@ def test_score_counts_boards_and_names_misses(
     (tmp_path / "wrong.json").write_text(json.dumps(document))
     (tmp_path / "z.json").write_text("no board")
     (tmp_path / "two.sgf").write_text("(;SZ[5];B[aa];W[aa])")
-    assert run(["score", "--net", TINY, "--misses", str(tmp_path)]) == 1
+    assert run(["score", "--net", TINY_NET, "--misses", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert "2/2 boards, 0 s left" in captured.err
     assert "\n".join(said).count("z.json: not a marked board") == 1
@@ -43,7 +42,7 @@ def test_score_counts_boards_and_names_misses(
 def test_score_of_nothing_and_of_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["score", "--net", TINY, str(tmp_path)]) == 0
+    assert run(["score", "--net", TINY_NET, str(tmp_path)]) == 0
     assert "nothing is marked" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run(["score", str(tmp_path / "missing")])
@@ -52,7 +51,7 @@ def test_score_of_nothing_and_of_no_file(
 
 def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "games.jsonl"
-    words = ["--net", TINY, "--size", "4", "--games", "3", "--playouts", "4"]
+    words = ["--net", TINY_NET, "--size", "4", "--games", "3", "--playouts", "4"]
     assert run(["manners", *words, "--keep", str(kept)]) == 0
     out, err = capsys.readouterr()
     assert "3/3 games, 0 s left" in err
@@ -78,7 +77,7 @@ def test_what_was_played_outlives_ctrl_c(
 
     monkeypatch.setattr("gtp_engine.arena.self_play.play_self_games", play_two)
     kept = tmp_path / "games.jsonl"
-    words = ["--net", TINY, "--judge", TINY, "--keep", str(kept)]
+    words = ["--net", TINY_NET, "--judge", TINY_NET, "--keep", str(kept)]
     assert run(["manners", *words]) == 130
     out = capsys.readouterr().out
     assert "2 games on 9x9" in out and "judged by" not in out
@@ -95,7 +94,18 @@ def test_what_was_played_outlives_the_judge(
 
     monkeypatch.setattr("gtp_engine.arena.endgame_review.Judge.judge_ends", fail)
     kept = tmp_path / "games.jsonl"
-    words = ["--net", TINY, "--judge", TINY, "--size", "4", "--games", "1", "--playouts", "4"]
+    words = [
+        "--net",
+        TINY_NET,
+        "--judge",
+        TINY_NET,
+        "--size",
+        "4",
+        "--games",
+        "1",
+        "--playouts",
+        "4",
+    ]
     with pytest.raises(SystemExit):
         run(["manners", *words, "--keep", str(kept)])
     out, err = capsys.readouterr()
@@ -104,8 +114,10 @@ def test_what_was_played_outlives_the_judge(
 
 
 def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--net", TINY, "--rules", "japanese", "--size", "4", "--games", "1"]
-    assert run(["manners", *words, "--playouts", "4", "--judge", TINY, "--judge-visits", "8"]) == 0
+    words = ["--net", TINY_NET, "--rules", "japanese", "--size", "4", "--games", "1"]
+    assert (
+        run(["manners", *words, "--playouts", "4", "--judge", TINY_NET, "--judge-visits", "8"]) == 0
+    )
     assert "judged by tiny on cpu, 8 visits:\n  moves onto own points: " in capsys.readouterr().out
 
 
@@ -134,7 +146,7 @@ def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:
 
 
 def test_levels_play_their_neighbours(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--net", TINY, "--size", "3", "--games", "2", "--step", "9", "--best", "4"]
+    words = ["--net", TINY_NET, "--size", "3", "--games", "2", "--step", "9", "--best", "4"]
     assert run(["levels", *words]) == 0
     out, err = capsys.readouterr()
     head, line = out.splitlines()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import SCRIPTED_ENGINE
 
 from gtp_engine.arena import match_report
 from gtp_engine.arena.gtp_client import (
@@ -28,7 +29,7 @@ from gtp_engine.commands.registry import run
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 
-SCRIPT = [sys.executable, str(Path(__file__).parent / "scripted_engine.py")]
+SCRIPT = [sys.executable, SCRIPTED_ENGINE]
 
 
 def engine(*words: str) -> str:

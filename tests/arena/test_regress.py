@@ -5,11 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.paths import SCRIPTED_ENGINE
 
 from gtp_engine.arena.regress import Step, read_script
 from gtp_engine.commands.registry import run
-
-SCRIPTED = Path(__file__).with_name("scripted_engine.py")
 
 SCRIPT = """# A comment.
 boardsize 9
@@ -65,7 +64,7 @@ def test_answers(answer: str, reply: str, is_right: bool) -> None:
 
 def test_a_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # The engine begins its moves again when the board is cleared: D4, then D4 again.
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=W+1.5'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 score=W+1.5'
     assert run(["regress", "--engine", engine, str(script)]) == 0
     out = capsys.readouterr().out
     assert "moves.tst 40 final_score: B\\+3\\.5, not W+1.5\n" in out
@@ -112,7 +111,10 @@ def test_a_board_is_prepared_anew(
 ) -> None:
     file = tmp_path / "plays.tst"
     file.write_text(text)
-    assert run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED}" {move}', str(file)]) == 0
+    assert (
+        run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED_ENGINE}" {move}', str(file)])
+        == 0
+    )
     out = capsys.readouterr().out
     assert "genmove: 1 of 1 right" in out
     assert "positions refused: 1 questions not asked\n" in out
@@ -137,7 +139,7 @@ def test_bad_files(
 def test_an_engine_that_dies(
     script: Path, said: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4 crash'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 crash'
     script.write_text(SCRIPT.replace("clear_board\n", ""))
     assert run(["regress", "--engine", engine, str(script)]) == 1
     assert said == ["it ended during 'genmove black': out of memory"]
@@ -162,7 +164,7 @@ def test_a_signal_tells_what_was_asked(
         return asked(step, reply)
 
     monkeypatch.setattr(Step, "accepts", accept)
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4 hang hang'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 hang hang'
     script.write_text(SCRIPT.replace("30 genmove white\n", "30 genmove white\n#? [D4]\n"))
     # Where the tests are a shell's background job, Ctrl-C is ignored.
     before = signal.signal(number, signal.SIG_DFL)
@@ -177,7 +179,7 @@ def test_a_signal_tells_what_was_asked(
 def test_a_refusal_is_never_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "refused.tst"
     file.write_text("boardsize 5\n10 play b A1\n#? [!A1]\n20 play b A1\n#? [.*]\n")
-    engine = f'"{sys.executable}" "{SCRIPTED}" refuse'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" refuse'
     assert run(["regress", "--engine", engine, str(file)]) == 0
     out = capsys.readouterr().out
     assert "play: 0 of 2 right" in out
@@ -187,7 +189,7 @@ def test_a_refusal_is_never_right(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_the_share_right_of_each_file_is_said(script: Path, said: list[str]) -> None:
     other = script.with_name("other.tst")
     other.write_text("clear_board\n10 genmove black\n#? [D4]\n")
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=W+1.5'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 score=W+1.5'
     assert run(["regress", "--engine", engine, str(script), str(other)]) == 0
     assert [line[:30] for line in said] == [
         "moves.tst: 2 of 3 right, 66.7 ",
@@ -198,7 +200,7 @@ def test_the_share_right_of_each_file_is_said(script: Path, said: list[str]) -> 
 def test_names_of_commands_may_have_blanks(
     script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine = f'"{sys.executable}" "{SCRIPTED}" D4 score=B+3.5'
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 score=B+3.5'
     wanted = "genmove, final_score"
     assert run(["regress", "--engine", engine, "--commands", wanted, str(script)]) == 0
     assert "final_score: 1 of 1 right" in capsys.readouterr().out

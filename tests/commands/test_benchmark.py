@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY_NET
 
 from gtp_engine.arena.signature import signature
 from gtp_engine.commands import benchmark, benchmark_speeds
@@ -22,11 +23,9 @@ from gtp_engine.commands.benchmark_speeds import (
     run_in_turns,
 )
 from gtp_engine.commands.registry import run
-from gtp_engine.evaluators.composition import open_whole
+from gtp_engine.evaluators.nets.composition import open_whole
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
-
-TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def test_without_a_net(quick: None, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
-    net = benchmark_speeds._EncodingNet(open_whole(TINY, "cpu", exactly=True), 1, 1, cache_mb=0)
+    net = benchmark_speeds._EncodingNet(open_whole(TINY_NET, "cpu", exactly=True), 1, 1, cache_mb=0)
     search = Search(net)
     search.set_position(benchmark_speeds.opening_position((5, 5)))
     found = search.run(Limits(playouts=50))
@@ -122,7 +121,18 @@ def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
 def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "speeds.png"
-    words = ["--net", TINY, "--device", "cpu", "--size", "5", "--playouts", "12", "--batch", "1"]
+    words = [
+        "--net",
+        TINY_NET,
+        "--device",
+        "cpu",
+        "--size",
+        "5",
+        "--playouts",
+        "12",
+        "--batch",
+        "1",
+    ]
     words += ["--threads", "1", "--threads", "2", "--json", "--plot", str(picture)]
     assert run(["benchmark", *words]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -6,15 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY, TINY_NET
 
 from gtp_engine.commands import doctor_proof
 from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
 from gtp_engine.commands.registry import run
-from gtp_engine.evaluators import onnx_net, precision
+from gtp_engine.evaluators.nets import onnx_net, precision
 from gtp_engine.evaluators.runtimes import devices
 from gtp_engine.kernels import CACHE
-
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +49,8 @@ def test_without_a_home_folder(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
-    assert run(["doctor", "--net", str(TINY), "--json"]) == 0
+    monkeypatch.setattr("gtp_engine.evaluators.nets.net_files.user_folder", homeless)
+    assert run(["doctor", "--net", TINY_NET, "--json"]) == 0
     folders = findings(capsys.readouterr().out)["folders"]
     assert "the user has no home folder" in folders["nets"]["text"]
 
@@ -130,7 +129,7 @@ def test_a_proof_that_fails_is_named(
 
 def test_without_the_gpu_the_cpu_plays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # with the usual cache folder the process compiles no kernels
-    line = does_without_a_gpu(str(TINY))
+    line = does_without_a_gpu(TINY_NET)
     assert line == "using the CPU instead of CUDA: CUDA_VISIBLE_DEVICES hides every device"
 
 

@@ -11,20 +11,19 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import numpy_helper
-from tests.evaluators.small_nets import write_chooser, write_owner
+from tests.evaluators.nets.small_nets import write_chooser, write_owner
+from tests.paths import TINY, TINY_NET
 
 from gtp_engine.arena.many_games import PlayedGame
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.net_match import _document, _params
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NET_KEY
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NET_KEY
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
-from gtp_engine.evaluators.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
-
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 
 def changed_copy(path: Path, factor: float = 1.0, **changes: object) -> Path:
@@ -50,7 +49,7 @@ def lines_of(text: str) -> dict[str, str]:
 
 
 def test_info(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["net", "info", str(TINY)]) == 0
+    assert run(["net", "info", TINY_NET]) == 0
     found = lines_of(capsys.readouterr().out)
     assert found["name"] == "tiny"
     assert found["licence"] == "MIT"
@@ -82,7 +81,7 @@ def test_info_of_a_net_with_limits(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["net", "info", "--json", str(TINY)]) == 0
+    assert run(["net", "info", "--json", TINY_NET]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["encoder"] == "katago_v7"
     assert max(document["differences"].values()) < 1e-3
@@ -157,7 +156,7 @@ def test_list_survives_a_link_to_nothing(
 
 
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["net", "check", str(TINY), "--device", "cpu"]) == 0
+    assert run(["net", "check", TINY_NET, "--device", "cpu"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("tiny (fp32) on cpu: passed")
     assert text.count("right") == 4 and "WRONG" not in text
@@ -187,12 +186,12 @@ def test_a_small_error_is_too_large_for_fp32_alone(tmp_path: Path) -> None:
 
 def test_check_against_the_original(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--device", "cpu", "--json", "--positions", "20"]
-    assert run(["net", "check", str(TINY), str(TINY), *options]) == 0
+    assert run(["net", "check", TINY_NET, TINY_NET, *options]) == 0
     same = json.loads(capsys.readouterr().out)["against_original"]
     assert same["positions"] == 20
     assert same["policy_kl"] == pytest.approx(0.0, abs=1e-6) and same["top1"] == 1.0
     other = changed_copy(tmp_path / "net.onnx", factor=1.5)
-    run(["net", "check", str(other), str(TINY), *options])
+    run(["net", "check", str(other), TINY_NET, *options])
     found = json.loads(capsys.readouterr().out)["against_original"]
     assert found["policy_kl"] > 1e-6 and found["win_error"] > 0
     # The second has weights for small boards beside it, which are another net.
@@ -215,7 +214,7 @@ def test_bench_compares_nets(
     other = changed_copy(tmp_path / "other.onnx")
     options = ["--device", "cpu", "--size", "5", "--size", "7x9", "--batch", "2"]
     options += ["--runtime", runtime]
-    assert run(["net", "bench", str(TINY), str(other), *options, "--seconds", "0.01"]) == 0
+    assert run(["net", "bench", TINY_NET, str(other), *options, "--seconds", "0.01"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert [tuple(row[:5]) for row in rows] == [
         ("tiny.onnx", "cpu", runtime, "5x5", "2"),
@@ -267,7 +266,7 @@ def test_bench_measures_on_boards_that_the_net_takes(
 
 def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--games", "4", "--visits", "2", "--size", "5", "--device", "cpu", "--at-once", "2"]
-    assert run(["net", "match", str(TINY), str(TINY), *options, "--json"]) == 0
+    assert run(["net", "match", TINY_NET, TINY_NET, *options, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["games"] == 4 and 0 <= document["points"] <= 4
     low, share, high = document["share"]
@@ -284,7 +283,7 @@ def test_a_match_of_many_leaves_against_one_ends_when_the_test_is_sure(
     # So wide apart that one game decides.
     options = ["--games", "50", "--visits", "8", "--size", "3", "--device", "cpu", "--at-once", "2"]
     options += ["--leaves", "4", "1", "--sprt", "-1500", "1500"]
-    assert run(["net", "match", str(TINY), str(TINY), *options]) == 0
+    assert run(["net", "match", TINY_NET, TINY_NET, *options]) == 0
     text = capsys.readouterr().out
     assert re.search(r"^SPRT of -1500 against \+1500 Elo accepts [-+]1500: ", text, re.M)
     games = re.search(r"^(\d+) games", text, re.M)
@@ -302,7 +301,7 @@ def test_a_match_that_is_interrupted_tells_what_was_played(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("gtp_engine.commands.net_match.play_games", play_two)
-    assert run(["net", "match", str(TINY), str(TINY), "--device", "cpu"]) == 130
+    assert run(["net", "match", TINY_NET, TINY_NET, "--device", "cpu"]) == 130
     text = capsys.readouterr().out
     assert "2 games on 9x9" in text and "A's share 100.0%" in text
 
@@ -310,7 +309,7 @@ def test_a_match_that_is_interrupted_tells_what_was_played(
 def test_a_match_of_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--games", "2", "--visits", "2", "--size", "3", "--device", "cpu", "--at-once", "2"]
     chosen = ["--set-a", "cpuct=2.5", "--set-a", "use_cache=false", "--set-b", "lcb_stdevs=0"]
-    assert run(["net", "match", str(TINY), str(TINY), *options, *chosen, "--json"]) == 0
+    assert run(["net", "match", TINY_NET, TINY_NET, *options, *chosen, "--json"]) == 0
     a, b = json.loads(capsys.readouterr().out)["nets"]
     assert a.endswith("tiny.onnx cpuct=2.5 use_cache=false") and b.endswith(
         "tiny.onnx lcb_stdevs=0"
@@ -323,7 +322,7 @@ def test_a_match_without_search_draws_from_the_policies(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options = ["--games", "4", "--size", "4", "--device", "cpu", "--at-once", "2"]
-    assert run(["net", "match", str(TINY), str(TINY), *options, "--policy-temperature", "1"]) == 0
+    assert run(["net", "match", TINY_NET, TINY_NET, *options, "--policy-temperature", "1"]) == 0
     text = capsys.readouterr().out
     assert "4 games on 4x4, komi 7, policies at temperature 1" in text
     assert "4 different games" in text
@@ -357,7 +356,7 @@ def test_a_match_of_parameters_that_make_no_sense(
     setting: str, complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        run(["net", "match", str(TINY), str(TINY), "--set-b", setting])
+        run(["net", "match", TINY_NET, TINY_NET, "--set-b", setting])
     assert caught.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith(f": {complaint}")
 
@@ -377,7 +376,7 @@ def test_a_match_that_makes_no_sense(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as caught:
-        run(["net", "match", str(TINY), str(TINY), *words])
+        run(["net", "match", TINY_NET, TINY_NET, *words])
     assert caught.value.code == 2
     assert capsys.readouterr().err == f"gtp-engine {complaint}\n"
 
@@ -414,7 +413,7 @@ def test_a_net_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[st
     # Two of them hold no outputs to compare with.
     assert run(["net", "check", net, "--device", "cpu"]) == 1
     assert capsys.readouterr().out.count("no outputs to compare with") == 2
-    assert run(["net", "check", net, str(TINY), "--device", "cpu"]) == 1
+    assert run(["net", "check", net, TINY_NET, "--device", "cpu"]) == 1
     assert "only a single file is compared" in capsys.readouterr().err
     arguments = ["--json", "--device", "cpu", "--size", "5", "--batch", "2", "--seconds", "0.01"]
     assert run(["net", "bench", net, *arguments]) == 0

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.evaluators.small_nets import write_with_heads
+from tests.evaluators.nets.small_nets import write_with_heads
+from tests.paths import TINY_NET
 
 from gtp_engine.arguments import Parser
 from gtp_engine.commands import analysis, tune
@@ -16,11 +17,9 @@ from gtp_engine.commands.registry import run
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
-TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
-
 
 def command(out: Path, *more: str) -> list[str]:
-    return ["tune", "--net", TINY, "--size", "3", "--visits", "2", "--out", str(out), *more]
+    return ["tune", "--net", TINY_NET, "--size", "3", "--visits", "2", "--out", str(out), *more]
 
 
 @pytest.fixture

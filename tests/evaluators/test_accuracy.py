@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.evaluators.small_nets import write_owner
+from tests.evaluators.nets.small_nets import write_owner
+from tests.paths import MODELS, TINY
 
 from gtp_engine.evaluators.accuracy import Opinion, _positions, compare, compare_nets, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.rules import Rules
 
-FIVE_NET = Path(__file__).parents[2] / "models" / "five.onnx"
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
+FIVE_NET = MODELS / "five.onnx"
 
 
 def opinion(

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY
 
 from gtp_engine.evaluators import batch_tuning
 from gtp_engine.evaluators.batch_tuning import (
@@ -10,11 +11,10 @@ from gtp_engine.evaluators.batch_tuning import (
     measure_batches,
     recall_batch,
 )
-from gtp_engine.evaluators.composition import Net, members_of
 from gtp_engine.evaluators.net_evaluator import GPU_BATCH, NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.composition import Net, members_of
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 PATIENCE = 60.0
 
 

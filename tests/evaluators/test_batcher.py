@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from gtp_engine.evaluators.batcher import Batcher
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import FloatArray, RawOutputs
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import FloatArray, RawOutputs
 
 PATIENCE = 30.0
 """Seconds after which a test gives up waiting."""

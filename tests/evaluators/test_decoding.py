@@ -14,8 +14,8 @@ from gtp_engine.evaluators.decoding import (
     prior_by_action,
 )
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
-from gtp_engine.evaluators.net_info import NetInfo
-from gtp_engine.evaluators.onnx_net import RawOutputs
+from gtp_engine.evaluators.nets.net_info import NetInfo
+from gtp_engine.evaluators.nets.onnx_net import RawOutputs
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import action_table, point_table, transform

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.evaluators.encoding import drawn, encoded
-from tests.evaluators.small_nets import TINY
+from tests.evaluators.encoders.encoding import drawn, encoded
 from tests.five.test_lines import game_of
 from tests.five.test_threats import middle_games
+from tests.paths import TINY_NET
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.composition import Net, open_whole
 from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator
 from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.nets.composition import Net, open_whole
 from gtp_engine.five.game import FiveGame
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.play.engine import Engine
@@ -126,7 +126,7 @@ def test_each_game_refuses_the_nets_of_the_other(tmp_path: Path) -> None:
     five = str(write_five(tmp_path / "five.onnx"))
     for game, net, reason in (
         ("go", five, "does not play go"),
-        ("five", str(TINY), "does not play five"),
+        ("five", TINY_NET, "does not play five"),
     ):
         engine = Engine(Settings(game=game, net=net, size=(7, 7), device="cpu"))
         with pytest.raises(EngineUnavailableError, match=reason):

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tests.go.diagrams import position_of
+from tests.paths import TINY, TINY_NET
 
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.evaluators import net_evaluator
@@ -17,13 +18,11 @@ from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import FloatArray, OnnxNet, RawOutputs
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import point_table, symmetries, transform
-
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 DIAGRAMS = (
     """
@@ -310,7 +309,7 @@ def test_what_it_says_about_itself(
 
 
 def test_opening_by_file(tmp_path: Path, said: list[str]) -> None:
-    assert open_net(str(TINY), "cpu").name == "tiny on cpu"
+    assert open_net(TINY_NET, "cpu").name == "tiny on cpu"
     assert said == []
     with pytest.raises(NetFileError, match="no such net file"):
         open_net(str(tmp_path / "none.onnx"), "cpu")

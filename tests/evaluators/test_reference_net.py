@@ -6,7 +6,7 @@ import pytest
 from tests.evaluators.reference_rows import check_outputs, position_of, read_rows
 
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_export.convert.conversion import convert_file
 
 NET = "g170-b6c96-s175395328-d26788732.bin.gz"

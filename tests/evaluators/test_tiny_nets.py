@@ -18,7 +18,7 @@ from tests.evaluators.reference_rows import (
 from gtp_engine.coords import BLACK, WHITE, parse_color, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.symmetry import transform
 from gtp_export.convert.conversion import convert_file

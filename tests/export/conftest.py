@@ -1,11 +1,8 @@
-"""What tests of this folder share; the writers and the oracle beside them can be imported."""
+"""What tests of this folder share."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import onnx
 import pytest
-from flaky_server import FlakyServer, Habits
-from katago_writer import NetPlan, write_net
+from tests.export.convert.katago_writer import NetPlan, write_net
+from tests.export.flaky_server import FlakyServer, Habits
+from tests.paths import TINY, TINY_NET
 
-from gtp_engine.evaluators import self_check
-from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets import self_check
+from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.runtimes import devices
 from gtp_export.commands import run
-
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_net_of_ours(folder: Path, said: list[str]) -> None:
-    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine"]) == 0
     assert find_net("mine") == folder / "mine.onnx"
     assert (folder / "mine.onnx").read_bytes() == TINY.read_bytes()
     assert [path.name for path in folder.iterdir()] == ["mine.onnx"]
@@ -49,16 +48,16 @@ def test_int8_is_such_that_this_processor_computes_it(
 ) -> None:
     monkeypatch.setattr(devices, "int8_may_overflow", lambda: overflows)
     monkeypatch.setattr(self_check, "OTHERWISE", 1.0)  # whatever this one makes of it
-    assert run(["add", str(TINY), "--name", "mine", "--int8"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine", "--int8"]) == 0
     precision = OnnxNet(folder / "mine.onnx", "cpu").info.precision
     assert precision.split(",")[0] == f"int8{bits}"
 
 
 def test_a_net_that_is_replaced_leaves_no_version_behind(folder: Path, said: list[str]) -> None:
-    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine"]) == 0
     old = folder / "mine-int8.onnx"
     old.write_bytes(TINY.read_bytes())
-    assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine", "--replace"]) == 0
     assert not old.exists() and f"{old} is gone, which was made of the net before" in said
 
 
@@ -76,15 +75,15 @@ def test_a_download_that_breaks_off(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_name_is_taken_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine"]) == 0
     before = (folder / "mine.onnx").stat().st_mtime_ns
-    assert run(["add", str(TINY), "--name", "mine"]) == 1
+    assert run(["add", TINY_NET, "--name", "mine"]) == 1
     assert "there is a net called mine already" in capsys.readouterr().err
     for name in ("none", "rollouts"):
-        assert run(["add", str(TINY), "--name", name]) == 1
+        assert run(["add", TINY_NET, "--name", name]) == 1
         assert f"--net {name} means something else" in capsys.readouterr().err
     assert (folder / "mine.onnx").stat().st_mtime_ns == before
-    assert run(["add", str(TINY), "--name", "mine", "--replace"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine", "--replace"]) == 0
     habits = Habits(TINY.read_bytes())
     with FlakyServer(habits) as server:
         assert run(["add", server.url("tiny.onnx"), "--name", "mine"]) == 1
@@ -129,8 +128,8 @@ def test_what_is_no_net(
     [
         (["nowhere.onnx"], "there is no such file"),
         (["http://[nowhere/net.onnx"], "there is no such file"),
-        ([str(TINY), "--name", "../mine"], "is no file name"),
-        ([str(TINY), "--sha256", "0" * 64], "has SHA-256"),
+        ([TINY_NET, "--name", "../mine"], "is no file name"),
+        ([TINY_NET, "--sha256", "0" * 64], "has SHA-256"),
     ],
 )
 def test_mistakes(
@@ -144,7 +143,7 @@ def test_mistakes(
 
 def test_a_hash_of_another_length_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        run(["add", str(TINY), "--sha256", "12"])
+        run(["add", TINY_NET, "--sha256", "12"])
     assert "--sha256: '12' is not 64 hexadecimal digits" in capsys.readouterr().err
 
 
@@ -175,7 +174,7 @@ def test_what_is_left_of_a_download_is_kept_for_a_week(folder: Path) -> None:
         path.write_bytes(b"part")
         then = time.time() - 86400 * days
         os.utime(path, (then, then))
-    assert run(["add", str(TINY), "--name", "mine"]) == 0
+    assert run(["add", TINY_NET, "--name", "mine"]) == 0
     assert new.exists() and not old.exists()
 
 
@@ -184,8 +183,8 @@ def test_without_a_home_folder_there_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("gtp_engine.evaluators.nets.user_folder", homeless)
-    assert run(["add", str(TINY)]) == 1
+    monkeypatch.setattr("gtp_engine.evaluators.nets.net_files.user_folder", homeless)
+    assert run(["add", TINY_NET]) == 1
     assert capsys.readouterr().err == (
         "gtp-export: there is no home folder; GTP_ENGINE_NETS names one for nets\n"
     )

@@ -9,8 +9,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.net_info import NetInfo, golden_from_metadata
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NetInfo, golden_from_metadata
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_export.commands import run
 
 SIZE = 5

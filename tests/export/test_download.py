@@ -4,9 +4,9 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from flaky_server import FlakyServer, Habits
+from tests.export.flaky_server import FlakyServer, Habits
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.download import download, is_url
 
 CONTENT = bytes(range(256)) * 2000

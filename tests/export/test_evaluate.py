@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.paths import TINY, TINY_NET
 
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.plain import POLICY, PlainShape
@@ -15,7 +16,6 @@ from gtp_export.commands.evaluate import table
 from gtp_export.evaluation import STAGES, Figure, among_first, evaluate_net, interval_over_games
 from gtp_export.plans import EvaluationPlan
 
-TINY_NET = Path(__file__).parents[1] / "data" / "tiny.onnx"
 # Black owns the left of a 4x4 board, White the right; nothing is dead.
 COUNTED = "(;SZ[4]KM[0.5]RE[W+0.5]SO[{}]XD[];B[ba];W[ca];B[bb];W[cb];B[bc];W[cc];B[bd];W[cd])\n"
 
@@ -42,7 +42,7 @@ def test_intervals_are_means_over_whole_games() -> None:
 
 
 def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
-    figures = evaluate_net(str(TINY_NET), [pack], EvaluationPlan(100, per_game=8))
+    figures = evaluate_net(TINY_NET, [pack], EvaluationPlan(100, per_game=8))
     assert figures["top1 all"].games == 5 and figures["top1 all"].positions == 33
     assert figures["top1 one"].games == 3 and figures["top1 two"].games == 1
     assert figures["winner all"].games == 4
@@ -57,7 +57,7 @@ def test_counted_games_are_judged_late(pack: Path, capsys: pytest.CaptureFixture
     # All of the board is Black's.
     big = "(;SZ[4]KM[0.5]RE[B+15.5]XD[];B[ba];W[];B[bb];W[];B[bc];W[];B[bd];W[])\n"
     pack.write_text(pack.read_text() + big * 2)
-    arguments = ["evaluate", "--net", str(TINY_NET), "--games", str(pack), "--positions", "100"]
+    arguments = ["evaluate", "--net", TINY_NET, "--games", str(pack), "--positions", "100"]
     assert run_command([*arguments, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     for stage in ("half", "three quarters", "95 %"):
@@ -135,18 +135,18 @@ def test_nets_of_one_name_get_a_line_each(
         "gtp_export.pictures.draw_by_move_number", lambda path, figures, *_: drawn.extend(figures)
     )
     other = tmp_path / "other.onnx"
-    other.write_bytes(TINY_NET.read_bytes())
+    other.write_bytes(TINY.read_bytes())
     arguments = ["picture", "--games", str(pack), "--out", str(tmp_path / "a.svg")]
-    nets = ["--net", str(TINY_NET), "--net", str(other)]
+    nets = ["--net", TINY_NET, "--net", str(other)]
     assert run_command([*arguments, *nets]) == 0
-    assert drawn == [str(TINY_NET), str(other)]
+    assert drawn == [TINY_NET, str(other)]
     dlgo = str(write_net_for(4, tmp_path / "net.onnx"))
     assert run_command([*arguments, "--net", dlgo]) == 1
     assert "tell nothing of ownership" in capsys.readouterr().err
 
 
 def test_the_command_prints_a_table_or_json(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["evaluate", "--net", str(TINY_NET), "--games", str(pack), "--positions", "8"]
+    arguments = ["evaluate", "--net", TINY_NET, "--games", str(pack), "--positions", "8"]
     assert run_command(arguments) == 0
     assert "top1 all" in capsys.readouterr().out
     assert run_command([*arguments, "--json"]) == 0
@@ -164,7 +164,7 @@ def test_a_seed_below_one_is_one_line(command: str, capsys: pytest.CaptureFixtur
 
 def test_a_missing_pack_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = str(tmp_path / "none.sgf")
-    assert run_command(["evaluate", "--net", str(TINY_NET), "--games", missing]) == 1
+    assert run_command(["evaluate", "--net", TINY_NET, "--games", missing]) == 1
     error = capsys.readouterr().err
     assert "none.sgf" in error and error.count("\n") == 1
 

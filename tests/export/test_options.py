@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.arguments import Parser
-from gtp_engine.evaluators.nets import known_nets
+from gtp_engine.evaluators.nets.net_files import known_nets
 from gtp_export.commands import SUBCOMMANDS, _parser
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import DescribePlan, DistilRun, NetRun, OwnGamesRun, TrainRun

@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from katago_writer import (
+from onnx import TensorProto, helper, numpy_helper
+from tests.export.convert.katago_writer import (
     ATTENTION,
     FEED_FORWARD,
     ORDINARY,
@@ -18,15 +19,15 @@ from katago_writer import (
     NetPlan,
     write_net,
 )
-from leela_zero_writer import write_leela_zero
-from onnx import TensorProto, helper, numpy_helper
+from tests.export.convert.leela_zero_writer import write_leela_zero
+from tests.paths import TINY, TINY_NET
 
 from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import shipped_folder
-from gtp_engine.evaluators.onnx_net import OnnxNet
-from gtp_engine.evaluators.self_check import differences_of
+from gtp_engine.evaluators.nets.net_files import shipped_folder
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.self_check import differences_of
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import add_golden, golden_inputs
@@ -52,7 +53,6 @@ from gtp_export.quantise.ranges import Range, watch_tensors
 from gtp_export.quantise.rounding import inputs_met, round_matrix, round_weights
 from gtp_export.quantise.smoothing import smooth_products
 
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 LOOSE = Bounds(max_kl=10.0, min_top1=0.0, max_win_error=1.0, max_ownership_error=float("inf"))
 
 
@@ -573,16 +573,16 @@ def test_mixed_precision_gives_up_groups_until_the_bounds_hold(
 
 def test_the_command(tmp_path: Path, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "half.onnx"
-    assert run(["quantise", str(TINY), str(target), "--fp16", "--positions", "6"]) == 0
+    assert run(["quantise", TINY_NET, str(target), "--fp16", "--positions", "6"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "" and "policy_kl" in captured.err and "fp16" in said[-1]
     assert OnnxNet(target, "cpu").info.precision == "fp16"
     for wrong in (["--positions", "0"], ["--fp16", "--int8"]):
         with pytest.raises(SystemExit):
-            run(["quantise", str(TINY), str(target), *wrong])
+            run(["quantise", TINY_NET, str(target), *wrong])
     assert "--positions: '0' is not a whole number" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        run(["quantise", str(TINY), str(target), "--max-kl", "nan"])
+        run(["quantise", TINY_NET, str(target), "--max-kl", "nan"])
     assert "--max-kl: 'nan' is not a number" in capsys.readouterr().err
 
 

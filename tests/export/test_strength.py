@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.export.test_own_games import write_games
+from tests.export.learning.test_own_games import write_games
+from tests.paths import MODELS, ROOT
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
@@ -61,13 +62,13 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         (Path("models/gocnn.onnx"), (), "gocnn.onnx: has no policy to play by"),
         (Path("models/dlgo.onnx"), (), "the net dlgo does not play on 4x4"),
     ):
-        path = nets if nets.is_absolute() else Path(__file__).parents[2] / nets
+        path = nets if nets.is_absolute() else ROOT / nets
         assert measure(path, games, tmp_path / "out", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error, error
     passes = tmp_path / "passes.sgf"
     passes.write_text("(;SZ[4];B[];W[])")
-    cannot_pass = Path(__file__).parents[2] / "models" / "alphago-sl.onnx"
+    cannot_pass = MODELS / "alphago-sl.onnx"
     assert measure(cannot_pass, passes, tmp_path / "passed") == 1
     error = capsys.readouterr().err
     assert "alphago-sl: the games have no move that this net could name" in error

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.evaluators.small_nets import TINY
+from tests.paths import TINY, TINY_NET
 
 from gtp_engine.children import own_command
 from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
@@ -190,7 +190,7 @@ def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
 
 
 def test_a_net_of_the_other_game_is_one_sentence() -> None:
-    engine = Engine(Settings(game="five", net=str(TINY), size=(15, 15), device="cpu"))
+    engine = Engine(Settings(game="five", net=TINY_NET, size=(15, 15), device="cpu"))
     manager = Manager(engine)
     for line in ("START 15", "BEGIN"):
         manager.send(line)

@@ -121,6 +121,8 @@ def test_a_game_through_gtp_and_its_ruler() -> None:
         assert client.ask("gogui-rules_board").split("\n")[3].count("X") == 5
         assert client.ask("final_score") == "= B+1.0"
         assert client.ask("genmove w") == "? the game is over"
+        for command in ("kata-genmove_analyze w 10", "lz-genmove_analyze w 10", "kata-analyze 10"):
+            assert client.ask(command) == "? the game is over", command
         assert client.ask("show_winrate") == "? the game is over", "nobody's chances are 47 %"
         assert client.ask("kata-set-param root_noise_weight 0.25") == "= "
         assert client.ask("show_candidates") == "? the game is over"

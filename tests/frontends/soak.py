@@ -11,9 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.frontends.test_gtp_process import ENGINE, ask
+from tests.paths import TINY_NET
 
-TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
-OPTIONS = ["--net", TINY, "--device", "cpu", "--playouts", "4", "--seed", "9", "--memory", "256"]
+OPTIONS = [
+    "--net",
+    TINY_NET,
+    "--device",
+    "cpu",
+    "--playouts",
+    "4",
+    "--seed",
+    "9",
+    "--memory",
+    "256",
+]
 SIZES = ["5", "9", "7 9", "13", "6"]
 CLOCKS = ["time_settings 0 1 0", "time_settings 60 10 5", "time_settings 300 0 0"]
 

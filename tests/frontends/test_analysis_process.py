@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from tests.frontends.analysis_client import query
+from tests.paths import TINY_NET
 
 TIMEOUT = 300
 COMMAND = [sys.executable, "-m", "gtp_engine", "analysis"]
-TINY = str(Path(__file__).resolve().parent.parent / "data" / "tiny.onnx")
 
 GAME = "(;GM[1]SZ[5]KM[6.5]RU[Chinese];B[cc];W[bb];B[dd])"
 
 
 def converse(text: str, *options: str) -> tuple[list[Any], subprocess.CompletedProcess[str]]:
     done = subprocess.run(
-        [*COMMAND, "--net", TINY, *options],
+        [*COMMAND, "--net", TINY_NET, *options],
         input=text,
         capture_output=True,
         text=True,
@@ -60,7 +60,7 @@ def test_leaving_without_waiting() -> None:
 
 def test_a_client_that_closes_the_pipe_in_mid_analysis() -> None:
     with subprocess.Popen(
-        [*COMMAND, "--net", TINY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, "--net", TINY_NET], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(lines(query(maxVisits=1 << 40, reportDuringSearchEvery=0.01)))
@@ -72,7 +72,7 @@ def test_a_client_that_closes_the_pipe_in_mid_analysis() -> None:
 
 def test_being_told_to_go() -> None:
     with subprocess.Popen(
-        [*COMMAND, "--net", TINY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, "--net", TINY_NET], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(lines({"id": "v", "action": "query_version"}))
@@ -86,7 +86,15 @@ def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
     config = tmp_path / "analysis.cfg"
     config.write_text("reportAnalysisWinratesAs = SIDETOMOVE\nmaxVisits = 7\nlogDir = x\n")
     done = subprocess.run(
-        [*COMMAND, "-config", str(config), "-model", TINY, "-override-config", "maxVisits=9,a=b"],
+        [
+            *COMMAND,
+            "-config",
+            str(config),
+            "-model",
+            TINY_NET,
+            "-override-config",
+            "maxVisits=9,a=b",
+        ],
         input=lines(query()),
         capture_output=True,
         text=True,

@@ -12,7 +12,7 @@ from tests.frontends.analysis_client import TIMEOUT
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.records import OutputFile, analyse_records
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler

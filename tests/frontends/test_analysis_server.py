@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.frontends.analysis_client import TIMEOUT, AnalysisClient, Json, query
+from tests.paths import TINY_NET
 
 from gtp_engine import __version__
 from gtp_engine.evaluators.eval_batch import EvalBatch
@@ -289,7 +290,7 @@ def test_lines_of_any_length(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [{}, {"includePolicy": True}])
 def test_a_query_of_one_visit_asks_the_net_once(more: Json) -> None:
-    net = open_net(str(Path(__file__).parent.parent / "data" / "tiny.onnx"), "cpu")
+    net = open_net(TINY_NET, "cpu")
     client = AnalysisClient(net, at_once=1)
     client.ask(query(maxVisits=1))  # loads
     for moves in ([["B", "C3"]], [["B", "C3"], ["W", "B2"]]):

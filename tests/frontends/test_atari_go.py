@@ -1,10 +1,10 @@
 """A game of Atari Go through GTP and in a terminal, without a net and with one."""
 
 import argparse
-from pathlib import Path
 
 import pytest
 from tests.frontends.conversation import Conversation
+from tests.paths import TINY_NET
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import add_options, read_settings
@@ -14,8 +14,6 @@ from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.position import Position
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
-
-TINY_NET = str(Path(__file__).parents[1] / "data" / "tiny.onnx")
 
 
 def test_a_game_ends_with_the_first_capture(monkeypatch: pytest.MonkeyPatch) -> None:

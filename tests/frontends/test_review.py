@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.paths import TINY_NET
 
 from gtp_engine.children import own_command
 from gtp_engine.commands import review as review_command
@@ -35,7 +36,6 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import load_sgf, parse_sgf
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
-TINY = str(Path(__file__).parents[1] / "data" / "tiny.onnx")
 GAME = (
     "(;GM[1]FF[4]SZ[9]KM[7]PB[Ada]PW[Bo]RE[B+2.5]DT[2026-01-02];B[ee];W[cc];B[gc];W[cg];B[gg]"
     ";W[ec];B[dc];W[db];B[fc];W[dd];B[eb];W[];B[ce])"
@@ -470,7 +470,7 @@ def test_without_evidence_nothing_is_said() -> None:
 
 def review(*arguments: object) -> int:
     """Run the command with a net that is quick."""
-    net = ("--net", TINY, "--visits", "4", "--threads", "1", "--seed", "1")
+    net = ("--net", TINY_NET, "--visits", "4", "--threads", "1", "--seed", "1")
     return run(["review", *map(str, arguments), *net])
 
 
@@ -531,7 +531,7 @@ def test_a_folder_of_games_survives_a_kill_in_the_middle(tmp_path: Path) -> None
         moves = "".join(f";{'BW'[n]}[{point}]" for n, point in enumerate(points))
         (games / f"g{number:03}.sgf").write_text(f"(;GM[1]SZ[5]{moves})")
     command = own_command("review", str(games), "--out", str(out))
-    command += ["--net", TINY, "--visits", "2", "--threads", "1", "--runtime", "onnxruntime"]
+    command += ["--net", TINY_NET, "--visits", "2", "--threads", "1", "--runtime", "onnxruntime"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and len(list(out.glob("*.json"))) < 5:
             time.sleep(0.02)

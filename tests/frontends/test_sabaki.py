@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import TINY_NET
 
 HERE = Path(__file__).resolve().parent
-TINY = HERE.parent / "data" / "tiny.onnx"
 TIMEOUT = 300
 
 _KEY = re.compile(r"[A-Za-z]+")
@@ -30,7 +30,7 @@ def found() -> Any:
     probe = [node, "-e", "require.resolve('@sabaki/gtp')"]
     if subprocess.run(probe, capture_output=True, cwd=HERE).returncode:
         pytest.skip("node has no package @sabaki/gtp")
-    engine = [sys.executable, "-m", "gtp_engine", "--net", str(TINY), "--playouts", "8"]
+    engine = [sys.executable, "-m", "gtp_engine", "--net", TINY_NET, "--playouts", "8"]
     done = subprocess.run(
         [node, str(HERE / "sabaki_client.cjs"), *engine, "--threads", "1"],
         capture_output=True,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.frontends.test_whole_engine import TINY
+from tests.paths import TINY_NET
 
 from gtp_engine.coords import parse_vertex
 from gtp_engine.go.sgf import load_sgf
@@ -28,7 +28,7 @@ import termios
 TIMEOUT = 300.0
 """Seconds after which a test gives up."""
 
-COMMAND = [sys.executable, "-m", "gtp_engine", "play", "--net", TINY, "--device", "cpu"]
+COMMAND = [sys.executable, "-m", "gtp_engine", "play", "--net", TINY_NET, "--device", "cpu"]
 
 
 class Terminal:

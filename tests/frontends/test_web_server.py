@@ -390,6 +390,8 @@ def test_nonsense_changes_nothing(client: ClientConnection) -> None:
     wish(client, "new", size="25x26", rules="chinese", komi="", handicap="0")
     wish(client, "new", size="9", rules="chinese", komi="1e9", handicap="0")
     wish(client, "new", size="9", rules="chinese", komi="", handicap="99")
+    wish(client, "new", size="9", rules="chinese", komi="", handicap="x")
+    state_when(client, lambda state: any("'x' is not a whole number" in x for x in state["said"]))
     wish(client, "seat", you="both", net="/etc/passwd", level="10", playouts="1", profile="")
     after = state_when(
         client, lambda state: any("no such color or net" in x for x in state["said"])

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.frontends.test_gtp_process import TIMEOUT, ask, run, start
+from tests.paths import TINY_NET
 
 from gtp_engine.coords import format_vertex
 from gtp_engine.go.sgf import load_sgf
 
-TINY = str(Path(__file__).parent.parent / "data" / "tiny.onnx")
-QUICK = ["--net", TINY, "--device", "cpu", "--threads", "1", "--seed", "7", "--playouts", "12"]
+QUICK = ["--net", TINY_NET, "--device", "cpu", "--threads", "1", "--seed", "7", "--playouts", "12"]
 
 INFO = re.compile(
     r"info move \S+ visits \d+ edgeVisits \d+( \w+ -?\d+\.\d+)+"
@@ -151,7 +151,7 @@ def test_raw_evaluations_agree_with_the_board() -> None:
 def test_leaving_in_mid_search(leaving: str, search: str) -> None:
     if leaving == "signal" and sys.platform == "win32":
         pytest.skip("Windows has no signals to speak of")
-    with start("--net", TINY, "--device", "cpu", "--time", "100000") as process:
+    with start("--net", TINY_NET, "--device", "cpu", "--time", "100000") as process:
         ask(process, "boardsize 9")
         ask(process, "kata-raw-nn 0")  # the net is there
         assert process.stdin is not None
@@ -170,7 +170,7 @@ def test_leaving_in_mid_search(leaving: str, search: str) -> None:
 
 
 def test_an_interrupted_genmove_answers_with_the_best_move() -> None:
-    with start("--net", TINY, "--device", "cpu", "--time", "100000") as process:
+    with start("--net", TINY_NET, "--device", "cpu", "--time", "100000") as process:
         ask(process, "boardsize 9")
         ask(process, "kata-raw-nn 0")
         assert process.stdin is not None
@@ -182,7 +182,7 @@ def test_an_interrupted_genmove_answers_with_the_best_move() -> None:
 
 
 def test_a_client_that_stops_listening_in_mid_analysis() -> None:
-    with start("--net", TINY, "--device", "cpu") as process:
+    with start("--net", TINY_NET, "--device", "cpu") as process:
         ask(process, "boardsize 5")
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(b"kata-analyze b 1\n")
@@ -192,3 +192,10 @@ def test_a_client_that_stops_listening_in_mid_analysis() -> None:
         # It neither searches on nor waits for more, though its input stays open.
         assert process.wait(TIMEOUT) == 0
         assert process.stderr is not None and b"Traceback" not in process.stderr.read()
+
+
+def test_without_a_net_nothing_says_that_a_game_ends_without_a_result() -> None:
+    words = ["--net", "none", "--playouts", "4"]
+    script = "boardsize 5\nkata-set-rules japanese\nkata-search_analyze b noResultValue true\n"
+    line = run(*words, text=script).stdout.split("\n\n")[2]
+    assert " noResultValue 0 " in line or " noResultValue 0.0" in line, line

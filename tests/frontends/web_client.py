@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from tests.frontends.test_whole_engine import TINY
+from tests.paths import TINY_NET
 from websockets.sync.client import ClientConnection, connect
 
 PATIENCE = 120.0
@@ -21,7 +21,7 @@ PATIENCE = 120.0
 class Served:
     """A server of its own process."""
 
-    def __init__(self, folder: Path, *options: str, net: str = TINY) -> None:
+    def __init__(self, folder: Path, *options: str, net: str = TINY_NET) -> None:
         """Start it; it keeps games in a folder.
 
         Args:

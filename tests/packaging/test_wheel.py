@@ -8,8 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def test_every_shipped_net_is_in_the_wheel(wheel: Path) -> None:
 
 def test_installed_engine_finds_its_nets_and_plays(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import gtp_engine, sys; from gtp_engine.evaluators.nets import find_net;"
+        "import gtp_engine, sys; from gtp_engine.evaluators.nets.net_files import find_net;"
         "print(gtp_engine.__file__); print(find_net(None));"
         "from gtp_engine.commands.registry import run;"
         "sys.exit(run(['--playouts', '2', '--size', '5', '--seed', '1']))"

@@ -1,18 +1,18 @@
 """Dead stones, seki, territory and the count, on diagrams."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.go.diagrams import position_of, rows_of
+from tests.paths import TINY
 from tests.search.scripted import FlatEvaluator, Verdict
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
 from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive
@@ -28,7 +28,6 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 from gtp_engine.play.table import Table
 
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 AREA = replace(Rules.parse("chinese"), komi=0.5)
 TERRITORY = replace(Rules.parse("japanese"), komi=0.5)
 

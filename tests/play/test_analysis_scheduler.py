@@ -8,7 +8,7 @@ import pytest
 from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler, share_out
 from gtp_engine.search.analysis import Analysis

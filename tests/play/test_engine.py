@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY_NET
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, SlowEvaluator, Verdict
 from tests.search.trees import assert_sound
 
@@ -14,7 +15,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
@@ -31,7 +32,6 @@ from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 PATIENCE = 120.0
 
 
@@ -464,14 +464,15 @@ class _StallingEvaluator(FakeEvaluator):
         super().evaluate(batch, n, use_cache=use_cache)
 
 
-def test_a_machine_that_stood_still_once_does_not_end_all_thinking() -> None:
+def test_a_machine_that_stood_still_does_not_end_all_thinking() -> None:
     judge = _StallingEvaluator()
     made = engine(judge, size=(9, 9), playouts=100)
     made.clock.set_system(Byoyomi(0.0, 0.8, 1))
     made.genmove(BLACK)
-    judge.stall = 1.0
-    stalled = made.genmove(WHITE).analysis
-    assert stalled is not None and stalled.elapsed >= 1.0
+    for color in (WHITE, BLACK, WHITE):
+        judge.stall = 1.0
+        stalled = made.genmove(color).analysis
+        assert stalled is not None and stalled.elapsed >= 1.0
     assert made.genmove(BLACK).analysis is not None
 
 
@@ -616,7 +617,7 @@ def test_a_net_that_fails_loses_nothing() -> None:
 def test_only_a_net_has_a_raw_evaluation(fake: Engine) -> None:
     with pytest.raises(EngineUnavailableError, match="no net"):
         fake.raw_evaluation(None, None)
-    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"))
+    made = Engine(Settings(net=TINY_NET, size=(5, 5), device="cpu"))
     assert made.describe() == "no net yet"
     assert made.raw_evaluation(0, None).to_play == BLACK
     assert made.describe() == "tiny on cpu"
@@ -624,7 +625,7 @@ def test_only_a_net_has_a_raw_evaluation(fake: Engine) -> None:
 
 
 def test_a_loaded_net_is_announced_once(said: list[str]) -> None:
-    made = Engine(Settings(net=str(TINY), size=(5, 5), device="cpu"))
+    made = Engine(Settings(net=TINY_NET, size=(5, 5), device="cpu"))
     made.load()
     made.load()
     made.wait_ready()
@@ -689,10 +690,10 @@ def test_nobody_resigns_in_the_opening_of_a_handicap_game() -> None:
 def test_another_net_goes_on_with_the_game() -> None:
     made = engine()
     made.play(BLACK, at("C3"))
-    made.open_net(str(TINY))
+    made.open_net(TINY_NET)
     assert "tiny" in made.describe() and made.position.ply == 1
     with pytest.raises(EngineUnavailableError, match="no such net"):
         made.open_net("none-of-this-name")
-    assert made.settings.net == str(TINY)
+    assert made.settings.net == TINY_NET
     assert made.genmove(WHITE).point is not None
     made.close()

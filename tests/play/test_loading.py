@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.paths import TINY
 
-from gtp_engine.evaluators import composition, precision
+from gtp_engine.evaluators.nets import composition, precision
 from gtp_engine.kernels import CACHE
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
 
-TINY = Path(__file__).parent.parent / "data" / "tiny.onnx"
 PATIENCE = 120.0
 
 
@@ -58,7 +58,7 @@ def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_runtime_that_cannot_be_imported_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gtp_engine.evaluators.precision", None)
+    monkeypatch.setitem(sys.modules, "gtp_engine.evaluators.nets.precision", None)
     with pytest.raises(EngineUnavailableError, match="the net cannot be used: ModuleNotFound"):
         loader().wait_ready(PATIENCE)
 

@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY_NET
 
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_engine.play.loading import KERNELS_OF_A_GAME
-
-TINY_NET = str(Path(__file__).resolve().parent.parent / "data" / "tiny.onnx")
 
 PLAY = """
 import json, sys

@@ -10,7 +10,7 @@ import numpy as np
 from gtp_engine.coords import PASS, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 

@@ -10,7 +10,7 @@ from gtp_engine.arena.signature import random_position
 from gtp_engine.coords import BLACK, PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.analysis import Analysis

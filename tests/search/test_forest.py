@@ -6,7 +6,7 @@ import pytest
 from gtp_engine.coords import PASS, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.position import Position

@@ -5,13 +5,15 @@ import os
 import subprocess
 import sys
 
+from tests.paths import TINY_NET
+
 PROBE = """
 import json, sys
 from pathlib import Path
 from gtp_engine import kernels
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.stopping import Limits
@@ -49,7 +51,6 @@ def probe(tiny_net: str, **environment: str) -> list[object]:
 
 
 def test_interpreted_kernels_search_alike() -> None:
-    net = os.path.join(os.path.dirname(__file__), "..", "data", "tiny.onnx")
-    compiled, interpreted = probe(net), probe(net, NUMBA_DISABLE_JIT="1")
+    compiled, interpreted = probe(TINY_NET), probe(TINY_NET, NUMBA_DISABLE_JIT="1")
     assert (compiled[0], interpreted[0]) == (True, False)
     assert compiled[1] == interpreted[1]

@@ -22,7 +22,7 @@ from tests.search.trees import (
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Position

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.coords import BLACK, PASS
-from gtp_engine.evaluators.composition import check_game
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.composition import check_game
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import drop_own_eyes
 from gtp_engine.go.rules import GO, LONGEST_GAME, Rules

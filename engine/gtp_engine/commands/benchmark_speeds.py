@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gtp_engine.arena.signature import random_position
-from gtp_engine.evaluators.composition import open_whole
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.nets.composition import open_whole
+from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.rollouts.go import run_pattern_games
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import run_random_games

@@ -16,8 +16,8 @@ from gtp_engine.messages import collected
 from gtp_engine.platforms import usable_cores
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.nets import NetFiles
-    from gtp_engine.evaluators.precision import Choice
+    from gtp_engine.evaluators.nets.net_files import NetFiles
+    from gtp_engine.evaluators.nets.precision import Choice
 
 WIDTH = 80
 LABEL_WIDTH = 15
@@ -132,8 +132,8 @@ def _software() -> Iterator[Finding]:
 
 
 def _folders() -> Iterator[Finding]:
-    from gtp_engine.evaluators.measurements import measurements_folder
-    from gtp_engine.evaluators.nets import shipped_folder, user_folder
+    from gtp_engine.evaluators.nets.measurements import measurements_folder
+    from gtp_engine.evaluators.nets.net_files import shipped_folder, user_folder
     from gtp_engine.kernels import CACHE
 
     if CACHE.folder is None:
@@ -166,8 +166,8 @@ def _folders() -> Iterator[Finding]:
 
 def _nets(wanted: str | None) -> Sections:
     """Return what is to be said of a net, part by part."""
-    from gtp_engine.evaluators.net_info import NetFileError
-    from gtp_engine.evaluators.nets import find_parts
+    from gtp_engine.evaluators.nets.net_files import find_parts
+    from gtp_engine.evaluators.nets.net_info import NetFileError
 
     sections: Sections = {}
     try:
@@ -184,9 +184,9 @@ def _nets(wanted: str | None) -> Sections:
 
 
 def _net(files: "NetFiles") -> Iterator[Finding]:
-    from gtp_engine.evaluators.precision import choose, open_best
+    from gtp_engine.evaluators.nets.precision import choose, open_best
+    from gtp_engine.evaluators.nets.self_check import differences_of, verdict
     from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
-    from gtp_engine.evaluators.self_check import differences_of, verdict
 
     on_cpu = choose(files, on_gpu=False)
     yield _choice("on the CPU", on_cpu, files)
@@ -203,7 +203,7 @@ def _net(files: "NetFiles") -> Iterator[Finding]:
 
 def _choice(label: str, choice: "Choice", files: "NetFiles") -> Finding:
     """Return which file runs where, why, and how a better one could be had."""
-    from gtp_engine.evaluators.nets import version_file
+    from gtp_engine.evaluators.nets.net_files import version_file
 
     lacks = {"on the CPU": files.int8 is None, "on the GPU": files.fp16 is None}[label]
     advice = ""
@@ -218,7 +218,7 @@ def _choice(label: str, choice: "Choice", files: "NetFiles") -> Finding:
 def _errors(files: "NetFiles") -> Iterator[Finding]:
     """Yield how far int8 and fp16 are from fp32."""
     from gtp_engine.evaluators.accuracy import compare_nets
-    from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 
     for kind, path in (("int8", files.int8), ("fp16", files.fp16)):
         if path is None:

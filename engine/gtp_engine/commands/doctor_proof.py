@@ -73,9 +73,9 @@ def _check(holds: bool, otherwise: str) -> None:
 def outputs_agree(wanted: str | None) -> str:
     """Compare the GPU with the CPU in fp32, on positions that the net plays."""
     from gtp_engine.evaluators.accuracy import compare_nets
-    from gtp_engine.evaluators.nets import find_files
-    from gtp_engine.evaluators.onnx_net import OnnxNet
-    from gtp_engine.evaluators.precision import open_best
+    from gtp_engine.evaluators.nets.net_files import find_files
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.precision import open_best
 
     files = find_files(wanted)
     with collected() as said:
@@ -118,8 +118,8 @@ def survives_want_of_memory(wanted: str | None) -> str:
     """Let the GPU run out of memory for real, and see smaller batches give the same."""
     import numpy as np
 
-    from gtp_engine.evaluators.nets import find_files
-    from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.net_files import find_files
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
     from gtp_engine.evaluators.runtimes.onnx_runtime import (
         cuda_providers,
         open_session,

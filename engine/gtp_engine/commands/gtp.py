@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _precompile(settings: Settings) -> int:
-    from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.evaluators.nets.net_info import NetFileError
     from gtp_engine.kernels import CACHE
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError

@@ -85,7 +85,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what was asked for; return 0, or 1 if a net cannot be used or computes wrongly."""
-    from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.evaluators.nets.net_info import NetFileError
 
     try:
         module, function = _ACTIONS[args.action]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from gtp_engine.commands.benchmark_speeds import opening_batch, usual_sizes
-from gtp_engine.evaluators.composition import judges_of, open_whole
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.composition import judges_of, open_whole
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
 from gtp_engine.text_table import align
 

@@ -10,9 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy, compare_nets
-from gtp_engine.evaluators.composition import ComposedNet, Net, SizedNet, members_of, open_whole
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import (
+from gtp_engine.evaluators.nets.composition import (
+    ComposedNet,
+    Net,
+    SizedNet,
+    members_of,
+    open_whole,
+)
+from gtp_engine.evaluators.nets.net_files import (
     NO_NET,
     PART_HEADS,
     ROLLOUTS_PART,
@@ -20,9 +25,10 @@ from gtp_engine.evaluators.nets import (
     known_nets,
     user_folder,
 )
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.self_check import Difference, differences_of, verdict
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
-from gtp_engine.evaluators.self_check import Difference, differences_of, verdict
 from gtp_engine.text_table import align
 
 CUT = "..."

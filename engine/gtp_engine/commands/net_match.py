@@ -9,9 +9,9 @@ from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_game
 from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
-from gtp_engine.evaluators.composition import judges_of
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
+from gtp_engine.evaluators.nets.composition import judges_of
 from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.messages import INTERRUPTED_STATUS

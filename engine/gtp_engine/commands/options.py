@@ -28,7 +28,7 @@ from gtp_engine.arguments import (
     parse_threads,
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT
+from gtp_engine.evaluators.nets.net_files import DEFAULT_ROLLOUT_WEIGHT
 from gtp_engine.evaluators.runtimes.devices import DEVICES, RUNTIMES
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules

@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 
 from gtp_engine.arguments import USAGE_STATUS, Parser, UsageError
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.version import __version__
 
 COMMANDS = {

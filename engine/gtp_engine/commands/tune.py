@@ -160,7 +160,7 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
 
 def _digest(net: "NetEvaluator") -> str:
     """Return what tells a net's files from those of others with its name."""
-    from gtp_engine.evaluators.composition import members_of
+    from gtp_engine.evaluators.nets.composition import members_of
     from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 
     digest = hashlib.sha256()

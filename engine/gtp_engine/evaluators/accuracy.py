@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.games import game_shown, new_game
 from gtp_engine.go.rules import Rules

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from gtp_engine.evaluators.batcher import Batcher
-from gtp_engine.evaluators.composition import Net, members_of
-from gtp_engine.evaluators.measurements import describe_files, recall, remember
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.composition import Net, members_of
+from gtp_engine.evaluators.nets.measurements import describe_files, recall, remember
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.devices import gpu_names
 from gtp_engine.evaluators.runtimes.onnx_runtime import runtime_version
 

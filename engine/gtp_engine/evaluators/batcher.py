@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.onnx_net import FloatArray, RawOutputs
+from gtp_engine.evaluators.nets.onnx_net import FloatArray, RawOutputs
 
 Run = Callable[[npt.NDArray[np.uint8], FloatArray], RawOutputs]
 

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     NO_RESULT_ALWAYS,
     NO_RESULT_BY_RULES,
     VALUE_WIN_LOSS_NORESULT,
     NetInfo,
 )
-from gtp_engine.evaluators.onnx_net import RawOutputs
+from gtp_engine.evaluators.nets.onnx_net import RawOutputs
 from gtp_engine.go.history import SIMPLE, TERRITORY
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel

@@ -12,14 +12,6 @@ from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.batch_tuning import recall_batch, tune_in_background
 from gtp_engine.evaluators.batcher import Batcher
 from gtp_engine.evaluators.cache import EvaluationCache, clear_cache, look_up, new_cache, store
-from gtp_engine.evaluators.composition import (
-    ComposedNet,
-    Net,
-    check_game,
-    judges_of,
-    members_of,
-    open_whole,
-)
 from gtp_engine.evaluators.decoding import (
     BY_RULES,
     decode_slots,
@@ -40,9 +32,17 @@ from gtp_engine.evaluators.encoders.inputs import (
 )
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
-from gtp_engine.evaluators.net_info import ENCODERS, NetFileError
-from gtp_engine.evaluators.net_limits import list_doubts
-from gtp_engine.evaluators.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
+from gtp_engine.evaluators.nets.composition import (
+    ComposedNet,
+    Net,
+    check_game,
+    judges_of,
+    members_of,
+    open_whole,
+)
+from gtp_engine.evaluators.nets.net_info import ENCODERS, NetFileError
+from gtp_engine.evaluators.nets.net_limits import list_doubts
+from gtp_engine.evaluators.nets.onnx_net import STREAMS_PER_GPU, OnnxNet, RawOutputs
 from gtp_engine.evaluators.position_hash import write_position_hash
 from gtp_engine.evaluators.runtimes.devices import gpu_names
 from gtp_engine.evaluators.runtimes.sessions import AUTO, NAMES

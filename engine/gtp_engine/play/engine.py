@@ -32,9 +32,9 @@ from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.composition import Net
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import RawEvaluation
+    from gtp_engine.evaluators.nets.composition import Net
     from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication.status import FinalStatus
     from gtp_engine.search.analysis import Analysis

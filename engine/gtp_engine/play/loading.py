@@ -14,23 +14,23 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import (
+from gtp_engine.evaluators.nets.net_files import (
     DEFAULT_ROLLOUT_WEIGHT,
     NO_NET,
     NetFiles,
     without_rollouts,
 )
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 if TYPE_CHECKING:
-    from gtp_engine.evaluators.composition import Net
     from gtp_engine.evaluators.evaluator import Evaluator
     from gtp_engine.evaluators.net_evaluator import NetEvaluator
-    from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.composition import Net
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
     from gtp_engine.go.position import Position
     from gtp_engine.kernel_cache import KernelCache
     from gtp_engine.search.search import Search
@@ -189,7 +189,7 @@ class Loader:
         def begin() -> None:
             settings = self._settings
             try:
-                from gtp_engine.evaluators.precision import has_to_measure
+                from gtp_engine.evaluators.nets.precision import has_to_measure
 
                 waits = has_to_measure(self._net, settings.device, settings.runtime)
                 self._opened.set_result(None if waits else self._open_net())
@@ -200,7 +200,7 @@ class Loader:
             threading.Thread(target=begin, daemon=True).start()
 
     def _open_net(self) -> "Net":
-        from gtp_engine.evaluators.composition import open_whole
+        from gtp_engine.evaluators.nets.composition import open_whole
 
         settings = self._settings
         return open_whole(self._net, settings.device, settings.runtime, settings.threads)
@@ -274,8 +274,8 @@ class Loader:
         return AtariRollouts()
 
     def _serve_net(self) -> "NetEvaluator":
-        from gtp_engine.evaluators.composition import check_game, members_of
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
+        from gtp_engine.evaluators.nets.composition import check_game, members_of
         from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts
 
         settings = self._settings
@@ -323,7 +323,7 @@ class Loader:
         Raises:
             NetFileError: There is none.
         """
-        from gtp_engine.evaluators.precision import open_best
+        from gtp_engine.evaluators.nets.precision import open_best
 
         stem = path.stem.removesuffix("-int8").removesuffix("-fp16")
         files = NetFiles(path.with_name(f"{stem}-rollout.onnx"), is_exact=True)

@@ -4,7 +4,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:

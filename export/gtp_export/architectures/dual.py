@@ -8,7 +8,7 @@ dense to one, tanh. 17 planes, one board size. The loss is (z - v)^2 - pi log p.
 
 from dataclasses import dataclass
 
-from gtp_engine.evaluators.net_info import VALUE_SCALAR
+from gtp_engine.evaluators.nets.net_info import VALUE_SCALAR
 from gtp_export.architectures.layers import Layers, Outputs, Value
 
 HEADS = {

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     NO_RESULT_BY_RULES,
     NO_RESULT_NEVER,

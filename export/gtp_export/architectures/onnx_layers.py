@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_export.architectures.layers import SIZE_CENTER, SIZE_SCALE
 from gtp_export.architectures.shape import NORM_EPSILON, Shape, Weights, arrays_of
 from gtp_export.convert.graph import OPSET, Attribute, Graph

@@ -23,7 +23,7 @@ the layer before, it leaves the finished net as they had it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gtp_engine.evaluators.net_info import ENCODERS, VALUE_SCALAR
+from gtp_engine.evaluators.nets.net_info import ENCODERS, VALUE_SCALAR
 from gtp_export.architectures.chains import chain_places, over_chains
 from gtp_export.architectures.layers import Layers, Outputs, Value
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.rules import GO
 from gtp_export.architectures.dual import DualShape

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_export.architectures.layers import ArrayList, Layers, Outputs, Value, Width
 
 Weights = Mapping[str, NDArray[np.float32]]

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import VALUE_WIN_LOSS_NORESULT
+from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT
 from gtp_export.architectures.layers import Layers, Outputs, Value
 from gtp_export.architectures.shape import Shape, arrays_of
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from gtp_engine.arguments import Parser
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.messages import describe_os_error
 from gtp_export.cards import command_line
 from gtp_export.options import add_options, read_options

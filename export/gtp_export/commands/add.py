@@ -8,7 +8,7 @@ import argparse
 import logging
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import FP16, INT8, AddPlan, QuantisePlan
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Add the net, and say on stderr what it is called."""
-    from gtp_engine.evaluators.nets import user_folder
+    from gtp_engine.evaluators.nets.net_files import user_folder
     from gtp_engine.evaluators.runtimes.devices import int8_may_overflow
     from gtp_export.install import add_net
 

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.messages import show
 from gtp_export.commands.quantise import add_settings, plan_of, report
 from gtp_export.options import add_options, read_options

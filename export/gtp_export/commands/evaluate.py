@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
 from gtp_engine.text_table import align
 from gtp_export.options import add_options, read_options
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print every figure with its 95 % interval on stdout."""
-    from gtp_engine.evaluators.nets import find_patterns
+    from gtp_engine.evaluators.nets.net_files import find_patterns
     from gtp_export.evaluation import evaluate_net
 
     choice = arguments.games, read_options(EvaluationPlan, arguments)

@@ -5,7 +5,7 @@ before and the net after are compared on them. Give the same command again to re
 killed.
 """
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.plans import OwnGamesRun
 
 PLAN = OwnGamesRun

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pack and say on stderr how large it is."""
-    from gtp_engine.evaluators.net_info import NetFileError
+    from gtp_engine.evaluators.nets.net_info import NetFileError
     from gtp_engine.games import position_type
     from gtp_export.records.pack_file import PACK_SUFFIX, write_pack
     from gtp_export.records.reading import read_table

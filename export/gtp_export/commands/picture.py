@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 
 from gtp_engine.arguments import parse_count
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 
 logger = logging.getLogger(__name__)
 
@@ -89,8 +89,8 @@ def _draw_board(arguments: argparse.Namespace) -> None:
 
 
 def _draw_plot(arguments: argparse.Namespace) -> None:
-    from gtp_engine.evaluators.nets import find_net
-    from gtp_engine.evaluators.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.net_files import find_net
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
     from gtp_export.evaluation import evaluate_games, read_games_for
     from gtp_export.pictures import draw_by_move_number
     from gtp_export.plans import EvaluationPlan

@@ -4,7 +4,7 @@ Give the same command again to resume a run that was killed. A file PAUSE in the
 it.
 """
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.plans import ReinforceRun
 
 PLAN = ReinforceRun

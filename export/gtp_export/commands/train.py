@@ -5,7 +5,7 @@ run that was killed. A file PAUSE in the run's folder halts it. --from begins wi
 program, to tune it on other games.
 """
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.plans import TrainRun
 
 ROLLOUT = "rollout"

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.platforms import usable_cores
 from gtp_export.options import add_options, parse_positive
 from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
@@ -150,8 +150,8 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     """Write the settings of a new run; return what changes in those of an old one."""
     given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
     if arguments.start is not None:
-        from gtp_engine.evaluators.nets import find_net
-        from gtp_engine.evaluators.onnx_net import OnnxNet
+        from gtp_engine.evaluators.nets.net_files import find_net
+        from gtp_engine.evaluators.nets.onnx_net import OnnxNet
         from gtp_export.architectures.presets import preset_of
 
         start = find_net(arguments.start, arguments.size or Settings.size).resolve()

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import bounded, most_unpacked, read_file
 
 UNPACKED_LIMIT = 2 << 30

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_export.convert.container import NetFormat, read_net_file
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import Graph, GraphError, write_model

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.human_profile import N_META
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
     META_INPUT,

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
     SPATIAL_INPUT,

@@ -9,7 +9,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     GLOBAL_INPUT,
     META_INPUT,
     OUTPUT_NAMES,

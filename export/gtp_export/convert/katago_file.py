@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.evaluators.human_profile import N_META
-from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_export.convert.katago_net import (
     Affine,
     AttentionBlock,

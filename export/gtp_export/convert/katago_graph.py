@@ -4,7 +4,7 @@ from collections import Counter
 
 from onnx import TensorProto
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
     META_INPUT,

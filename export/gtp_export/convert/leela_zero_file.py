@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.convert.token_stream import FloatArray, parse_numbers
 
 SIZE = 19

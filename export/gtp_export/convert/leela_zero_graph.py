@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     NO_RESULT_NEVER,
     SPATIAL_INPUT,

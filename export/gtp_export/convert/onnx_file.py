@@ -5,14 +5,14 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_files import version_file
+from gtp_engine.evaluators.nets.net_info import (
     GOLDEN_KEY,
     NET_KEY,
     MetadataError,
     NetFileError,
     NetInfo,
 )
-from gtp_engine.evaluators.nets import version_file
 from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import read_file
 from gtp_export.plans import FP16, INT8

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from gtp_engine.coords import point_to_action
 from gtp_engine.evaluators.encoders.inputs import encode_position
-from gtp_engine.evaluators.net_info import (
+from gtp_engine.evaluators.nets.net_files import NetFiles
+from gtp_engine.evaluators.nets.net_info import (
     NO_RESULT_ALWAYS,
     NO_RESULT_NEVER,
     VALUE_WIN_LOSS_NORESULT,
     NetFileError,
 )
-from gtp_engine.evaluators.nets import NetFiles
-from gtp_engine.evaluators.precision import open_best
+from gtp_engine.evaluators.nets.precision import open_best
 from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules, Scoring

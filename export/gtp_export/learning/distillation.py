@@ -8,8 +8,8 @@ from typing import Any
 from torch import Tensor
 
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import find_tower
@@ -27,7 +27,6 @@ from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
-from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import (
@@ -39,6 +38,7 @@ from gtp_export.learning.training import (
     train,
 )
 from gtp_export.plans import DistilRun
+from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span

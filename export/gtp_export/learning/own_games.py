@@ -13,9 +13,9 @@ from pathlib import Path
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.accuracy import compare_nets
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import find_net
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_export.architectures.presets import PRESETS, preset_of

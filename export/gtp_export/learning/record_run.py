@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
-from gtp_engine.evaluators.nets import version_file
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_files import version_file
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.games import game_shown, position_type
 from gtp_export.architectures.net_file import describe_net
@@ -20,12 +20,12 @@ from gtp_export.cards import format_record_card
 from gtp_export.convert.onnx_file import files_of
 from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
-from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import Trainer, TrainPlan, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
+from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 

@@ -29,8 +29,8 @@ from gtp_engine.arena.policy_games import open_policy, play_policy_games, points
 from gtp_engine.arena.ratings import rate_players
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import VALUE_SCALAR, NetFileError, NetInfo
-from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.net_info import VALUE_SCALAR, NetFileError, NetInfo
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position

@@ -22,8 +22,8 @@ from torch import Tensor
 from gtp_engine.arena.policy_games import AT_RANDOM, open_policy, play_policy_games
 from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import find_net
+from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
@@ -32,7 +32,6 @@ from gtp_export.architectures.presets import PRESETS, Preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
-from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
@@ -45,6 +44,7 @@ from gtp_export.learning.training import (
 )
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
+from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.span import Meter

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.architectures.shape import NORM_EPSILON, list_arrays
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.learning.batch import Batch

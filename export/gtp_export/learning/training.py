@@ -27,17 +27,17 @@ from torch import Tensor, distributed, multiprocessing
 from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.children import isolate_pools
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import whole_file, write_whole
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.messages import set_up
 from gtp_export.architectures.shape import Shape, arrays_of
 from gtp_export.learning.batch import Batch, NetOutputs
-from gtp_export.learning.progress_bar import ProgressBar
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
 from gtp_export.learning.torch_layers import Net
 from gtp_export.plans import NetRun
+from gtp_export.progress_bar import ProgressBar
 from gtp_export.span import PAUSE, Meter, Spent, end_with_parent
 
 logger = logging.getLogger(__name__)

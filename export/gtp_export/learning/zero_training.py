@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from gtp_engine.evaluators.net_info import SPATIAL_INPUT
+from gtp_engine.evaluators.nets.net_info import SPATIAL_INPUT
 from gtp_export.convert.graph import GraphError
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
 

@@ -27,7 +27,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import SPATIAL_INPUT
+from gtp_engine.evaluators.nets.net_info import SPATIAL_INPUT
 from gtp_export.plans import MIN_MAX, PERCENTILE
 from gtp_export.quantise.folding import conv_bias
 from gtp_export.quantise.graph_edit import GraphEdit

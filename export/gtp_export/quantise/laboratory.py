@@ -8,8 +8,8 @@ import onnx
 
 from gtp_engine.evaluators.accuracy import Accuracy, Opinion, compare, opinions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_export.convert.graph import write_model
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.quantise.folding import fold_norms

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from gtp_engine.evaluators.net_info import META_INPUT, NetFileError
+from gtp_engine.evaluators.nets.net_info import META_INPUT, NetFileError
 from gtp_export.quantise.folding import Floats, conv_weights, is_plain_conv
 from gtp_export.quantise.graph_edit import GraphEdit
 

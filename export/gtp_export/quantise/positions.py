@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.position import Position

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gtp_engine.evaluators.accuracy import Accuracy
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.runtimes.devices import int8_may_overflow
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model

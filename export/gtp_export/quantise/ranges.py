@@ -9,8 +9,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
-from gtp_engine.evaluators.net_info import NetInfo
-from gtp_engine.evaluators.onnx_net import name_inputs
+from gtp_engine.evaluators.nets.net_info import NetInfo
+from gtp_engine.evaluators.nets.onnx_net import name_inputs
 from gtp_engine.evaluators.runtimes.onnx_runtime import open_model
 from gtp_export.quantise.positions import Positions
 

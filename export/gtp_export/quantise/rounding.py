@@ -14,7 +14,7 @@ import onnx
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
 from gtp_export.quantise.layers import layer_weights
 from gtp_export.quantise.positions import Positions

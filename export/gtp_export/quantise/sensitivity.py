@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.accuracy import Accuracy
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.text_table import align
 from gtp_export.convert.graph import write_model
 from gtp_export.plans import Bounds

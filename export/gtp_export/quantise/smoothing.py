@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.net_info import NetInfo
+from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.layers import layer_weights
 from gtp_export.quantise.positions import Positions

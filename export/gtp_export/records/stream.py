@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.go.history import new_history

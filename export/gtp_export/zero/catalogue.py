@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.zero.nets import NetRecord, list_nets, read_record
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (

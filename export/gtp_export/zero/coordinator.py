@@ -8,7 +8,7 @@ from typing import Any
 
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import new_game

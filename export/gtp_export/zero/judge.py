@@ -15,7 +15,7 @@ from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
 from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import LONGEST_GAME, Rules

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gtp_engine.evaluators.net_info import NetFileError, NetInfo, fits
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo, fits
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, game_shown
 from gtp_export.architectures.net_file import describe_net, write_net

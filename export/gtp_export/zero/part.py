@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
 from gtp_engine.platforms import lock_file
 from gtp_export.span import Meter, Spent

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.coords import MAX_SIZE
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, GAMES, least_size, parse_rules
 from gtp_engine.go.rules import ATARI_GO, GO, Rules, default_komi

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import EMPTY
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.rules import ATARI_GO

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from gtp_engine.children import own_command
 from gtp_engine.platforms import OWN_GROUP, kill_group
-from gtp_export.learning.progress_bar import ProgressBar
+from gtp_export.progress_bar import ProgressBar
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import judge_last_net
 from gtp_export.zero.settings import NO_GATE, RunFolder

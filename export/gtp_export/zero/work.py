@@ -13,7 +13,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME
 from gtp_engine.evaluators.uniform import UniformEvaluator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.net_info import ENCODERS
+from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.rules import RuleFlags

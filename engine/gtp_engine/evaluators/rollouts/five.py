@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, WALL
 from gtp_engine.evaluators.batcher import Batcher
-from gtp_engine.evaluators.composition import Net
 from gtp_engine.evaluators.encoders.five import OTHERS, OWN
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.composition import Net
+from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.five.lines import forbidden_reason, wins_at
 from gtp_engine.five.rules import RENJU_BIT
 from gtp_engine.go.symmetry import point_table

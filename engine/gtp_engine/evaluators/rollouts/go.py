@@ -17,7 +17,7 @@ from gtp_engine.evaluators.decoding import NO_PASS_PRIOR, SCORE_SPREAD
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import Evaluator, NetlessEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, open_net
-from gtp_engine.evaluators.nets import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
+from gtp_engine.evaluators.nets.net_files import DEFAULT_ROLLOUT_WEIGHT, NO_NET, without_rollouts
 from gtp_engine.evaluators.rollouts.pattern_file import shipped_policy
 from gtp_engine.go.board import BOARD, MAX_POINTS, clear_board
 from gtp_engine.go.history import History, ko_ban, white_komi

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import PATTERN_SUFFIX, find_patterns
+from gtp_engine.evaluators.nets.net_files import PATTERN_SUFFIX, find_patterns
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file
 from gtp_engine.go.patterns import (
     DIAMOND_BITS,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.external_data import names_other_files
 from gtp_engine.files import read_file
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.onnx_runtime import Array, check_file, first_line
 from gtp_engine.evaluators.runtimes.streams import BUCKETS, Bound, Feed, Stream, StreamPool
 

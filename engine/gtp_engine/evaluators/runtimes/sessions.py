@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes import onnx_runtime, openvino_runtime
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
 from gtp_engine.evaluators.runtimes.onnx_runtime import Array

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.analysis.fields import QueryError
 from gtp_engine.frontends.analysis.query import NEVER, Query
 from gtp_engine.messages import describe_failure

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, WHITE, point_at, row_col
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.five.rules import FREESTYLE
 from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
 from gtp_engine.go.rules import FIVE_RULES

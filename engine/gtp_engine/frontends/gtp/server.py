@@ -4,7 +4,7 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.gtp import (
     cgos,
     core,

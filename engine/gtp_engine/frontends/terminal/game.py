@@ -23,7 +23,7 @@ from gtp_engine.coords import (
     point_at,
     row_col,
 )
-from gtp_engine.evaluators.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.terminal.board_view import OTHERS_LETTERS, Marks
 from gtp_engine.frontends.terminal.game_file import GameFile, path_of
 from gtp_engine.frontends.terminal.keyboard import Keyboard, Leaving, explain, find_key

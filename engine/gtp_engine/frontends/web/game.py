@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from gtp_engine.arguments import parse_count, parse_komi, parse_size
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.evaluators.net_info import NetFileError
-from gtp_engine.evaluators.nets import DEFAULT_NET, whole_nets
+from gtp_engine.evaluators.nets.net_files import DEFAULT_NET, whole_nets
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.games import FIVE
 from gtp_engine.go.handicap import fixed_handicap_points
 from gtp_engine.go.rules import GO, PRESETS, Rules

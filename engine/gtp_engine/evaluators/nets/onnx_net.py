@@ -1,0 +1,316 @@
+"""A net file that is open on a device: what it says about itself, and what it makes of inputs.
+
+CUDA is only asked for where a driver and a device are found, because asking in vain prints errors.
+On GPUs, batches go through a `StreamPool`; when the last GPU fails, the CPU goes on.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gtp_engine.evaluators.nets.net_info import (
+    GLOBAL_INPUT,
+    META_INPUT,
+    OUTPUT_NAMES,
+    SPATIAL_INPUT,
+    GoldenCase,
+    MetadataError,
+    NetFileError,
+    NetInfo,
+    golden_from_metadata,
+)
+from gtp_engine.evaluators.runtimes.devices import DEVICES, cuda_obstacle, gpu_names
+from gtp_engine.evaluators.runtimes.onnx_runtime import (
+    CPU,
+    CUDA,
+    TENSORRT,
+    OnnxSession,
+    Provider,
+    cuda_providers,
+    first_line,
+    is_built_with,
+    open_session,
+    preload_cuda,
+    run_plain,
+    tensorrt_providers,
+)
+from gtp_engine.evaluators.runtimes.sessions import (
+    ONNX_RUNTIME,
+    OPENVINO,
+    Session,
+    open_on_cpu,
+    open_on_intel_gpu,
+    say_instead,
+)
+from gtp_engine.evaluators.runtimes.streams import NoGpuError, SessionStream, StreamPool
+from gtp_engine.user_cache import user_cache_folder
+
+logger = logging.getLogger(__name__)
+
+
+FloatArray = npt.NDArray[np.float32]
+Run = Callable[[Mapping[str, npt.NDArray[Any]]], dict[str, npt.NDArray[Any]]]
+"""Outputs [B, ...] by name of inputs [B, ...] by name."""
+
+
+STREAMS_PER_GPU = 3
+"""Batches in flight on a GPU: one computes while another is copied and a third is put together."""
+
+GRAPH_TRIALS = 3
+"""Runs after which a CUDA graph has been captured and replayed."""
+GRAPH_TOLERANCE = 0.02
+"""Largest difference of a replayed graph's outputs, of their range."""
+
+_INSTEAD = "using the CPU instead of CUDA"
+
+
+class RawOutputs(NamedTuple):
+    """Outputs of a batch in the units of `net_info`; None where the net has no such head."""
+
+    policy: FloatArray | None
+    """[B, A + 1] logits, pass last ([B, A] if the net has no pass)."""
+    policy_optimistic: FloatArray | None
+    value: FloatArray | None
+    """[B, 3] logits or [B, 1]."""
+    score: FloatArray | None
+    """[B, K]."""
+    ownership: FloatArray | None
+    """[B, H, W]."""
+
+
+class OnnxNet:
+    """An open net file on a device."""
+
+    def __init__(
+        self,
+        path: Path,
+        device: str = "auto",
+        spare: Callable[[], Path] | None = None,
+        runtime: str = ONNX_RUNTIME,
+        streams: int | None = None,
+    ) -> None:
+        """Open a net.
+
+        Args:
+            device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
+            spare: Says which file is to run on the CPU then; the same when None.
+            runtime: What runs it on the CPU; see `runtimes.open_on_cpu`.
+            streams: Runs under way at once on a CPU at most; as many as it has cores when None.
+
+        Raises:
+            NetFileError: The file is missing, is no ONNX file, or does not describe itself.
+        """
+        if device not in DEVICES:
+            raise ValueError(f"unknown device {device!r}; known are {', '.join(DEVICES)}")
+        self.path = path
+        self._spare = spare
+        self._streams = streams
+        self._guard = threading.Lock()
+        if not path.is_file():
+            raise NetFileError(f"{path}: there is no such net file")
+        self.device = "cpu"
+        """Where the net runs now, "cuda", "gpu" (Intel's) or "cpu"."""
+        self.runtime = ONNX_RUNTIME
+        """What runs it, one of `runtimes.sessions`."""
+        if device == "gpu":
+            opened = open_on_intel_gpu(path)
+            if opened is not None:
+                self.device, self.runtime = device, OPENVINO
+                self._take_over(opened, path, opened.run)
+                return
+        on_gpus = self._open_gpus(device) if device not in ("cpu", "gpu") else None
+        if on_gpus is None:
+            self._open_cpu(runtime)
+        else:
+            self.device = "cuda"
+            self._take_over(OnnxSession(on_gpus[0]), path, on_gpus[1])
+
+    def _open_cpu(self, runtime: str = ONNX_RUNTIME) -> None:
+        """Run on the CPU from now on."""
+        path = self.path if self._spare is None else self._spare()
+        session, self.runtime = open_on_cpu(path, runtime, self._streams)
+        self.device = "cpu"
+        self._take_over(session, path, session.run)
+
+    def _take_over(self, session: Session, path: Path, run: Run) -> None:
+        """Read what a file says about itself, check that its graph agrees, and run it."""
+        try:
+            info = NetInfo.from_metadata(session.metadata)
+        except MetadataError as error:
+            raise MetadataError(f"{path}: {error}") from None
+        _check_graph(path, info, session)
+        self.path, self.info, self._session = path, info, session
+        self.file_bytes = path.stat().st_size  # of the file that is open: it may be gone later
+        self._run = run  # at the very last: other threads go by it
+
+    def prepare(self, batch: int, width: int, height: int) -> None:
+        """Get ready in the background for batches of up to so many positions of a board."""
+        info = self.info
+        spatial = np.zeros((1, info.spatial_planes, height, width), np.uint8)
+        features = np.zeros((1, info.global_features + info.meta_features), np.float32)
+        self._session.prepare(name_inputs(info, spatial, features), batch)
+
+    def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
+        """Evaluate a batch.
+
+        Args:
+            spatial: [B, C, H, W] planes.
+            features: [B, G + M] globals, then the player profile of nets that take one.
+
+        Raises:
+            NetFileError: The net cannot be run on this input, or gives something else than
+                numbers for each position.
+        """
+        found = self.run_feed(name_inputs(self.info, spatial, features))
+        outputs = RawOutputs(*map(found.get, RawOutputs._fields))
+        for name, array in zip(RawOutputs._fields, outputs, strict=True):
+            if array is not None and not _has_rows(array, len(spatial)):
+                raise NetFileError(f"{self.path}: its output {name!r} has an unexpected shape")
+        return outputs
+
+    def run_feed(self, feed: Mapping[str, npt.NDArray[Any]]) -> dict[str, FloatArray]:
+        """Evaluate named inputs, each [B, ...], and return every output by name, [B, ...].
+
+        Raises:
+            NetFileError: The net cannot be run on this input.
+        """
+        run = self._run
+        try:
+            return run(feed)
+        except NoGpuError as error:
+            self._fall_back(run, str(error))
+        except Exception as error:  # the runtime's own exception classes are not public
+            reason = first_line(error)
+            raise NetFileError(f"{self.path}: the net failed to run: {reason}") from None
+        return self.run_feed(feed)
+
+    def _fall_back(self, failed: Run, reason: str) -> None:
+        """Go on with the CPU; the first of the threads that come here does it for all."""
+        with self._guard:
+            if self._run is failed:
+                if self.device == "cuda":
+                    logger.warning(f"{_INSTEAD} from now on: {reason}")
+                else:
+                    say_instead(reason)
+                self._open_cpu()
+
+    def golden_cases(self) -> list[GoldenCase]:
+        """Return the inputs and outputs the file carries for checking a machine."""
+        return golden_from_metadata(self._session.metadata)
+
+    def _open_gpus(self, device: str) -> tuple[Any, Run] | None:
+        """Return the first session on GPUs and what runs batches on all of them.
+
+        None, having said why, if there can be none.
+        """
+        obstacle = cuda_obstacle()
+        if obstacle is not None:
+            if device != "auto":
+                logger.warning(f"{_INSTEAD}: {obstacle}")
+            return None
+        if not is_built_with(CUDA):
+            logger.warning(f"{_INSTEAD}: this ONNX Runtime is built without CUDA")
+            return None
+        try:
+            preload_cuda()
+            sessions = self._open_streams(device == "tensorrt")
+        except NetFileError as error:
+            logger.warning(f"{_INSTEAD}: {error}")
+            return None
+        first = sessions[0][1]
+        if first.get_providers()[0] == CPU:
+            logger.warning(
+                f"{_INSTEAD}: its libraries do not load; 'pip install gtp-engine[cuda]' brings them"
+            )
+            return None
+        pool = StreamPool([SessionStream(session, gpu) for gpu, session in sessions])
+        return first, pool.run
+
+    def _open_streams(self, tensorrt: bool) -> list[tuple[int, Any]]:
+        """Return sessions, each with the number of its GPU; the first decides for all how."""
+        gpus = range(max(1, len(gpu_names())))
+        providers = self._choose_providers(tensorrt)
+        sessions = [(0, open_session(self.path, providers(0)))]
+        if sessions[0][1].get_providers()[0] == CPU:
+            return sessions
+        wanted = [gpu for gpu in gpus for _ in range(STREAMS_PER_GPU)]
+        return sessions + [(gpu, open_session(self.path, providers(gpu))) for gpu in wanted[1:]]
+
+    def _choose_providers(self, tensorrt: bool) -> Callable[[int], list[Provider]]:
+        """Return what makes a GPU's providers: TensorRT, CUDA with graphs, or without."""
+        if tensorrt:
+            obstacle = "its libraries do not load"
+            if is_built_with(TENSORRT):
+                try:
+                    engines = user_cache_folder() / "tensorrt"
+                    engines.mkdir(parents=True, exist_ok=True)
+                    session = open_session(self.path, tensorrt_providers(0, engines))
+                    if session.get_providers()[0] == TENSORRT:
+                        return lambda gpu: tensorrt_providers(gpu, engines)
+                except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+                    obstacle = f"no folder for what it builds: {error}"
+            logger.warning(f"using CUDA instead of TensorRT: {obstacle}")
+        graphs = self._captures_graphs()
+        return lambda gpu: cuda_providers(gpu, graphs=graphs)
+
+    def _captures_graphs(self) -> bool:
+        """Whether CUDA graphs can be captured of this net, and compute the same."""
+        try:
+            session = open_session(self.path, cuda_providers(0, graphs=True))
+            if session.get_providers()[0] == CPU:
+                return False
+            cases = golden_from_metadata(session.get_modelmeta().custom_metadata_map)
+            return all(_replays(session, case) for case in cases)
+        except Exception:  # whatever it is, runs without graphs may work
+            return False
+
+
+def name_inputs(
+    info: NetInfo, spatial: npt.NDArray[np.uint8], features: FloatArray
+) -> dict[str, npt.NDArray[Any]]:
+    """Return [B, C, H, W] planes and [B, G + M] features by the names of a net's inputs."""
+    feed: dict[str, npt.NDArray[Any]] = {SPATIAL_INPUT: spatial}
+    split = info.global_features
+    if split:
+        feed[GLOBAL_INPUT] = np.ascontiguousarray(features[:, :split])
+    if info.meta_features:
+        feed[META_INPUT] = np.ascontiguousarray(features[:, split:])
+    return feed
+
+
+def _check_graph(path: Path, info: NetInfo, session: Session) -> None:
+    """Make sure that a graph has the inputs and outputs its description promises."""
+    wanted = {SPATIAL_INPUT}
+    wanted |= {GLOBAL_INPUT} if info.global_features else set()
+    wanted |= {META_INPUT} if info.meta_features else set()
+    heads = set(info.heads) & set(OUTPUT_NAMES)
+    if not heads:
+        raise NetFileError(f"{path}: its description names no output that is known")
+    missing = sorted(wanted - {*session.inputs}) or sorted(heads - {*session.outputs})
+    if missing:
+        raise NetFileError(f"{path}: the graph has no {missing[0]!r}")
+
+
+def _has_rows(array: Any, count: int) -> bool:
+    """Whether an output holds one row or more dimensions of float32 for each of some positions."""
+    is_plain = isinstance(array, np.ndarray) and array.dtype == np.float32
+    return is_plain and array.ndim > 1 and len(array) == count
+
+
+def _replays(session: Any, case: GoldenCase) -> bool:
+    """Whether a CUDA graph gives what a plain run gives."""
+    plain = run_plain(session, case.inputs)
+    stream = SessionStream(session, 0)
+    rows = len(next(iter(case.inputs.values())))
+    for _ in range(GRAPH_TRIALS):
+        bound = stream.run(case.inputs, rows)
+        for name, expected in plain.items():
+            scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+            if not np.abs(bound[name] - expected).max(initial=0.0) <= GRAPH_TOLERANCE * scale:
+                return False
+    return True

@@ -1,0 +1,207 @@
+"""Batches on GPUs, with streams that answer as told and with a session on the CPU."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.paths import TINY
+
+from gtp_engine.evaluators.runtimes.onnx_runtime import (
+    CPU,
+    Array,
+    is_out_of_memory,
+    open_session,
+    run_plain,
+)
+from gtp_engine.evaluators.runtimes.streams import (
+    BUCKETS,
+    NoGpuError,
+    SessionStream,
+    StreamPool,
+)
+
+OUT_OF_MEMORY = (
+    "[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned while running Conv"
+    " node. BFCArena::AllocateRawInternal Failed to allocate memory for requested buffer of size 9"
+)
+PATIENCE = 30.0
+
+
+class Stream:
+    """Answers each row with twice itself; has memory for so many rows."""
+
+    def __init__(self, gpu: int = 0, memory: int = 10**6) -> None:
+        self.gpu = gpu
+        self.memory = memory
+        self.error: str | None = None
+        self.buckets: list[int] = []
+        self.entered = threading.Event()
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def run(self, feed: Any, bucket: int) -> dict[str, Array]:
+        self.buckets.append(bucket)
+        self.entered.set()
+        assert self.gate.wait(PATIENCE)
+        if self.error is not None:
+            raise RuntimeError(self.error)
+        if bucket > self.memory:
+            raise RuntimeError(OUT_OF_MEMORY)
+        rows = feed["x"]
+        assert len(rows) <= bucket
+        return {"y": np.concatenate([2 * rows, np.full((bucket - len(rows), 1), np.nan)])}
+
+
+def rows(count: int) -> dict[str, Array]:
+    return {"x": np.arange(count, dtype=np.float32).reshape(count, 1)}
+
+
+def assert_right(found: dict[str, Array], count: int) -> None:
+    np.testing.assert_array_equal(found["y"], 2 * rows(count)["x"])
+
+
+@pytest.mark.parametrize(
+    "count, buckets",
+    [
+        (1, [1]),
+        (2, [2]),
+        (3, [4]),
+        (33, [64]),
+        (256, [256]),
+        (300, [256, 64]),
+        (513, [256] * 2 + [1]),
+    ],
+)
+def test_batches_are_padded_to_buckets(count: int, buckets: list[int]) -> None:
+    stream = Stream()
+    assert_right(StreamPool([stream]).run(rows(count)), count)
+    assert stream.buckets == buckets
+
+
+def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
+    stream = Stream(memory=20)
+    pool = StreamPool([stream])
+    assert_right(pool.run(rows(100)), 100)
+    assert stream.buckets == [128, 64, 32] + [16] * 6 + [4]
+    assert pool.largest == 16
+    assert said == [
+        "the GPU has no memory for batches of 128; using 64",
+        "the GPU has no memory for batches of 64; using 32",
+        "the GPU has no memory for batches of 32; using 16",
+    ]
+    assert_right(pool.run(rows(16)), 16)
+    assert len(said) == 3
+
+
+def test_a_gpu_without_any_memory_has_failed() -> None:
+    pool = StreamPool([Stream(memory=0)])
+    with pytest.raises(NoGpuError, match="Failed to allocate memory"):
+        pool.run(rows(5))
+
+
+def test_the_other_gpus_go_on(said: list[str]) -> None:
+    streams = [Stream(0), Stream(0), Stream(1)]
+    streams[2].error = "CUDA failure 700: an illegal memory access was encountered"
+    pool = StreamPool(streams)
+    for _ in range(3):
+        assert_right(pool.run(rows(3)), 3)
+    assert len(streams[2].buckets) == 1, "it is asked no more"
+    assert said == [
+        "GPU 1 has failed, the others go on: "
+        "CUDA failure 700: an illegal memory access was encountered"
+    ]
+    streams[0].error = streams[1].error = "gone"
+    with pytest.raises(NoGpuError, match="gone"):
+        pool.run(rows(3))
+    with pytest.raises(NoGpuError, match="gone"):
+        pool.run(rows(3))
+    assert len(said) == 1
+
+
+def test_as_many_batches_are_in_flight_as_there_are_streams() -> None:
+    streams = [Stream(), Stream()]
+    for stream in streams:
+        stream.gate.clear()
+    pool = StreamPool(streams)
+    found: list[dict[str, Array]] = []
+    threads = [threading.Thread(target=lambda: found.append(pool.run(rows(3)))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    assert all(stream.entered.wait(PATIENCE) for stream in streams)
+    for stream in streams:
+        stream.gate.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert len(found) == 5
+    for one in found:
+        assert_right(one, 3)
+
+
+def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:
+    stream = Stream()
+    stream.gate.clear()
+    stream.error = "gone"
+    pool = StreamPool([stream])
+    errors: list[NoGpuError] = []
+
+    def call() -> None:
+        try:
+            pool.run(rows(1))
+        except NoGpuError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    stream.gate.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [str(error) for error in errors] == ["gone"] * 3
+
+
+@pytest.mark.parametrize(
+    "text, is_memory",
+    [
+        (OUT_OF_MEMORY, True),
+        ("CUDA failure 2: out of memory ; GPU=0", True),
+        ("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", True),
+        ("CUDNN failure 4002: CUDNN_STATUS_INTERNAL_ERROR", False),
+        ("CUDA failure 700: an illegal memory access was encountered", False),
+    ],
+)
+def test_what_counts_as_want_of_memory(text: str, is_memory: bool) -> None:
+    assert is_out_of_memory(RuntimeError(text)) == is_memory
+
+
+# Bound memory, on the CPU ------------------------------------------------------------------------
+
+
+def inputs(count: int, size: int, seed: int) -> dict[str, Array]:
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return {
+        "spatial_in": generator.integers(0, 2, (count, 22, size, size), np.uint8),
+        "global_in": generator.normal(size=(count, 19)).astype(np.float32),
+    }
+
+
+def test_bound_batches_give_what_plain_runs_give() -> None:
+    session = open_session(TINY, [CPU])
+    pool = StreamPool([SessionStream(session, 0, "cpu")])
+    kept = []
+    for seed, (count, size) in enumerate([(1, 9), (3, 9), (3, 9), (4, 5), (2, 9), (1, 9)]):
+        feed = inputs(count, size, seed)
+        found, plain = pool.run(feed), run_plain(session, feed)
+        assert set(found) == set(plain)
+        for name, expected in plain.items():
+            np.testing.assert_allclose(found[name], expected, atol=1e-5, err_msg=name)
+        kept.append((found, plain))
+    for found, plain in kept:  # later runs have not written over earlier outputs
+        np.testing.assert_allclose(found["policy"], plain["policy"], atol=1e-5)
+
+
+def test_memory_of_sizes_long_past_is_given_back() -> None:
+    stream = SessionStream(open_session(TINY, [CPU]), 0, "cpu")
+    for size in range(2, 25):
+        stream.run(inputs(1, size, size), 1)
+    assert len(stream._bound) == stream.kept_shapes >= 2 * len(BUCKETS)
