@@ -251,8 +251,7 @@ class Loader:
         game = new_game(self._settings.game, *self._settings.size)
         game.proved_win(1)
         trial.set_position(game)
-        trial.run(Limits(visits=3))
-        trial.run(Limits(playouts=1))
+        trial.run(Limits(visits=4))
         return trial.step_seconds
 
     def _open_evaluator(self) -> "Evaluator":

@@ -5,6 +5,7 @@ about the root in `root.py`, and what a search asks of a game in `game.py`.
 """
 
 import time
+from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
@@ -23,6 +24,10 @@ from gtp_engine.search.run import Run
 from gtp_engine.search.shared_tree import SharedTree
 from gtp_engine.search.stopping import Limits, StopCondition
 from gtp_engine.search.tree import Tree, children_of, moves_by_prior
+
+STEPS_REMEMBERED = 63
+FEWEST_STEPS = 3
+"""Steps of which `Search.step_seconds` is the median, at most and at least."""
 
 
 class Search:
@@ -51,11 +56,7 @@ class Search:
         """
         self.evaluator = evaluator
         self.params = params or SearchParams()
-        self.step_seconds = 0.0
-        """What a worker's step, a batch of evaluations, took on average in the quicker of the two
-        latest searches: one alone may have met a moment in which the machine stood still. 0 until
-        there were two."""
-        self._latest_step_seconds = 0.0
+        self._step_times: deque[float] = deque(maxlen=STEPS_REMEMBERED)
         self.seconds = 0.0
         """What all calls of `run` took together."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
@@ -136,6 +137,15 @@ class Search:
         """Who is to move at the root."""
         return int(self.tree.nodes[self.root]["to_play"])
 
+    @property
+    def step_seconds(self) -> float:
+        """What a worker's step, a batch of evaluations, takes: the median of the latest ones.
+
+        The median, because a machine may stand still in some of them; 0 while they are too few.
+        """
+        times = self._step_times
+        return float(np.median(times)) if len(times) >= FEWEST_STEPS else 0.0
+
     # Running ------------------------------------------------------------------------------------
 
     def run(self, limits: Limits, report: ReportRequest | None = None) -> Analysis:
@@ -151,20 +161,17 @@ class Search:
             NetFileError: The net failed.
         """
         run = self.begin(limits, report)
-        n_steps = 0
-        began = time.monotonic()
+        began = before = time.monotonic()
         try:
             while not run.is_over:
                 run.step()
-                n_steps += 1
+                now = time.monotonic()
+                self._step_times.append(now - before)
+                before = now
         except BaseException:
             run.abandon()
             raise
-        took = time.monotonic() - began
-        self.seconds += took
-        if n_steps:
-            before, self._latest_step_seconds = self._latest_step_seconds, took / n_steps
-            self.step_seconds = min(before, self._latest_step_seconds)
+        self.seconds += time.monotonic() - began
         return run.end()
 
     def begin(self, limits: Limits, report: ReportRequest | None = None) -> Run:
