@@ -104,6 +104,7 @@ def test_a_komi_beyond_all_numbers_is_refused() -> None:
 
 def test_komi() -> None:
     assert parse_komi("-0.5") == -0.5 and parse_komi(400) == 400.0
+    assert str(parse_komi("-0")) == "0.0"
     assert default_komi(9, 9) == 7.0 == default_komi(5, 9)
     assert default_komi(10, 9) == 7.5 == default_komi(19, 19)
 

@@ -89,7 +89,7 @@ def parse_komi(text: str | float) -> float:
         komi = math.inf
     if not math.isfinite(komi) or abs(komi) > MAX_KOMI:
         raise ValueError(f"komi {str(text)[:20]} is not a number between -400 and 400")
-    return komi
+    return komi + 0.0  # no -0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,8 +172,7 @@ class Engine(Game):
             EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
         started = time.monotonic()
-        if self.has_kernels:
-            _check_goes_on(self.position)
+        self.check_goes_on()
         if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
             return self._move_before_loaded(color, started, commit=commit)
         # Only here: on a short clock the time may be over before these are imported.
@@ -362,6 +361,15 @@ class Engine(Game):
         self.wait_ready()
         evaluator = self._loader.net_evaluator
         return None if evaluator is None else evaluator.net
+
+    def check_goes_on(self) -> None:
+        """Refuse to go on with a game without passes that has ended.
+
+        Raises:
+            EngineUnavailableError: It has.
+        """
+        if self.has_kernels:
+            _check_goes_on(self.position)
 
     def move_limits(self, color: int, spent: float = 0.0) -> Limits | None:
         """Return when the next search of a player is to end.

@@ -106,12 +106,12 @@ def _rule(
 def _with_no_result(engine: "Engine", request: AnalyzeRequest) -> AnalyzeRequest:
     """Return the request with the probability of no result if the client asks for it.
 
-    Where superko forbids every cycle it is 0; else the net's own for the position, since the
-    search keeps none for each move.
+    Where superko forbids every cycle, or no net judges, it is 0; else the net's own for the
+    position, since the search keeps none for each move.
     """
     if not request.wants_no_result:
         return request
-    is_possible = engine.rules.ko is Ko.SIMPLE
+    is_possible = engine.rules.ko is Ko.SIMPLE and engine.net() is not None
     value = engine.raw_evaluation(0, None, request.color).no_result if is_possible else 0.0
     return replace(request, no_result_value=value)
 
@@ -152,6 +152,7 @@ def run_analysis(session: Session, arguments: Arguments, form: Formatter) -> str
     """Analyse until the client sends another line."""
     request = parse_analyze(session, arguments)
     engine = session.net_engine()
+    engine.check_goes_on()  # while the reply may still be an error
     request = _with_no_result(engine, request)
     reporter = Reporter(session, request, form, min(request.interval, FIRST_REPORT))
     session.reply.begin()
@@ -178,6 +179,7 @@ def run_genmove(
     """
     request = parse_analyze(session, arguments)
     engine = session.moving_engine()
+    engine.check_goes_on()
     reporter = Reporter(session, _with_no_result(engine, request), form)
     session.reply.begin()
     with session.searching(any_line_stops=is_cancellable) as stop:

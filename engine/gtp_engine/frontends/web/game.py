@@ -320,7 +320,8 @@ class WebGame:
         from gtp_engine.games import new_game
 
         size, rules = parse_size(_text(wish, "size")), Rules.parse(_text(wish, "rules"))
-        n_stones, komi = int(_text(wish, "handicap")), _text(wish, "komi")
+        handicap, komi = _text(wish, "handicap"), _text(wish, "komi")
+        n_stones = parse_count(handicap) if handicap != "0" else 0
         stones = fixed_handicap_points(*size, n_stones) if n_stones > 1 else []
         usual = HANDICAP_KOMI if stones else customary_komi(rules, *size)
         game = new_game(GO, *size, replace(rules, komi=parse_komi(komi) if komi else usual))
