@@ -568,6 +568,7 @@ class _Reporter:
     def _measure(self, stem: str) -> None:
         """Append an entry to the metrics."""
         trainer = self.trainer
+        figures = self.plan.task.measure(trainer.average, self.plan.device)
         entry = {
             "net": stem,
             "steps": trainer.steps,
@@ -576,11 +577,27 @@ class _Reporter:
             "core_hours": round(trainer.spent.core_seconds / 3600.0, 4),
             "waited": round(trainer.waited / self._passed(), 4),
             "losses": {name: round(mean, 4) for name, mean in self.means.items()},
-            "valid": self.plan.task.measure(trainer.average, self.plan.device),
+            "valid": figures,
         }
         with (self.plan.out / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        logger.info(json.dumps(entry["valid"]))
+        if figures:
+            logger.info(f"{stem}, measured: {describe_figures(figures)}")
+
+
+def describe_figures(figures: Mapping[str, Any]) -> str:
+    """Return figures in words, those that belong together behind what they are of."""
+    alone = ", ".join(
+        f"{name.replace('_', ' ')} {figure:g}"
+        for name, figure in figures.items()
+        if not isinstance(figure, Mapping)
+    )
+    groups = [
+        f"{name}: {describe_figures(group)}"
+        for name, group in figures.items()
+        if isinstance(group, Mapping)
+    ]
+    return "; ".join([alone] * bool(alone) + groups)
 
 
 def _drop_half_a_line(path: Path) -> None:

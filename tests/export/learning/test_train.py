@@ -39,6 +39,7 @@ from gtp_export.learning.training import (  # noqa: E402
     Trainer,
     TrainError,
     TrainPlan,
+    describe_figures,
     has_bfloat16,
     read_metrics,
     spent_in,
@@ -529,6 +530,16 @@ def test_measures_of_a_net_lie_in_their_ranges(data: Path) -> None:
     found = measure(net, data / "valid")["other"]
     assert found["positions"] == 120
     assert found["policy_kl"] > 0 and 0 <= found["top1"] <= 1 and 0 <= found["win_error"] <= 1
+
+
+def test_figures_are_told_in_words() -> None:
+    figures = {
+        "policy": 1.92,
+        "9x9": {"positions": 1500, "policy_kl": 0.11},
+        "other": {"top1": 0.5},
+    }
+    told = "policy 1.92; 9x9: positions 1500, policy kl 0.11; other: top1 0.5"
+    assert describe_figures(figures) == told
 
 
 def test_the_command_makes_a_net(
