@@ -3,7 +3,7 @@
 import logging
 import threading
 
-from gtp_engine.messages import collected
+from gtp_engine.messages import collected, counted
 
 logger = logging.getLogger("gtp_engine.of_a_test")
 
@@ -33,3 +33,9 @@ def test_collections_may_end_in_any_order() -> None:
         second.__exit__(None, None, None)
         logger.warning("three")
     assert (of_first, of_second, outer) == ([], ["one", "two"], ["three"])
+
+
+def test_numbers_agree_with_what_they_count() -> None:
+    assert counted(1, "game") == "1 game"
+    assert counted(0, "game") == "0 games"
+    assert counted(2000, "liberty", "liberties") == "2,000 liberties"

@@ -92,6 +92,11 @@ def collected(*, own_thread: bool = False) -> Iterator[list[str]]:
         _collectors.end(lines)
 
 
+def counted(number: int, one: str, several: str = "") -> str:
+    """Return a number with what it counts: 1 game, 2,000 games."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
 def describe_os_error(error: OSError) -> str:
     """Return in a line what is wrong, behind the name of the file where there is one."""
     reason = error.strerror or str(error)

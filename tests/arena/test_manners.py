@@ -110,7 +110,7 @@ def test_what_was_played_outlives_the_judge(
         run(["manners", *words, "--keep", str(kept)])
     out, err = capsys.readouterr()
     assert err.endswith("manners: the judge is out of memory\n")
-    assert "1 games on 4x4" in out and len(kept.read_text().splitlines()) == 1
+    assert "1 game on 4x4" in out and len(kept.read_text().splitlines()) == 1
 
 
 def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:

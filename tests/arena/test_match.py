@@ -311,7 +311,7 @@ def test_a_signal_tells_what_was_played_and_leaves_no_engine(tmp_path: Path, nam
             process.send_signal(number)
             assert process.wait(60) == 128 + number
             assert process.stderr.read() == "gtp-engine: interrupted\n"
-            assert "1 games on 5x5" in process.stdout.read()
+            assert "1 game on 5x5" in process.stdout.read()
         finally:
             process.kill()
     assert json.loads(report.read_text())["games_played"] == 1

@@ -12,6 +12,7 @@ from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
 from gtp_engine.coords import BLACK
 from gtp_engine.files import find_output, write_whole
 from gtp_engine.games import FIVE
+from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import new_game_path
 
 logger = logging.getLogger(__name__)
@@ -91,7 +92,7 @@ class Report:
         detail = f" ({game.detail})" if game.detail else ""
         return (
             f"game {game.number}: {who}, {game.result} by {game.reason}{detail},"
-            f" {game.moves} moves; {self.standing()}"
+            f" {counted(game.moves, 'move')}; {self.standing()}"
         )
 
     def text(self) -> str:
@@ -106,7 +107,7 @@ class Report:
         is_five = terms.game == FIVE
         terms_text = terms.rules.describe() if is_five else f"komi {terms.komi:g}"
         lines += [
-            f"{self.n_games} games on {size}, {terms_text}",
+            f"{counted(self.n_games, 'game')} on {size}, {terms_text}",
             f"A won {self.wins(0)}, B won {self.wins(1)}, {self.draws} draws, {void} void",
         ]
         if self.decided:
@@ -129,18 +130,19 @@ class Report:
     def _count_lines(self) -> list[str]:
         unknown = [sum((said or "?")[0] == "?" for said in game.scores) for game in self._games]
         lone = unknown.count(1)
-        lines = [f"one engine alone told the score in {lone} games"] if lone else []
-        counted = [game for game in self._games if game.agreed is not None]
-        if not counted:
+        lines = [f"one engine alone told the score in {counted(lone, 'game')}"] if lone else []
+        told = [game for game in self._games if game.agreed is not None]
+        if not told:
             return lines
-        agreed = sum(bool(game.agreed) for game in counted)
+        agreed = sum(bool(game.agreed) for game in told)
         lines += [
-            f"final scores agreed in {agreed} of {len(counted)} games ({agreed / len(counted):.1%})"
+            f"final scores agreed in {agreed} of {counted(len(told), 'game')}"
+            f" ({agreed / len(told):.1%})"
         ]
         lines += [
             f"  game {game.number}: A says {game.scores[0]}, B says {game.scores[1]};"
             f" counted with all stones alive: {game.referee_score}"
-            for game in counted
+            for game in told
             if game.referee_score is not None
         ]
         return lines
@@ -181,7 +183,7 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Return everything as JSON takes it; infinite Elo becomes null."""
         terms = self._terms
-        counted = [game for game in self._games if game.agreed is not None]
+        told = [game for game in self._games if game.agreed is not None]
         sprt, result = self._sprt, (self.points, self.decided)
         return {
             "engines": [
@@ -201,8 +203,8 @@ class Report:
             "share": wilson(*result).to_json(),
             "elo": elo(*result).to_json(),
             "sprt": None if sprt is None else sprt.to_json(*result, self.verdict),
-            "scores_compared": len(counted),
-            "scores_agreed": sum(bool(game.agreed) for game in counted),
+            "scores_compared": len(told),
+            "scores_agreed": sum(bool(game.agreed) for game in told),
             "games": [_game_document(game) for game in self._games],
         }
 

@@ -14,7 +14,7 @@ from gtp_engine.frontends.analysis.records import (
     game_files,
     playable_games,
 )
-from gtp_engine.messages import INTERRUPTED_STATUS
+from gtp_engine.messages import INTERRUPTED_STATUS, counted
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
@@ -70,9 +70,9 @@ def analyse_files(
                 logger.info(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
         analysed = positions - done - n_refused
-        logger.info(f"{analysed} positions in {time.monotonic() - started:.0f} s")
+        logger.info(f"{counted(analysed, 'position')} in {time.monotonic() - started:.0f} s")
         if n_refused:
-            problems.append(f"{n_refused} positions could not be analysed")
+            problems.append(f"{counted(n_refused, 'position')} could not be analysed")
             logger.warning(problems[-1])
     else:
         logger.info(f"nothing to do: {out} has answers for all {positions} positions")

@@ -20,7 +20,7 @@ from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, InvalidRulesError, Rules
-from gtp_engine.messages import INTERRUPTED_STATUS
+from gtp_engine.messages import INTERRUPTED_STATUS, counted
 from gtp_engine.platforms import usable_cores
 from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import customary_komi
@@ -95,7 +95,10 @@ def run(args: argparse.Namespace) -> int:
     games.sort(key=lambda game: game.number)
     if status:
         logger.warning("interrupted")
-    print(f"{len(games)} games on {width}x{height}, {args.rules}, {args.playouts} playouts a move")
+    print(
+        f"{counted(len(games), 'game')} on {width}x{height}, {args.rules}, "
+        f"{counted(args.playouts, 'playout')} a move"
+    )
     _print([*describe_passing(games), *describe_resigning(games, width * height)])
     _keep(args.keep, games, ())
     if judge is not None and not status:

@@ -14,7 +14,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import judges_of
 from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts, open_evaluator
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.messages import INTERRUPTED_STATUS
+from gtp_engine.messages import INTERRUPTED_STATUS, counted
 from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -70,8 +70,11 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
         return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
-    search = f"{args.visits} visits" if drawn is None else f"policies at temperature {drawn:g}"
-    print(f"{len(games)} games on {width}x{height}, komi {komi:g}, {search}")
+    if drawn is None:
+        search = counted(args.visits, "visit")
+    else:
+        search = f"policies at temperature {drawn:g}"
+    print(f"{counted(len(games), 'game')} on {width}x{height}, komi {komi:g}, {search}")
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
         print(sprt.describe(points(games), len(games), verdict))

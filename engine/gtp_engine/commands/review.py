@@ -27,7 +27,7 @@ from gtp_engine.frontends.review.sgf_notes import annotated_sgf
 from gtp_engine.frontends.review.stages import Material, Wish, reckoned_visits
 from gtp_engine.frontends.review.work import ReviewTask, SearchLog, run_reviews
 from gtp_engine.go.game_record import GameRecord
-from gtp_engine.messages import INTERRUPTED_STATUS
+from gtp_engine.messages import INTERRUPTED_STATUS, counted
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 from gtp_engine.play.settings import Settings
 from gtp_engine.version import __version__
@@ -241,7 +241,7 @@ def _write_overview(
     reports = [report for game in games if (report := _finished(game, heading)) is not None]
     if len(games) > 1 and reports:
         write_whole(folder / "index.html", overview_page(reports, player))
-        logger.info(f"{folder / 'index.html'} has {len(reports)} games")
+        logger.info(f"{folder / 'index.html'} has {counted(len(reports), 'game')}")
     elif reports:
         logger.info(f"{games[0].path('.html')} is the review")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
+from gtp_engine.messages import counted
 from gtp_engine.text_table import align
 from gtp_export.options import add_options, read_options
 from gtp_export.plans import EvaluationPlan
@@ -64,7 +65,7 @@ def table(figures: "Mapping[str, Figure]") -> str:
 
     lines = [
         f"{name:<28}{figure.mean:8.4f}  ({figure.low:.4f} to {figure.high:.4f})"
-        f"  {figure.positions} positions of {figure.games} games"
+        f"  {counted(figure.positions, 'position')} of {counted(figure.games, 'game')}"
         for name, figure in figures.items()
         if " at " not in name
     ]

@@ -8,6 +8,8 @@ import argparse
 import logging
 from pathlib import Path
 
+from gtp_engine.messages import counted
+
 logger = logging.getLogger(__name__)
 
 
@@ -32,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     size = arguments.out.stat().st_size
     bits = 8.0 * size / max(1, games.n_moves)
     logger.info(
-        f"wrote {arguments.out}: {len(games):,} games, {games.n_moves:,} moves, "
+        f"wrote {arguments.out}: {counted(len(games), 'game')}, {counted(games.n_moves, 'move')}, "
         f"{size / 1e6:.1f} MB, {bits:.2f} bits a move"
     )
     return 0

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
 from gtp_export.options import add_options, parse_positive
 from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
@@ -129,7 +130,7 @@ def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:
 
             folder = arguments.out or run.path / "games"
             number = write_games(run, folder)
-            print(f"gtp-export: wrote {number} games to {folder}", file=sys.stderr)
+            print(f"gtp-export: wrote {counted(number, 'game')} to {folder}", file=sys.stderr)
             return 0
 
 

@@ -14,6 +14,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.games import game_shown, position_type
+from gtp_engine.messages import counted
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import format_record_card
@@ -107,7 +108,7 @@ def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) ->
             measured = measured.take(measured.of_size(size, size))
     else:
         learned, measured = games.split(valid_share(len(games)))
-    where = "--valid" if run.valid else f"{len(games)} games"
+    where = "--valid" if run.valid else counted(len(games), "game")
     if not len(learned) or not len(measured):
         raise NetFileError(
             f"{where}: too few games to learn from some and measure on others; --valid names more"
@@ -117,7 +118,7 @@ def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) ->
             f"{where}: none of the games to measure on says who owns the final board (XD, or TB "
             "and TW)"
         )
-    logger.info(f"{len(learned):,} games to learn from, {len(measured):,} to measure on")
+    logger.info(f"{counted(len(learned), 'game')} to learn from, {len(measured):,} to measure on")
     return RecordTask(preset, learned, measured, run.threads)
 
 

@@ -26,6 +26,7 @@ from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
 from gtp_engine.go.sgf import decode_sgf, each_game, parse_sgf, read_games, read_nodes
 from gtp_engine.kernels import int64, kernel
+from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
 from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
@@ -81,7 +82,7 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
         games = read_pack(path)
         if choose is not None and choose(GameRecord()) is None:
             games = games.take(np.zeros(0, np.int64))
-        logger.info(f"{path}: {len(games):,} games, {games.n_moves:,} moves")
+        logger.info(f"{path}: {counted(len(games), 'game')}, {counted(games.n_moves, 'move')}")
         return games
     complaints: list[str] = []
     collector = GameCollector(choose)
@@ -94,7 +95,7 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
     games, shortened = collector.games(), 0
     if kind is Position:
         games, shortened = _playable(games)
-    text = f"{path}: {len(games):,} games, {games.n_moves:,} moves"
+    text = f"{path}: {counted(len(games), 'game')}, {counted(games.n_moves, 'move')}"
     if shortened:
         text += f"; {shortened:,} of them end before a move the board cannot hold"
     logger.info(text + (f"; {len(complaints):,} left out" if complaints else ""))

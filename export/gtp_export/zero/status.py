@@ -8,6 +8,7 @@ from gtp_engine.arena.ratings import rate_players
 from gtp_engine.coords import format_vertex
 from gtp_engine.games import game_of
 from gtp_engine.go.rules import GO
+from gtp_engine.messages import counted
 from gtp_export.zero.catalogue import newest_net_query, rows
 from gtp_export.zero.part import COORDINATE, spent_by
 from gtp_export.zero.settings import NO_GATE, RunFolder
@@ -88,9 +89,9 @@ def read_ladder(run: RunFolder, nets: list[Any]) -> dict[str, list[float | None]
 def describe(status: dict[str, Any]) -> str:
     """Return the status in a line."""
     words = [
-        f"{status['games']:,} games ({status['games_per_hour'] or 0:,.0f} an hour)",
-        f"{status['positions']:,} positions",
-        f"{status['nets']} nets, {status['promotions']} promoted",
+        f"{counted(status['games'], 'game')} ({status['games_per_hour'] or 0:,.0f} an hour)",
+        counted(status["positions"], "position"),
+        f"{counted(status['nets'], 'net')}, {status['promotions']} promoted",
     ]
     losses = status["losses"] or {}
     told = [f"{name} {losses[name]:.3f}" for name in ("policy", "value") if name in losses]

@@ -126,7 +126,7 @@ def test_few_games_are_divided_too(tmp_path: Path) -> None:
     task = prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path))
     assert 5 <= len(task.valid) <= 21 and len(task.valid) + len(task.train) == 64
     path.write_text("(;SZ[9];B[aa];W[ii])")
-    with pytest.raises(NetFileError, match=r"1 games: too few .* --valid names more"):
+    with pytest.raises(NetFileError, match=r"1 game: too few .* --valid names more"):
         prepare(RecordRun(preset="tiny", games=(path,), out=tmp_path))
     assert [valid_share(n) for n in (60, 300, 1000, 300_000)] == [0.2, 0.1, 0.03, 0.03]
 

@@ -18,7 +18,7 @@ from gtp_engine.coords import (
     point_at,
 )
 from gtp_engine.frontends.gtp.info_lines import shown_moves
-from gtp_engine.messages import show
+from gtp_engine.messages import counted, show
 from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
@@ -174,17 +174,13 @@ def list_chains(position: "Position") -> str:
     return (
         "\n".join(
             f"{position.vertex(chain.stones[0])}: {COLOR_NAMES[chain.color]},"
-            f" {_counted(len(chain.stones), 'stone')},"
-            f" {_counted(len(chain.liberties), 'liberty', 'liberties')},"
-            f" {_counted(chain.eyes, 'eye')}"
+            f" {counted(len(chain.stones), 'stone')},"
+            f" {counted(len(chain.liberties), 'liberty', 'liberties')},"
+            f" {counted(chain.eyes, 'eye')}"
             for chain in map_regions(position).chains
         )
         or "no stones"
     )
-
-
-def _counted(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def draw_tactics(position: "Position") -> str:
