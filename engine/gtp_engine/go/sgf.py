@@ -93,7 +93,10 @@ def load_sgf(path: str | Path, kind: type[Position] = Position) -> GameRecord:
         data = read_file(path)
     except OSError as error:
         raise SgfError(f"cannot read {str(path)[:200]!r}: {error.strerror}") from None
-    return parse_sgf(data, kind)
+    try:
+        return parse_sgf(data, kind)
+    except SgfError as error:
+        raise SgfError(f"{str(path)[:200]}: {error}") from None
 
 
 def parse_sgf(data: bytes | str, kind: type[Position] = Position) -> GameRecord:

@@ -14,6 +14,12 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 
 logger = logging.getLogger(__name__)
 
+POSITIONS = 2000
+"""That a plot asks about, where nothing else is said."""
+OF_BOARDS = ("move", "show")
+OF_PLOTS = ("figure", "positions")
+"""Options that do nothing for the other picture."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -33,21 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--show",
         choices=("ownership", "policy", "both"),
-        default="both",
         help="what a board shows (both)",
     )
     add(
         "--figure",
         choices=("ownership", "top1", "winner"),
-        default="ownership",
         help="what a plot shows (ownership)",
     )
     add(
         "--positions",
         type=parse_count,
-        default=2000,
         metavar="N",
-        help="how many positions to ask about (2000)",
+        help=f"how many positions to ask about ({POSITIONS})",
     )
 
 
@@ -55,10 +58,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw, and say on stderr what was written."""
     if arguments.out.suffix not in (".png", ".svg", ".pdf"):
         raise NetFileError(f"{arguments.out}: a picture's name ends in .png, .svg or .pdf")
-    if arguments.sgf is not None:
-        _draw_board(arguments)
-    else:
-        _draw_plot(arguments)
+    is_board = arguments.sgf is not None
+    for name in OF_PLOTS if is_board else OF_BOARDS:
+        if getattr(arguments, name) is not None:
+            source = "--sgf" if is_board else "--games"
+            raise NetFileError(f"--{name} does nothing with {source}")
+    draw = _draw_board if is_board else _draw_plot
+    draw(arguments)
     logger.info(f"wrote {arguments.out}")
     return 0
 
@@ -96,7 +102,8 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
     from gtp_export.plans import EvaluationPlan
 
     games = read_games_for(arguments.net[0], arguments.games)
-    plan = EvaluationPlan(arguments.positions)
+    plan = EvaluationPlan(arguments.positions or POSITIONS)
+    figure = arguments.figure or "ownership"
     nets = [OnnxNet(find_net(name, games.longest_side), "auto") for name in arguments.net]
     labels = [net.info.name for net in nets]
     if len(set(labels)) < len(labels):  # an int8 net has the name of the one it was made of
@@ -105,13 +112,11 @@ def _draw_plot(arguments: argparse.Namespace) -> None:
         label: evaluate_games(net, games, plan) for label, net in zip(labels, nets, strict=True)
     }
     for label, found in figures.items():
-        if not any(key.startswith(f"{arguments.figure} moves ") for key in found):
-            raise NetFileError(
-                f"{label}: the games, or this net, tell nothing of {arguments.figure}"
-            )
+        if not any(key.startswith(f"{figure} moves ") for key in found):
+            raise NetFileError(f"{label}: the games, or this net, tell nothing of {figure}")
     title = {
         "ownership": "points given to their final owner",
         "top1": "moves foreseen",
         "winner": "winners foreseen",
     }
-    draw_by_move_number(arguments.out, figures, arguments.figure, title[arguments.figure])
+    draw_by_move_number(arguments.out, figures, figure, title[figure])

@@ -159,6 +159,8 @@ def run_single_positions(run: TrainRun) -> Path:
     if shards < 2:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     names = [path.name for path in policies]
+    if run.start is not None:
+        run.start.open("rb").close()  # before hours of games rather than after them
     keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
     meter = Meter(run.out)
     made = []

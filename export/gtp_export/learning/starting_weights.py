@@ -85,7 +85,9 @@ def _load_checkpoint(net: Net, path: Path) -> None:
 
 
 def _reason(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    is_heading = lines[0].endswith(":") and len(lines) > 1
+    return lines[is_heading].strip()
 
 
 def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:

@@ -252,6 +252,21 @@ def test_a_net_of_five_in_a_row_draws_records_of_it_alone(
         assert words in capsys.readouterr().err
 
 
+def test_a_picture_takes_the_options_of_its_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty.sgf"
+    empty.touch()
+    for what, words in (
+        (["--sgf", str(empty)], "empty.sgf: there is no SGF game in it"),
+        (["--sgf", str(empty), "--figure", "top1"], "--figure does nothing with --sgf"),
+        (["--sgf", str(empty), "--positions", "2000"], "--positions does nothing with --sgf"),
+        (["--games", str(empty), "--move", "3"], "--move does nothing with --games"),
+    ):
+        assert run_command(["picture", "--net", "small", "--out", "a.png", *what]) == 1
+        assert words in capsys.readouterr().err
+
+
 def test_moves_are_counted_from_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--net", "small", "--sgf", "g.sgf", "--out", str(tmp_path / "a.png")]
     with pytest.raises(SystemExit):
