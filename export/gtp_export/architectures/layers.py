@@ -92,6 +92,17 @@ class Layers(Protocol):
     def neighbours(self, tensor: Value) -> Value:
         """Return for each point the maximum over itself and the four beside it; none below 0."""
 
+    def attend(self, queries: Value, keys: Value, values: Value, heads: int, width: int) -> Value:
+        """Return at each point, head by head, a mean of the values of all points.
+
+        Points weigh as the softmax of their keys times the point's query over the root of `width`
+        (Vaswani et al. 2017, "Attention Is All You Need", equation 1).
+
+        Args:
+            heads: Into so many the channels of all three maps are divided.
+            width: Channels of a head.
+        """
+
     def gather(self, tensor: Value, places: Value) -> Value:
         """Return what the point holds whose index `places`, [B, C or 1, H, W], has there."""
 
@@ -182,4 +193,4 @@ class ArrayList:
 
     maximum = mean
     total = any_of = sum_of = numbers = plane
-    tanh = sqrt = softplus = neighbours = gather = scatter = relu
+    tanh = sqrt = softplus = neighbours = attend = gather = scatter = relu

@@ -208,6 +208,16 @@ class OnnxLayers:
         row = self.node("MaxPool", tensor, kernel_shape=[1, 3], pads=[0, 1, 0, 1])
         return self.node("Max", column, row)
 
+    def attend(self, queries: Node, keys: Node, values: Node, heads: int, width: int) -> Node:
+        by_head = self._graph.ints([0, heads, width, -1])
+        query, key, value = (
+            self.node("Reshape", map_, by_head) for map_ in (queries, keys, values)
+        )
+        asked = self.node("Transpose", query * width**-0.5, perm=[0, 1, 3, 2])
+        weights = self.node("Softmax", self.node("MatMul", asked, key), axis=-1)
+        read = self.node("MatMul", value, self.node("Transpose", weights, perm=[0, 1, 3, 2]))
+        return self.node("Reshape", read, self.node("Shape", queries))
+
     def gather(self, tensor: Node, places: Node) -> Node:
         held = self.node("GatherElements", *self._indexed(tensor, places), axis=2)
         return self.node("Reshape", held, self.node("Shape", tensor))

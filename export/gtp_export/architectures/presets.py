@@ -43,7 +43,9 @@ class Preset:
 def _tower(shape: TowerShape) -> Preset:
     of_five = game_shown(shape.encoder) == FIVE
     heads = "policy and value of five in a row" if of_five else "every head"
-    return Preset(shape, f"residual tower with global pooling, {heads}, all board sizes")
+    blocks = "nested blocks" if shape.nested else "residual blocks"
+    reads = "global pooling and attention" if shape.attention else "global pooling"
+    return Preset(shape, f"tower of {blocks} with {reads}, {heads}, all board sizes")
 
 
 def _alphago(filters: int, summary: str) -> Preset:

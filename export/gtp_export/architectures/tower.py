@@ -3,7 +3,12 @@
 Only sizes and names live here, so that the ONNX writer and the random test net need no torch:
 
     stem      3x3 convolution of the planes plus a linear map of the globals, norm, relu
-    blocks    3x3 convolution, norm, relu, 3x3 convolution (+ pooled bias), norm, add, relu
+    blocks    3x3 convolution, norm, relu, 3x3 convolution (+ pooled bias), norm, add, relu; or
+              nested: 1x1 convolution to fewer channels, norm, relu, two such blocks, 1x1
+              convolution back, norm, add, relu (KataGo's "nested bottleneck")
+    attention every point reads all points (Vaswani et al. 2017, "Attention Is All You Need",
+              section 3.2): queries, keys and values are 1x1 convolutions, normed; what was read
+              passes a 1x1 convolution, norm, add, relu. It stands behind some of the blocks
     policy    1x1 convolution plus a bias from pooled features, norm, relu, 1x1 convolution;
               the pass comes from the pooled features alone
     value     1x1 convolution, norm, relu; ownership is a 1x1 convolution of that; pooling, what
@@ -26,6 +31,8 @@ from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT
 from gtp_export.architectures.layers import Layers, Outputs, Value
 from gtp_export.architectures.shape import Shape, arrays_of
 
+NESTED = ("first", "second")
+"""Names of the two blocks in a nested one."""
 SCORE_COLUMNS = ("score_mean", "score_stdev", "lead")
 SCORE_UNIT = 20.0
 """Points that one unit of a raw score output stands for."""
@@ -68,6 +75,11 @@ class TowerShape:
     planes: int = 22
     features: int = 19
     """Globals."""
+    nested: int = 0
+    """Channels inside nested blocks; 0: blocks are not nested."""
+    attention: int = 0
+    """Blocks of attention, spread evenly; the last one stands behind the last block."""
+    attention_heads: int = 4
 
     # The same for every tower; see `Shape`.
     encoder = "katago_v7"
@@ -77,9 +89,15 @@ class TowerShape:
     value_kind = VALUE_WIN_LOSS_NORESULT
 
     def describe(self) -> str:
+        nested = f" of two nested ones x {self.nested}" if self.nested else ""
+        attention = (
+            f", attention of {self.attention_heads} heads behind {self.attention} of them"
+            if self.attention
+            else ""
+        )
         return (
-            f"{self.blocks} post-activation residual blocks x {self.channels} channels, 3x3, "
-            f"global pooling in every third; heads of {self.head_channels} channels"
+            f"{self.blocks} post-activation residual blocks x {self.channels} channels{nested}, "
+            f"3x3, global pooling in every third{attention}; heads of {self.head_channels} channels"
         )
 
     @property
@@ -90,8 +108,10 @@ class TowerShape:
         """
         inner: dict[str, tuple[str, ...]] = {}
         for block in range(self.blocks):
-            pool = (f"blocks.{block}.pool",) if block % 3 == 1 else ()
-            inner[f"blocks.{block}.norm1"] = (f"blocks.{block}.conv2", *pool)
+            parts = tuple(f".{part}" for part in NESTED) if self.nested else ("",)
+            for name in (f"blocks.{block}{part}" for part in parts):
+                pool = (f"{name}.pool",) if self._pools(name) else ()
+                inner[f"{name}.norm1"] = (f"{name}.conv2", *pool)
         is_owned = "ownership" in self.heads
         heads = {
             "policy.gather_norm": ("policy.pool", "policy.pass_hidden"),
@@ -101,6 +121,18 @@ class TowerShape:
             "value.hidden_norm": ("value.out", "value.score") if is_owned else ("value.out",),
         }
         return inner | heads
+
+    def _pools(self, name: str) -> bool:
+        """Whether a block of two 3x3 convolutions pools: in every third block the first one."""
+        block, _, part = name.removeprefix("blocks.").partition(".")
+        return int(block) % 3 == 1 and part in ("", NESTED[0])
+
+    @property
+    def _attended(self) -> tuple[int, ...]:
+        """The blocks behind which attention stands."""
+        if not self.attention:
+            return ()
+        return tuple(range(self.blocks - 1, -1, -(self.blocks // self.attention)))[: self.attention]
 
     def compute(self, layers: Layers, planes: Value, features: Value) -> Outputs:
         trunk = layers.conv(
@@ -112,15 +144,37 @@ class TowerShape:
             everywhere=("stem.globals", features),
         )
         trunk = layers.relu(trunk)
+        add_block = self._nested if self.nested else self._residual
         for block in range(self.blocks):
-            trunk = self._block(layers, trunk, block)
+            trunk = add_block(layers, trunk, f"blocks.{block}")
+            if block in self._attended:
+                trunk = self._attention(layers, trunk, f"attention.{block}")
         return {"policy": self._policy(layers, trunk), **self._value(layers, trunk, features)}
 
-    def _block(self, layers: Layers, trunk: Value, block: int) -> Value:
-        name, c = f"blocks.{block}", self.channels
+    def _residual(self, layers: Layers, trunk: Value, name: str) -> Value:
+        c = self.nested or self.channels
         inner = layers.relu(layers.conv(f"{name}.conv1", trunk, c, 3, norm=f"{name}.norm1"))
-        pooled = (f"{name}.pool", _pool(layers, inner)) if block % 3 == 1 else None
+        pooled = (f"{name}.pool", _pool(layers, inner)) if self._pools(name) else None
         outer = layers.conv(f"{name}.conv2", inner, c, 3, norm=f"{name}.norm2", everywhere=pooled)
+        return layers.relu(trunk + outer)
+
+    def _nested(self, layers: Layers, trunk: Value, name: str) -> Value:
+        inner = layers.conv(f"{name}.narrow", trunk, self.nested, 1, norm=f"{name}.norm1")
+        inner = layers.relu(inner)
+        for part in NESTED:
+            inner = self._residual(layers, inner, f"{name}.{part}")
+        outer = layers.conv(f"{name}.widen", inner, self.channels, 1, norm=f"{name}.norm2")
+        return layers.relu(trunk + outer)
+
+    def _attention(self, layers: Layers, trunk: Value, name: str) -> Value:
+        c = self.channels
+        queries, keys, values = (
+            layers.conv(f"{name}.{what}", trunk, c, 1, norm=f"{name}.{what}_norm")
+            for what in ("queries", "keys", "values")
+        )
+        heads = self.attention_heads
+        read = layers.attend(queries, keys, values, heads, c // heads)
+        outer = layers.conv(f"{name}.out", read, c, 1, norm=f"{name}.norm2")
         return layers.relu(trunk + outer)
 
     def _policy(self, layers: Layers, trunk: Value) -> Value:
@@ -193,6 +247,9 @@ TOWERS = {
     "b4c32": TowerShape(blocks=4, channels=32),
     "b4c48": TowerShape(blocks=4, channels=48),
     "b6c64": TowerShape(blocks=6, channels=64),
+    "b5c96n48": TowerShape(blocks=5, channels=96, nested=48),
+    "b5c64a1": TowerShape(blocks=5, channels=64, attention=1),
+    "b4c64a2": TowerShape(blocks=4, channels=64, attention=2),
     "b6c96": TowerShape(blocks=6, channels=96),
     "b10c128": TowerShape(blocks=10, channels=128),
     "b14c160": TowerShape(blocks=14, channels=160),

@@ -157,6 +157,16 @@ class TorchLayers:
         column = functional.max_pool2d(tensor, (3, 1), 1, (1, 0))
         return torch.maximum(column, functional.max_pool2d(tensor, (1, 3), 1, (0, 1)))
 
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, width: int
+    ) -> Tensor:
+        query, key, value = (
+            tensor.flatten(2).unflatten(1, (heads, width)).transpose(2, 3)
+            for tensor in (queries, keys, values)
+        )
+        read = functional.scaled_dot_product_attention(query, key, value)
+        return read.transpose(2, 3).flatten(1, 2).view_as(queries)
+
     def gather(self, tensor: Tensor, places: Tensor) -> Tensor:
         values, index = _indexed(tensor, places)
         return values.gather(2, index).view_as(tensor)

@@ -25,9 +25,10 @@ from gtp_export.architectures.tower import (  # noqa: E402
 )
 from gtp_export.learning.net_export import weights_of  # noqa: E402
 from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
-from gtp_export.learning.torch_layers import Net, size_offset  # noqa: E402
+from gtp_export.learning.torch_layers import Net, TorchLayers, size_offset  # noqa: E402
 
 SHAPE = TowerShape(blocks=3, channels=8, head_channels=8, value_hidden=8)
+NESTED_WITH_ATTENTION = replace(SHAPE, nested=4, attention=1, attention_heads=2)
 
 
 def example(width: int, height: int, boards: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -38,10 +39,10 @@ def example(width: int, height: int, boards: int = 3) -> tuple[np.ndarray, np.nd
     return spatial, features
 
 
-def trained_tower() -> Net:
+def trained_tower(shape: TowerShape = SHAPE) -> Net:
     """Return a net whose norms have statistics worth folding."""
     torch.manual_seed(3)
-    net = Net(SHAPE)
+    net = Net(shape)
     net.train()
     for width, height in ((9, 9), (5, 7), (13, 13)):
         spatial, features = example(width, height, boards=16)
@@ -53,11 +54,14 @@ def trained_tower() -> Net:
     return net
 
 
+@pytest.mark.parametrize("shape", [SHAPE, NESTED_WITH_ATTENTION])
 @pytest.mark.parametrize("size", [(9, 9), (19, 19), (7, 13), (2, 2), (25, 3)])
-def test_onnx_computes_what_torch_computes(tmp_path: Path, size: tuple[int, int]) -> None:
-    net = trained_tower()
+def test_onnx_computes_what_torch_computes(
+    tmp_path: Path, size: tuple[int, int], shape: TowerShape
+) -> None:
+    net = trained_tower(shape)
     path = tmp_path / "net.onnx"
-    write_net(path, SHAPE, weights_of(net), describe_net(SHAPE, "test"))
+    write_net(path, shape, weights_of(net), describe_net(shape, "test"))
     spatial, features = example(*size)
     got = OnnxNet(path, "cpu").run(spatial, features)
     with torch.no_grad():
@@ -67,6 +71,29 @@ def test_onnx_computes_what_torch_computes(tmp_path: Path, size: tuple[int, int]
     np.testing.assert_allclose(got.score, wanted.score.numpy(), atol=1e-3, rtol=1e-4)
     ownership = wanted.ownership_logit.tanh().numpy()
     np.testing.assert_allclose(got.ownership, ownership, atol=1e-4)
+
+
+def test_attention_by_the_book() -> None:
+    generator = np.random.default_rng(5)
+    queries, keys, values = generator.standard_normal((3, 2, 6, 3, 4)).astype(np.float32)
+    wanted = np.zeros_like(queries)
+    for board, head, row, col in np.ndindex(2, 2, 3, 4):
+        part = slice(3 * head, 3 * head + 3)
+        points = [*np.ndindex(3, 4)]
+        asked = queries[board, part, row, col]
+        logits = [float(asked @ keys[board, part, r, c]) / 3**0.5 for r, c in points]
+        total = sum(np.exp(logits))
+        for logit, (r, c) in zip(logits, points, strict=True):
+            wanted[board, part, row, col] += np.exp(logit) / total * values[board, part, r, c]
+    maps = (torch.from_numpy(one) for one in (queries, keys, values))
+    got = TorchLayers(torch.nn.Module(), torch.zeros(2, 1, 3, 4)).attend(*maps, 2, 3)
+    np.testing.assert_allclose(got.numpy(), wanted, atol=1e-5)
+
+
+def test_where_attention_stands() -> None:
+    for name, places in (("b6c64", []), ("b5c64a1", [4]), ("b4c64a2", [1, 3])):
+        queries = [array for array in arrays_of(TOWERS[name]) if "queries.weight" in array]
+        assert queries == [f"attention.{place}.queries.weight" for place in places]
 
 
 def test_batch_size_changes_nothing(tmp_path: Path) -> None:
