@@ -456,7 +456,7 @@ def open_net(
 
     Args:
         wanted: A file, a name that `gtp-engine net list` knows, or several of these joined by `+`
-            (see `nets.find_parts`); the default net when None.
+            (see `net_files.find_parts`); the default net when None.
         device: One of DEVICES.
         runtime: What runs it on a processor, one of `devices.RUNTIMES`.
         threads: Runs under way at once on a CPU; as many as there are cores when None.

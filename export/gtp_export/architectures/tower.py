@@ -250,6 +250,7 @@ TOWERS = {
     "b5c96n48": TowerShape(blocks=5, channels=96, nested=48),
     "b5c64a1": TowerShape(blocks=5, channels=64, attention=1),
     "b4c64a2": TowerShape(blocks=4, channels=64, attention=2),
+    "b6c64a2": TowerShape(blocks=6, channels=64, attention=2),
     "b6c96": TowerShape(blocks=6, channels=96),
     "b10c128": TowerShape(blocks=10, channels=128),
     "b14c160": TowerShape(blocks=14, channels=160),

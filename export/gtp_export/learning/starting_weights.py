@@ -30,6 +30,8 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> int:
     what the net computes with them. The weights before a norm, whose size changes nothing but how
     far a step turns them, are given that of untrained ones.
 
+    Blocks that a net file lacks, of attention or behind its own, change nothing at first.
+
     Channels that a ReLU lets nothing through of, on any of the batches, would get no gradient and
     learn nothing for ever. They begin anew, and what reads them takes no account of them at first.
 
@@ -98,10 +100,10 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
     graph = load_model(path).graph
     arrays = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
     arrays |= _shared_constants(graph, arrays) | _floats_of_integers(arrays)
-    state = net.state_dict()
+    new = _silence_new_blocks(net, arrays)
     norms = _named_norms(net)
-    for name, tensor in state.items():
-        if name.rpartition(".")[0] in norms:
+    for name, tensor in net.state_dict().items():
+        if name.rpartition(".")[0] in norms or name.startswith(new):
             continue
         array = _stored(arrays, name)
         if array is not None:
@@ -111,6 +113,8 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
         tensor.copy_(array.view_as(tensor))
     before = list_arrays(net.shape).layers_before
     for name, norm in norms.items():
+        if name.startswith(new):
+            continue
         bias = _stored(arrays, f"{before[name][0]}.bias")
         if bias is None or bias.size != norm.bias.numel():
             raise NetFileError(f"{path}: is no net of this architecture: no bias of {name!r}")
@@ -119,6 +123,10 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
         norm.weight.fill_(1.0)
         norm.bias.copy_(torch.from_numpy(bias.astype(np.float32)).flatten())
     for name, (mean, variance, _) in _observe(net, norms, batches).items():
+        if name.startswith(new):
+            norms[name].running_mean.copy_(mean)
+            norms[name].running_var.copy_(variance)
+            continue
         norm, layers = norms[name], [net.get_parameter(f"{layer}.weight") for layer in before[name]]
         scale = (HE_NORM / layers[0].flatten(1).norm(dim=1)).clamp(1.0, MOST_SCALED)
         for weights in layers:
@@ -127,6 +135,17 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
         norm.running_var.copy_(variance * scale * scale)
         norm.weight.copy_((norm.running_var + NORM_EPSILON).sqrt() / scale)
         norm.bias.add_(mean)
+
+
+def _silence_new_blocks(net: Net, arrays: Mapping[str, Any]) -> tuple[str, ...]:
+    """Let blocks of which a file has no array add nothing; return how their names begin."""
+    known = {".".join(name.split(".")[:2]) for name in arrays}
+    new = []
+    for name, module in net.named_modules():
+        if name.count(".") == 1 and "norm2" in module._modules and name not in known:
+            net.get_parameter(f"{name}.norm2.weight").zero_()
+            new.append(f"{name}.")
+    return tuple(new)
 
 
 def _widened(array: Tensor, wanted: Tensor) -> Tensor:

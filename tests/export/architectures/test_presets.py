@@ -82,6 +82,24 @@ def test_fine_tuning_begins_with_what_the_file_computes(name: str, tmp_path: Pat
     assert norm.running_var.std() > 0  # the statistics are the batch's, not the file's
 
 
+@pytest.mark.parametrize("more", [{"attention": 1}, {"blocks": 3}, {"blocks": 4, "attention": 2}])
+def test_a_net_that_has_grown_begins_with_what_the_file_computes(
+    more: dict[str, int], tmp_path: Path
+) -> None:
+    shape, path = TowerShape(blocks=2, channels=8, head_channels=8, value_hidden=8), tmp_path / "a"
+    net = trained(shape)
+    write_net(path, shape, weights_of(net), describe_net(shape, "small"))
+    grown, batch = Net(replace(shape, **more)), example(shape.encoder)
+    load_weights(grown, path, [batch])
+    grown.eval()
+    for before, after in zip(net(*pair(batch)), grown(*pair(batch)), strict=True):
+        torch.testing.assert_close(before, after, atol=1e-3, rtol=1e-3)
+    grown.train()
+    grown(*pair(batch)).policy.square().sum().backward()
+    new = [p for name, p in grown.named_parameters() if name not in dict(net.named_parameters())]
+    assert any(parameter.grad.abs().max() > 0 for parameter in new)
+
+
 def pair(batch: Batch) -> tuple[object, object]:
     return batch.spatial, batch.features
 
