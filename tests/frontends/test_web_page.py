@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -204,12 +205,15 @@ def test_a_lost_connection_is_made_again(browser: Any, server: Served) -> None:
 
     with open_tab(browser) as tab:
         tab.route_web_socket("**/socket", pass_on)
+        tab.clock.install()
         tab.goto(server.address)
         text(tab, "#standing", "Move 0: Black to play")
+        tab.clock.pause_at(datetime.now() + timedelta(hours=1))  # so that it stays lost
         made[0].close()
         text(tab, "#note", "The connection is lost")
         tap(tab, "E5")
         assert stones(tab) == 0, "nobody would hear of it"
+        tab.clock.resume()
         with server.client() as client:
             wish(client, "play", at="E5", turn=0)
             count(tab, ".stones circle", 2)
