@@ -36,6 +36,7 @@ from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import (
+    CHECKPOINT,
     TrainPlan,
     keep_settings,
     read_metrics,
@@ -159,7 +160,7 @@ def run_single_positions(run: TrainRun) -> Path:
     if shards < 2:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     names = [path.name for path in policies]
-    if run.start is not None:
+    if run.start is not None and not (_folder(run, MANY) / CHECKPOINT).exists():
         run.start.open("rb").close()  # before hours of games rather than after them
     keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
     meter = Meter(run.out)
@@ -186,7 +187,7 @@ def run_single_positions(run: TrainRun) -> Path:
     write_whole(run.out / "errors.json", json.dumps(last, indent=1) + "\n")
     _draw(run.out / "errors.png", entries)
     target = run.out / f"{PRESET}.onnx"
-    write_whole(target, (run.out / SINGLE.split()[0] / f"{PRESET}-final.onnx").read_bytes())
+    write_whole(target, (_folder(run, SINGLE) / f"{PRESET}-final.onnx").read_bytes())
     logger.info(f"wrote {target}")
     return target
 
@@ -198,6 +199,11 @@ def _joined(parts: list[tuple[Games, Pairs]]) -> tuple[Games, Pairs]:
         for (_, pairs), shift in zip(parts, shifts, strict=False)
     ]
     return join_games([games for games, _ in parts]), np.concatenate(pairs)
+
+
+def _folder(run: TrainRun, name: str) -> Path:
+    """Return where one of both trainings, SINGLE and MANY, keeps its files."""
+    return run.out / name.split()[0]
 
 
 def _train(
@@ -217,7 +223,7 @@ def _train(
         licence=run.licence,
         created_by="gtp-export train --recipe single-position",
     )
-    out = run.out / name.split()[0]
+    out = _folder(run, name)
     plan = TrainPlan.of(
         run,
         task=ValueTask(preset, learned, others),

@@ -120,6 +120,18 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         assert words in error and "Traceback" not in error, error
 
 
+def test_a_run_with_checkpoints_goes_on_without_the_net_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(single_positions, "SHARD_GAMES", 10)
+    monkeypatch.setattr(single_positions, "_train", lambda *given: 1 / 0)
+    checkpoint = tmp_path / "many" / "checkpoint.pt"
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    with pytest.raises(ZeroDivisionError):
+        learn(tmp_path, "--from", "nosuch.pt")
+
+
 def test_games_that_were_made_otherwise_are_not_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
