@@ -127,22 +127,27 @@ class Report:
             lines.append(self._sprt.describe(self.points, self.decided, self.verdict))
         return lines
 
+    @property
+    def _compared(self) -> list[MatchGame]:
+        """The games whose score both engines told."""
+        return [game for game in self._games if game.agreed is not None]
+
     def _count_lines(self) -> list[str]:
         unknown = [sum((said or "?")[0] == "?" for said in game.scores) for game in self._games]
         lone = unknown.count(1)
         lines = [f"one engine alone told the score in {counted(lone, 'game')}"] if lone else []
-        told = [game for game in self._games if game.agreed is not None]
-        if not told:
+        compared = self._compared
+        if not compared:
             return lines
-        agreed = sum(bool(game.agreed) for game in told)
+        agreed = sum(bool(game.agreed) for game in compared)
         lines += [
-            f"final scores agreed in {agreed} of {counted(len(told), 'game')}"
-            f" ({agreed / len(told):.1%})"
+            f"final scores agreed in {agreed} of {counted(len(compared), 'game')}"
+            f" ({agreed / len(compared):.1%})"
         ]
         lines += [
             f"  game {game.number}: A says {game.scores[0]}, B says {game.scores[1]};"
             f" counted with all stones alive: {game.referee_score}"
-            for game in told
+            for game in compared
             if game.referee_score is not None
         ]
         return lines
@@ -183,7 +188,7 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Return everything as JSON takes it; infinite Elo becomes null."""
         terms = self._terms
-        told = [game for game in self._games if game.agreed is not None]
+        compared = self._compared
         sprt, result = self._sprt, (self.points, self.decided)
         return {
             "engines": [
@@ -203,8 +208,8 @@ class Report:
             "share": wilson(*result).to_json(),
             "elo": elo(*result).to_json(),
             "sprt": None if sprt is None else sprt.to_json(*result, self.verdict),
-            "scores_compared": len(told),
-            "scores_agreed": sum(bool(game.agreed) for game in told),
+            "scores_compared": len(compared),
+            "scores_agreed": sum(bool(game.agreed) for game in compared),
             "games": [_game_document(game) for game in self._games],
         }
 

@@ -241,17 +241,17 @@ class Loader:
     def _measure(self, evaluator: "Evaluator") -> float:
         """Return how long an evaluation takes, so that the first move is on time as well.
 
-        The first evaluation is not counted: on a GPU it takes a hundred times as long.
+        Of so few steps the median leaves out the first, which takes a GPU a hundred times as long.
         """
         from gtp_engine.games import new_game
-        from gtp_engine.search.search import Search
+        from gtp_engine.search.search import FEWEST_STEPS, Search
         from gtp_engine.search.stopping import Limits
 
         trial = Search(evaluator, SearchParams(use_cache=False))
         game = new_game(self._settings.game, *self._settings.size)
         game.proved_win(1)
         trial.set_position(game)
-        trial.run(Limits(visits=4))
+        trial.run(Limits(visits=1 + FEWEST_STEPS))  # one is the root's
         return trial.step_seconds
 
     def _open_evaluator(self) -> "Evaluator":

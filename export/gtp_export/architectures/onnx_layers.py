@@ -211,7 +211,7 @@ class OnnxLayers:
     def attend(self, queries: Node, keys: Node, values: Node, heads: int, width: int) -> Node:
         by_head = self._graph.ints([0, heads, width, -1])
         query, key, value = (
-            self.node("Reshape", map_, by_head) for map_ in (queries, keys, values)
+            self.node("Reshape", tensor, by_head) for tensor in (queries, keys, values)
         )
         asked = self.node("Transpose", query * width**-0.5, perm=[0, 1, 3, 2])
         weights = self.node("Softmax", self.node("MatMul", asked, key), axis=-1)

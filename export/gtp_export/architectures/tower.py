@@ -31,8 +31,6 @@ from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT
 from gtp_export.architectures.layers import Layers, Outputs, Value
 from gtp_export.architectures.shape import Shape, arrays_of
 
-NESTED = ("first", "second")
-"""Names of the two blocks in a nested one."""
 SCORE_COLUMNS = ("score_mean", "score_stdev", "lead")
 SCORE_UNIT = 20.0
 """Points that one unit of a raw score output stands for."""
@@ -108,9 +106,8 @@ class TowerShape:
         """
         inner: dict[str, tuple[str, ...]] = {}
         for block in range(self.blocks):
-            parts = tuple(f".{part}" for part in NESTED) if self.nested else ("",)
-            for name in (f"blocks.{block}{part}" for part in parts):
-                pool = (f"{name}.pool",) if self._pools(name) else ()
+            for name, pools in self._residuals(block):
+                pool = (f"{name}.pool",) if pools else ()
                 inner[f"{name}.norm1"] = (f"{name}.conv2", *pool)
         is_owned = "ownership" in self.heads
         heads = {
@@ -122,10 +119,15 @@ class TowerShape:
         }
         return inner | heads
 
-    def _pools(self, name: str) -> bool:
-        """Whether a block of two 3x3 convolutions pools: in every third block the first one."""
-        block, _, part = name.removeprefix("blocks.").partition(".")
-        return int(block) % 3 == 1 and part in ("", NESTED[0])
+    def _residuals(self, block: int) -> list[tuple[str, bool]]:
+        """Return the two 3x3 convolutions of a block, or both pairs in a nested one, by name.
+
+        With each stands whether it pools: the first one does in every third block.
+        """
+        name, pools = f"blocks.{block}", block % 3 == 1
+        if not self.nested:
+            return [(name, pools)]
+        return [(f"{name}.first", pools), (f"{name}.second", False)]
 
     @property
     def _attended(self) -> tuple[int, ...]:
@@ -144,26 +146,29 @@ class TowerShape:
             everywhere=("stem.globals", features),
         )
         trunk = layers.relu(trunk)
-        add_block = self._nested if self.nested else self._residual
         for block in range(self.blocks):
-            trunk = add_block(layers, trunk, f"blocks.{block}")
+            trunk = self._block(layers, trunk, block)
             if block in self._attended:
                 trunk = self._attention(layers, trunk, f"attention.{block}")
         return {"policy": self._policy(layers, trunk), **self._value(layers, trunk, features)}
 
-    def _residual(self, layers: Layers, trunk: Value, name: str) -> Value:
-        c = self.nested or self.channels
-        inner = layers.relu(layers.conv(f"{name}.conv1", trunk, c, 3, norm=f"{name}.norm1"))
-        pooled = (f"{name}.pool", _pool(layers, inner)) if self._pools(name) else None
-        outer = layers.conv(f"{name}.conv2", inner, c, 3, norm=f"{name}.norm2", everywhere=pooled)
+    def _block(self, layers: Layers, trunk: Value, block: int) -> Value:
+        name, inner = f"blocks.{block}", trunk
+        if self.nested:
+            narrow = layers.conv(f"{name}.narrow", trunk, self.nested, 1, norm=f"{name}.norm1")
+            inner = layers.relu(narrow)
+        for residual, pools in self._residuals(block):
+            inner = self._residual(layers, inner, residual, pools=pools)
+        if not self.nested:
+            return inner
+        outer = layers.conv(f"{name}.widen", inner, self.channels, 1, norm=f"{name}.norm2")
         return layers.relu(trunk + outer)
 
-    def _nested(self, layers: Layers, trunk: Value, name: str) -> Value:
-        inner = layers.conv(f"{name}.narrow", trunk, self.nested, 1, norm=f"{name}.norm1")
-        inner = layers.relu(inner)
-        for part in NESTED:
-            inner = self._residual(layers, inner, f"{name}.{part}")
-        outer = layers.conv(f"{name}.widen", inner, self.channels, 1, norm=f"{name}.norm2")
+    def _residual(self, layers: Layers, trunk: Value, name: str, *, pools: bool) -> Value:
+        c = self.nested or self.channels
+        inner = layers.relu(layers.conv(f"{name}.conv1", trunk, c, 3, norm=f"{name}.norm1"))
+        pooled = (f"{name}.pool", _pool(layers, inner)) if pools else None
+        outer = layers.conv(f"{name}.conv2", inner, c, 3, norm=f"{name}.norm2", everywhere=pooled)
         return layers.relu(trunk + outer)
 
     def _attention(self, layers: Layers, trunk: Value, name: str) -> Value:

@@ -597,7 +597,7 @@ def describe_figures(figures: Mapping[str, Any]) -> str:
         for name, group in figures.items()
         if isinstance(group, Mapping)
     ]
-    return "; ".join([alone] * bool(alone) + groups)
+    return "; ".join(part for part in (alone, *groups) if part)
 
 
 def _drop_half_a_line(path: Path) -> None:
