@@ -94,18 +94,8 @@ def test_what_was_played_outlives_the_judge(
 
     monkeypatch.setattr("gtp_engine.arena.endgame_review.Judge.judge_ends", fail)
     kept = tmp_path / "games.jsonl"
-    words = [
-        "--net",
-        TINY_NET,
-        "--judge",
-        TINY_NET,
-        "--size",
-        "4",
-        "--games",
-        "1",
-        "--playouts",
-        "4",
-    ]
+    words = ["--net", TINY_NET, "--judge", TINY_NET]
+    words += ["--size", "4", "--games", "1", "--playouts", "4"]
     with pytest.raises(SystemExit):
         run(["manners", *words, "--keep", str(kept)])
     out, err = capsys.readouterr()
@@ -115,9 +105,8 @@ def test_what_was_played_outlives_the_judge(
 
 def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--net", TINY_NET, "--rules", "japanese", "--size", "4", "--games", "1"]
-    assert (
-        run(["manners", *words, "--playouts", "4", "--judge", TINY_NET, "--judge-visits", "8"]) == 0
-    )
+    words += ["--playouts", "4", "--judge", TINY_NET, "--judge-visits", "8"]
+    assert run(["manners", *words]) == 0
     assert "judged by tiny on cpu, 8 visits:\n  moves onto own points: " in capsys.readouterr().out
 
 

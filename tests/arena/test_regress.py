@@ -111,10 +111,8 @@ def test_a_board_is_prepared_anew(
 ) -> None:
     file = tmp_path / "plays.tst"
     file.write_text(text)
-    assert (
-        run(["regress", "--engine", f'"{sys.executable}" "{SCRIPTED_ENGINE}" {move}', str(file)])
-        == 0
-    )
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" {move}'
+    assert run(["regress", "--engine", engine, str(file)]) == 0
     out = capsys.readouterr().out
     assert "genmove: 1 of 1 right" in out
     assert "positions refused: 1 questions not asked\n" in out

@@ -121,19 +121,9 @@ def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
 def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "speeds.png"
-    words = [
-        "--net",
-        TINY_NET,
-        "--device",
-        "cpu",
-        "--size",
-        "5",
-        "--playouts",
-        "12",
-        "--batch",
-        "1",
-    ]
-    words += ["--threads", "1", "--threads", "2", "--json", "--plot", str(picture)]
+    words = ["--net", TINY_NET, "--device", "cpu", "--size", "5", "--playouts", "12"]
+    words += ["--batch", "1", "--threads", "1", "--threads", "2"]
+    words += ["--json", "--plot", str(picture)]
     assert run(["benchmark", *words]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["signature"] == signature()

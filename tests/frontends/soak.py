@@ -13,18 +13,8 @@ from pathlib import Path
 from tests.frontends.test_gtp_process import ENGINE, ask
 from tests.paths import TINY_NET
 
-OPTIONS = [
-    "--net",
-    TINY_NET,
-    "--device",
-    "cpu",
-    "--playouts",
-    "4",
-    "--seed",
-    "9",
-    "--memory",
-    "256",
-]
+OPTIONS = ["--net", TINY_NET, "--device", "cpu", "--playouts", "4"]
+OPTIONS += ["--seed", "9", "--memory", "256"]
 SIZES = ["5", "9", "7 9", "13", "6"]
 CLOCKS = ["time_settings 0 1 0", "time_settings 60 10 5", "time_settings 300 0 0"]
 

@@ -85,16 +85,9 @@ def test_being_told_to_go() -> None:
 def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
     config = tmp_path / "analysis.cfg"
     config.write_text("reportAnalysisWinratesAs = SIDETOMOVE\nmaxVisits = 7\nlogDir = x\n")
+    options = ["-config", str(config), "-model", TINY_NET, "-override-config", "maxVisits=9,a=b"]
     done = subprocess.run(
-        [
-            *COMMAND,
-            "-config",
-            str(config),
-            "-model",
-            TINY_NET,
-            "-override-config",
-            "maxVisits=9,a=b",
-        ],
+        [*COMMAND, *options],
         input=lines(query()),
         capture_output=True,
         text=True,

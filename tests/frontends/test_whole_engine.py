@@ -198,4 +198,4 @@ def test_without_a_net_nothing_says_that_a_game_ends_without_a_result() -> None:
     words = ["--net", "none", "--playouts", "4"]
     script = "boardsize 5\nkata-set-rules japanese\nkata-search_analyze b noResultValue true\n"
     line = run(*words, text=script).stdout.split("\n\n")[2]
-    assert " noResultValue 0 " in line or " noResultValue 0.0" in line, line
+    assert " noResultValue 0.000000 " in line
