@@ -62,13 +62,13 @@ class RunningNorm(nn.Module):
         mean, variance = torch.batch_norm_update_stats(
             tensor, self.running_mean, self.running_var, 0.0
         )
-        warm = min(1.0, self.steps.item() / self.WARM_UP_STEPS)
+        warm = (self.steps / self.WARM_UP_STEPS).clamp(max=1.0)
         deviation = (self.running_var + NORM_EPSILON).sqrt()
         max_scale = 1.0 + warm * (self.MAX_SCALE - 1.0)
         max_shift = warm * self.MAX_SHIFT
         scale = ((variance + NORM_EPSILON).sqrt() / deviation).clamp(1 / max_scale, max_scale)
         shift = ((mean - self.running_mean) / deviation).clamp(-max_shift, max_shift)
-        momentum = max(self.MOMENTUM, 1.0 / (1.0 + self.steps.item()))
+        momentum = (1.0 / (1.0 + self.steps)).clamp(min=self.MOMENTUM)
         self.running_mean.lerp_(mean, momentum)
         self.running_var.lerp_(variance, momentum)
         self.steps += 1

@@ -35,7 +35,7 @@ from gtp_export.architectures.shape import Shape, arrays_of
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
-from gtp_export.learning.torch_layers import Net
+from gtp_export.learning.torch_layers import CompiledNet, Net
 from gtp_export.plans import NetRun
 from gtp_export.progress_bar import ProgressBar
 from gtp_export.span import PAUSE, Meter, Spent, end_with_parent
@@ -292,6 +292,7 @@ class Trainer:
         self._rank = rank
         shape = plan.task.shape
         self.net = Net(shape).to(plan.device)
+        self._compute = CompiledNet(self.net) if plan.device == "cpu" else self.net
         self.average = Net(shape).to(plan.device)
         self._autocast = torch.autocast(
             plan.device, torch.bfloat16, enabled=has_bfloat16(plan.device)
@@ -349,7 +350,7 @@ class Trainer:
         for norm in self._frozen_norms:
             norm.eval()
         with self._autocast:
-            outputs = self.net(batch.spatial, batch.features)
+            outputs = self._compute(batch.spatial, batch.features)
         found = self._plan.task.losses(outputs, batch.targets)
         weights = self._plan.loss_weights
         total = sum(weights[name] * loss for name, loss in found.items() if name in weights)

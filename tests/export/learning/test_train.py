@@ -33,7 +33,7 @@ from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
-from gtp_export.learning.torch_layers import Net  # noqa: E402
+from gtp_export.learning.torch_layers import CompiledNet, Net  # noqa: E402
 from gtp_export.learning.training import (  # noqa: E402
     CHECKPOINT,
     Trainer,
@@ -367,6 +367,44 @@ def test_a_checkpoint_to_begin_with_has_a_student_beside_it(tmp_path: Path) -> N
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "student-latest.onnx").touch()
     assert _newest_student(plan) == tmp_path / "new" / "student-latest.onnx"
+
+
+def steps_of(data: Path) -> tuple[list[dict[str, float]], CompiledNet]:
+    """Return the losses of some steps of a net of one block, and what computed them."""
+    shape = replace(TOWERS["tiny"], blocks=1)
+    plan = replace(plan_for(data, Span(1e6, "samples")), task=DistilTask(shape, data))
+    trainer = Trainer(0, plan)
+    return [trainer.step() for _ in range(4)], trainer._compute
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_steps_of_a_compiled_net_are_those_of_the_net(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("gtp_export.learning.training.has_bfloat16", lambda device: False)
+    wanted, plain = steps_of(data)
+    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILE_AFTER", 0)
+    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILED_SHAPES", 1)
+    found, compiled = steps_of(data)
+    assert compiled._works and len(compiled._often) == 1 and not plain._often
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other, rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_training_goes_on_where_nothing_can_be_compiled(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted, _ = steps_of(data)
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILE_AFTER", 0)
+    with torch._inductor.config.patch({"cpp.cxx": ("/nowhere/g++",)}), caplog.at_level("INFO"):
+        found, compiled = steps_of(data)
+    assert not compiled._works
+    assert found == wanted
+    (line,) = caplog.messages
+    assert line.startswith("training goes on without compiling") and "\n" not in line
 
 
 def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
