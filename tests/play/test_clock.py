@@ -13,6 +13,7 @@ from gtp_engine.play.clock.notation import (
     gtp_time_system,
     named_time_system,
     settings_command,
+    time_left_numbers,
 )
 from gtp_engine.play.clock.planner import outlook
 from gtp_engine.play.clock.systems import (
@@ -303,6 +304,31 @@ def test_clocks_are_told_to_engines_as_they_understand(text: str, known: str, co
     assert settings_command(named_time_system(text.split()), known.split().__contains__) == command
 
 
+@pytest.mark.parametrize(
+    "text, left, known, told",
+    [
+        ("simple 0.9", (0.9, 1), "kata-time_settings", (0.9, 1)),
+        ("simple 2.5", (2.5, 1), "", (2, 1)),
+        ("fischer 60 10", (12.34567, 0), "kata-time_settings", (12.345, 0)),
+        ("fischer 60 10", (60.0, 0), "", (50, 0)),
+        ("fischer 60 10", (7.9, 0), "", (7, 1)),
+        ("byoyomi 60 30 5", (30.0, 2), "kgs-time_settings", (30, 2)),
+        ("byoyomi 60 30 5", (60.0, 0), "", (180, 0)),  # as in its settings: 60 + 4 * 30
+        ("byoyomi 60 30 5", (30.0, 5), "", (120, 0)),
+        ("byoyomi 60 30 5", (30.0, 2), "", (30, 0)),
+        ("byoyomi 60 30 5", (30.0, 1), "", (30, 1)),
+        ("canadian 60 30 5", (20.5, 3), "", (20, 3)),
+        ("absolute 60", (20.5, 0), "", (20, 0)),
+    ],
+)
+def test_what_is_left_goes_with_the_clock_that_was_told(
+    text: str, left: tuple[float, int], known: str, told: tuple[float, int]
+) -> None:
+    system = named_time_system(text.split())
+    found = time_left_numbers(system, PlayerTime(*left), known.split().__contains__)
+    assert found == pytest.approx(told)
+
+
 # The clock of a game -----------------------------------------------------------------------------
 
 
@@ -439,6 +465,15 @@ def test_a_connection_that_was_bad_once_is_not_so_for_good() -> None:
         assert clock.lag.largest < 2.4
     assert clock.lag.largest < 0.35
     assert clock.lag.usual < 0.3
+
+
+def test_one_game_that_begins_by_several_commands_is_one() -> None:
+    clock = played(Absolute(300.0), 2.3, 30, float)
+    clock.reset()
+    assert clock.lag._largest == pytest.approx(0.5 * (2.3 + 0.3))
+    clock.reset()
+    clock.set_system(Absolute(200.0))
+    assert clock.lag._largest == pytest.approx(0.5 * (2.3 + 0.3))
 
 
 def test_a_short_period_has_room_for_a_machine_under_load() -> None:

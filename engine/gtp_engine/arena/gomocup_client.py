@@ -95,7 +95,7 @@ class GomocupClient(GtpClient):
                     raise EngineRefusal("this clock is not Gomocup's")
                 self._set_times(round(1000 * float(rest[1])), round(1000 * float(rest[4])))
             case "time_left":
-                left = 1000 * int(rest[1]) if self._has_match_time else _NO_LIMIT
+                left = int(1000 * float(rest[1])) if self._has_match_time else _NO_LIMIT
                 self._infos.append(f"time_left {left}")
             case "play":
                 self._moves.append((rest[0], self._name(rest[1])))

@@ -18,10 +18,12 @@ from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.play.clock.clock import Clock
-from gtp_engine.play.clock.notation import settings_command
+from gtp_engine.play.clock.notation import settings_command, time_left_numbers
 from gtp_engine.play.clock.systems import TimeSystem
 from gtp_engine.play.endgame import counts_dead_stones
 
+LATE_SECONDS = 5.0
+"""An engine is waited for so long after its flag fell: it loses by time, not as one that hangs."""
 _LONGEST_SCORE = 200
 """Characters of what an engine says the score is that are kept."""
 
@@ -149,10 +151,11 @@ class Referee:
         )
         return game
 
-    def _ask(self, engine: int, command: str) -> str:
-        """Return a reply that has to be a good one."""
+    def _ask(self, engine: int, command: str, timeout: float = 0.0) -> str:
+        """Return a reply that has to be a good one, within the engine's timeout or a longer one."""
+        client = self._engines[engine]
         try:
-            return self._engines[engine].ask(command)
+            return client.ask(command, max(client.timeout, timeout))
         except EngineFailure as failure:
             raise _Forfeit(engine, failure.kind, str(failure)) from None
         except EngineRefusal as refusal:
@@ -251,11 +254,15 @@ class Referee:
         self._count()
 
     def _generate(self, mover: int, color: int) -> str:
-        if self._clock is not None and self._knows(mover, "time_left"):
-            left = self._clock.left(color)
-            self._ask(mover, f"time_left {COLOR_LETTERS[color]} {int(left.seconds)} {left.count}")
+        letter, timeout = COLOR_LETTERS[color], 0.0
+        if self._clock is not None:
+            system, left = self._clock.system, self._clock.left(color)
+            if self._knows(mover, "time_left"):
+                seconds, count = time_left_numbers(system, left, partial(self._knows, mover))
+                self._ask(mover, f"time_left {letter} {seconds:g} {count}")
+            timeout = system.budget(left).flag + LATE_SECONDS
         began = time.monotonic()
-        vertex = self._ask(mover, f"genmove {COLOR_LETTERS[color]}")
+        vertex = self._ask(mover, f"genmove {letter}", timeout)
         seconds = time.monotonic() - began
         game = self._game
         game.seconds[mover] += seconds

@@ -180,6 +180,7 @@ class Engine(Game):
         from gtp_engine.play.move_choice import decide
 
         search = self.search
+        loaded = time.monotonic()
         self._loader.say_doubts(self.position)
         self.rest()
         searched = search.seconds
@@ -202,8 +203,10 @@ class Engine(Game):
             rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
             decision = self._resign_counter.resign_or(decision, rule, position, commit=commit)
         if commit:
-            spent = time.monotonic() - started
-            self.clock.spend(color, spent, spent - (search.seconds - searched), goes_on=True)
+            now = time.monotonic()
+            # Loading the net delays one move, and says nothing of later ones.
+            overhead = now - loaded - (search.seconds - searched)
+            self.clock.spend(color, now - started, overhead, goes_on=True)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
             if self._recorder is not None:

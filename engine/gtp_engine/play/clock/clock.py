@@ -113,11 +113,14 @@ class Clock:
         """
         self.lag = Lag()
         self.system = system or Unlimited()
+        self._has_moved = False
         self.reset()
 
     def reset(self) -> None:
         """Give both players back what they began with."""
-        self.lag.forget()
+        if self._has_moved:  # several commands may begin one game
+            self.lag.forget()
+        self._has_moved = False
         self._left = {color: self.system.start() for color in (BLACK, WHITE)}
         self._counted = dict(self._left)
         """What is left by our own count, whatever settings came since."""
@@ -179,6 +182,7 @@ class Clock:
         Returns:
             Whether it was made in time.
         """
+        self._has_moved = True
         left = self._left[color]
         after = self.system.spend(left, seconds)
         is_in_time = after.seconds > 0.0 or seconds <= self.system.budget(left).flag
