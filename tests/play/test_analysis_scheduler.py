@@ -138,6 +138,40 @@ def test_an_error_concerns_its_position_alone() -> None:
     scheduler.close()
 
 
+def test_what_was_stopped_takes_no_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[int] = []
+    whole = AnalysisScheduler._new_search
+
+    def noted(self: AnalysisScheduler, share: int) -> Search:
+        shares.append(share)
+        return whole(self, share)
+
+    monkeypatch.setattr(AnalysisScheduler, "_new_search", noted)
+    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=2)
+    limits = Limits(visits=10_000_000)
+    requests = [AnalysisRequest(lambda: POSITIONS[3], lambda found: None, limits)] * 20
+    jobs = [scheduler.submit(request) for request in requests]
+    for job in jobs:
+        job.stop()
+    shares.clear()
+    analyse(scheduler, POSITIONS[:1])
+    scheduler.close()
+    assert shares[-1] == 1
+
+
+def test_a_system_without_threads_is_an_error_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    scheduler = AnalysisScheduler(FakeEvaluator())
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        with pytest.raises(RuntimeError, match="thread"):
+            analyse(scheduler, POSITIONS[:1])
+    assert all(isinstance(one, Analysis) for one in analyse(scheduler, POSITIONS[:2]))
+    scheduler.close()
+
+
 def test_closing_stops_what_runs_and_drops_what_waits() -> None:
     before = threading.active_count()
     scheduler = AnalysisScheduler(FakeEvaluator(), at_once=1)

@@ -423,6 +423,46 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
     assert not made._ponderer.is_at_work
 
 
+def test_a_system_without_threads_is_no_reason_to_lose_a_move(
+    monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    def fail(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    made = engine(ponder=True, threads=1)
+    made.wait_ready()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        made.genmove(BLACK)
+    assert made.position.ply == 1 and said == ["no pondering: can't start new thread"]
+    made.undo()
+    made.genmove(BLACK)
+    made.close()
+
+
+def test_what_loading_takes_is_not_expected_of_later_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = engine()
+    made.wait_ready()
+    made.clock.set_system(Absolute(300.0))
+    usual = made.clock.lag.usual
+    ready = made.wait_ready
+
+    naps = [1.0]
+
+    def slowly(timeout: float | None = None) -> bool:
+        if naps:
+            time.sleep(naps.pop())
+        return ready(timeout)
+
+    monkeypatch.setattr(made, "wait_ready", slowly)
+    made.genmove(BLACK)
+    made.close()
+    assert made.clock.lag.usual < usual + 0.1
+    assert made.clock.left(BLACK).seconds < 299.0
+
+
 def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:
     fake.genmove(BLACK)
     assert not fake._ponderer.is_at_work

@@ -78,6 +78,11 @@ class AnalysisJob:
         if is_dropped:
             self.request.on_end(None)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it is to end, or will never begin."""
+        return self._stop.is_set()
+
     def begin(self, make_search: Callable[[], Search]) -> Run | None:
         """Begin to search; None if there is nothing to do, which the request knows then."""
         with self._guard:
@@ -163,14 +168,22 @@ class AnalysisScheduler:
         )
 
     def submit(self, request: AnalysisRequest) -> AnalysisJob:
-        """Put a request in line and return at once."""
+        """Put a request in line and return at once.
+
+        Raises:
+            RuntimeError: The system has no thread for it, and none is at work.
+        """
         job = AnalysisJob(request)
         with self._changed:
-            heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
-            wanted = min(self._most_threads, len(self._waiting) + len(self._running))
+            wanted = min(self._most_threads, len(self._waiting) + len(self._running) + 1)
             if self._n_threads < wanted:
-                self._n_threads += 1
-                threading.Thread(target=self._work, daemon=True).start()
+                try:
+                    threading.Thread(target=self._work, daemon=True).start()
+                    self._n_threads += 1
+                except RuntimeError:
+                    if self._n_threads == 0:
+                        raise
+            heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
             self._changed.notify_all()
         return job
 
@@ -236,11 +249,12 @@ class AnalysisScheduler:
 
     def _n_under_way(self) -> int:
         """Return how many positions share the machine, or will at once. The lock is held."""
-        return min(self.at_once, len(self._running) + len(self._waiting))
+        jobs = [*self._running, *(job for _, _, job in self._waiting)]
+        return min(self.at_once, sum(not job.is_stopped for job in jobs))
 
     def _share_of_a_thread(self) -> int:
-        """Return how many of the positions are a thread's. The lock is held."""
-        return -(-self._n_under_way() // self._most_threads)
+        """Return how many of the positions are a thread's, at least 1. The lock is held."""
+        return max(1, -(-self._n_under_way() // self._most_threads))
 
     def _discard(self, job: AnalysisJob) -> None:
         with self._changed:

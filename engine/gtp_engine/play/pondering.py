@@ -35,8 +35,12 @@ class Ponderer:
         search.set_position(position)
         stop = threading.Event()
         thread = threading.Thread(target=self._think, args=(search, stop), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system has no thread left
+            logger.warning(f"no pondering: {error}")
+            return
         self._under_way = stop, thread
-        thread.start()
 
     def stop(self) -> None:
         """End the search, if one is under way; what the tree has learned stays."""
