@@ -1,5 +1,7 @@
 """When to resign."""
 
+from dataclasses import replace
+
 import pytest
 
 from gtp_engine.coords import BLACK
@@ -74,6 +76,13 @@ def test_nobody_resigns_early_or_against_his_will() -> None:
     assert not rule.counts(analysis((100, 0.01), size=19), ply=143, handicap=9)
     assert rule.counts(analysis((100, 0.01), size=19), ply=144, handicap=9)
     assert not ResignRule(enabled=False).counts(lost, ply=100)
+
+
+def test_without_a_search_the_net_itself_is_asked() -> None:
+    for winrate, hopeless in ((0.05, True), (0.2, False)):
+        for moves in ((), ((0, 0.5),)):
+            found = replace(analysis(*moves), winrate=winrate)
+            assert ResignRule().counts(found, ply=30) is hopeless
 
 
 def test_the_threshold_is_a_value_not_a_winrate() -> None:

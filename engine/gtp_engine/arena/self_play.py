@@ -16,7 +16,7 @@ from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import LONGEST_GAME
-from gtp_engine.go.scoring import Owners, agreed_owners, white_score
+from gtp_engine.go.scoring import Owners, agreed_owners
 from gtp_engine.play.adjudication.explanation import Ownership, expected_ownership
 from gtp_engine.play.adjudication.status import FinalStatus, judge
 from gtp_engine.play.decision import best_value
@@ -133,7 +133,7 @@ def _play(evaluator: Evaluator, terms: Terms, limits: Limits, number: int) -> Se
     while not position.is_over and position.ply < LONGEST_GAME * position.area:
         decision = decide(search, position, limits)
         assert decision.point is not None and decision.analysis is not None
-        values.append(best_value(decision.analysis) or 0.0)
+        values.append(best_value(decision.analysis))
         wanted = decision.analysis.moves[0].point if decision.analysis.moves else PASS
         if decision.point == PASS != wanted:
             overruled.append((position.ply, wanted))
@@ -141,7 +141,7 @@ def _play(evaluator: Evaluator, terms: Terms, limits: Limits, number: int) -> Se
     status = judge(evaluator, position, read=False)
     margin = status.white_score
     if not counts_dead_stones(position):
-        margin = float(white_score(position.history, position.ply, position.rules.flags))
+        margin = position.white_margin()
     extra, own = _find_extra(evaluator, position, status)
     return SelfPlayGame(
         number,

@@ -20,7 +20,7 @@ class Decision:
     analysis: "Analysis | None"
     """What the search found; None when none was needed."""
     reason: str
-    """Why, in a few words: "search", "resign", "the game is decided" ..."""
+    """Why, in a few words: "search", "resign" ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,7 @@ class ResignRule:
         area = analysis.width * analysis.height
         if not self.enabled or ply < self.earliest_ply(area, handicap):
             return False
-        value = best_value(analysis)
-        return value is not None and value < self.threshold
+        return best_value(analysis) < self.threshold
 
 
 class ResignCounter:
@@ -95,8 +94,8 @@ def resignation(color: int) -> str:
     return f"{COLOR_LETTERS[opponent(color)]}+R"
 
 
-def best_value(analysis: "Analysis") -> float | None:
-    """Return the mean win-loss value of the best move, -1..1; None where nothing was visited.
+def best_value(analysis: "Analysis") -> float:
+    """Return the mean win-loss value of the best move, -1..1; the net's own where none was visited.
 
     Judged by the moves that have at least a tenth of the visits, or as many as any; a move with
     few visits says little.
@@ -104,6 +103,6 @@ def best_value(analysis: "Analysis") -> float | None:
     visits = [move.visits for move in analysis.moves]
     most = max(visits, default=0)
     if most == 0:
-        return None
+        return 2.0 * analysis.winrate - 1.0
     enough = min(0.1 * sum(visits), most)
     return 2.0 * max(move.winrate for move in analysis.moves if move.visits >= enough) - 1.0

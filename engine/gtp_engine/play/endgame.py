@@ -16,7 +16,6 @@ from gtp_engine.go.history import AREA, pass_ends_phase
 from gtp_engine.go.position import Position
 from gtp_engine.go.regions import around, regions
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.scoring import white_score
 from gtp_engine.play.adjudication.chains import pass_alive
 from gtp_engine.play.adjudication.explanation import SETTLED, Ownership
 from gtp_engine.play.adjudication.status import FinalStatus, adjudicate
@@ -58,7 +57,7 @@ class Endgame:
     def lead_as_it_stands(self) -> float:
         """The lead if every stone counts as alive."""
         position = self.position
-        score = float(white_score(position.history, position.ply, position.rules.flags))
+        score = position.white_margin()
         return score if position.to_play == WHITE else -score
 
     @property
