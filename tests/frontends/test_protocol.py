@@ -27,6 +27,7 @@ REQUESTS = [
     (b"na\xc2\x9bme", Request("", "name", "")),
     (b"NAME", Request("", "NAME", "")),
     (b'kata-set-rules {"ko": "SIMPLE",  "tax":"ALL"}', None),
+    (b"\xef\xbb\xbfname\r", Request("", "name", "")),
     (b"\xff\xfe", Request("", "\ufffd\ufffd", "")),
 ]
 

@@ -555,6 +555,12 @@ def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) ->
     assert (out / "game-2.json").exists()
 
 
+def test_endings_in_capitals_are_endings(tmp_path: Path) -> None:
+    (tmp_path / "GAME.SGF").write_text(GAME)
+    assert review(tmp_path / "GAME.SGF", "--out", tmp_path / "out") == 0
+    assert (tmp_path / "out" / "GAME.json").exists()
+
+
 def test_no_review_takes_the_place_of_a_game_or_is_reviewed(tmp_path: Path) -> None:
     for name, text in (("game", GAME), ("Index", GAME.replace("ee", "ed"))):
         (tmp_path / f"{name}.sgf").write_text(text)

@@ -8,7 +8,7 @@ from tests.go.diagrams import position_of, rows_of
 from tests.paths import TINY
 from tests.search.scripted import FlatEvaluator, Verdict
 
-from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, row_col
+from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_col
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
@@ -239,6 +239,15 @@ def test_land_behind_an_open_border_stays_whose_it_is_when_stones_elsewhere_are_
     assert alive.dead == [] and alive.black_territory == counted.black_territory
     assert alive.white_score == counted.white_score - 11  # ten points of White's, one of Black's
     assert table.turn_status(alive, counted.dead[0]) == counted
+
+
+def test_who_gives_up_can_no_longer_make_the_moves_again_that_were_taken_back() -> None:
+    table = Table(Engine(Settings(size=(5, 5)), FakeEvaluator()), frozenset({BLACK, WHITE}))
+    table.play(point_at(2, 2, 5))
+    table.play(point_at(1, 1, 5))
+    assert table.step_back()
+    table.resign()
+    assert not table.step_forward() and table.result == "B+R"
 
 
 # Explaining what a net expects --------------------------------------------------------------------

@@ -74,7 +74,7 @@ def analyse_files(
         if n_refused:
             problems.append(f"{counted(n_refused, 'position')} could not be analysed")
             logger.warning(problems[-1])
-    else:
+    elif positions or not problems:
         logger.info(f"nothing to do: {out} has answers for all {positions} positions")
     output.close()
     return 1 if problems else 0

@@ -18,7 +18,7 @@ from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.rollouts.go import open_evaluator
-from gtp_engine.files import read_file, write_whole
+from gtp_engine.files import PACKED_SUFFIXES, read_file, write_whole
 from gtp_engine.frontends.analysis.records import game_files, playable_games
 from gtp_engine.frontends.review.findings import FORMAT, make_report
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
@@ -171,8 +171,9 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
             continue
         digest = hashlib.sha256(repr(record).encode("utf-8", "replace")).hexdigest()
         stem = Path(identity.rpartition("#")[0] or identity).name
-        for ending in (".bz2", ".gz", ".xz", ".sgf"):
-            stem = stem.removesuffix(ending)
+        for ending in (*PACKED_SUFFIXES, ".sgf"):
+            if stem.lower().endswith(ending):
+                stem = stem[: -len(ending)]
         name = _free_name(stem or "game", folder, digest, taken)
         taken.add(name.casefold())
         yield Game(record, folder, name, digest)

@@ -19,7 +19,11 @@ MOST_PORT = 65535
 DEFAULT_PLAYOUTS = 100
 
 _NOT_HERE = ("game", "lag", "ogs-chat", "name", "log")
-_USUAL = {"playouts": f"{DEFAULT_PLAYOUTS} without --time", "time": "60 at most"}
+_USUAL = {
+    "playouts": f"{DEFAULT_PLAYOUTS} without --time",
+    "time": "60 at most",
+    "keep-games": "among the user's data",
+}
 _EXAMPLES = """examples:
   gtp-engine web                            prints the address to open
   gtp-engine web --size 9 --level 3 --color white

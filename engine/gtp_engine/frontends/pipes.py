@@ -27,6 +27,7 @@ _LARGEST_QUEUE = 1 << 24
 
 _CONTROL = {code: None for code in (*range(0x20), *range(0x7F, 0xA0))}
 _CONTROL[ord("\t")] = " "  # type: ignore[assignment]
+_CONTROL[0xFEFF] = None  # some systems begin a text with this mark of the order of bytes
 
 
 def clean_line(line: bytes) -> str:

@@ -78,6 +78,7 @@ class Table:
     def resign(self) -> None:
         """Give the game up for a person: the player to move, if it is one."""
         to_play = self.position.to_play
+        self._ahead = []
         self.end(resignation(to_play if to_play in self.colors else opponent(to_play)))
 
     def take_back(self) -> bool:

@@ -68,6 +68,8 @@ class Server:
     ) -> None:
         output.on_closed = inbox.abandon
         self._engine, self._inbox, self._output, self._note = engine, inbox, output, note
+        self._playouts = engine.settings.playouts
+        """Most playouts of a move where the manager sets no limit."""
         self._size = (0, 0)
         """Width and height; zeros before START."""
         self._rules = FREESTYLE
@@ -276,9 +278,8 @@ class Server:
             raise GomocupError("the game is over")
         engine.adopt(game, is_record=False)
         left = self._began + self._seconds() - time.monotonic()
-        limit = engine.settings.playouts
-        if "max_node" in self._info:
-            limit = max(1, self._info["max_node"])
+        nodes = self._info.get("max_node", 0)
+        limit = nodes if nodes > 0 else self._playouts
         engine.settings = replace(engine.settings, time=max(0.0, left), playouts=limit)
         assert self._line is not None
         with self._inbox.watching(self._line.number, any_line=False) as stop:

@@ -74,7 +74,10 @@ def _setting(key: str, value: str) -> dict[str, Any]:
     if lower == "minmoves":
         return {"min_moves": max(1, Arguments(value).integer(0, "minmoves"))}
     if lower == "maxmoves":
-        return {"max_moves": Arguments(value).integer(0, "maxmoves")}
+        most = Arguments(value).integer(0, "maxmoves")
+        if most < 0:
+            raise GtpError("syntax error: maxmoves must be 0 or more")
+        return {"max_moves": most}
     if lower not in _SWITCHES:
         raise GtpError(f"syntax error: unknown key {key[:20]!r}")
     if value.lower() not in _BOOLEANS:

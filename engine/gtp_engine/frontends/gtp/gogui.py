@@ -249,7 +249,7 @@ def _list_or_set(session: Session, arguments: Arguments, known: dict[str, Parame
     name = arguments.words[0]
     if name not in known:
         raise GtpError(f"unknown parameter {name[:40]!r}")
-    known[name].change(session, arguments.word(1, "the parameter's value"))
+    known[name].change(session, arguments.word_or_nothing(1))
     return ""
 
 

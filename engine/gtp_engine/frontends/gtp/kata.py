@@ -308,7 +308,7 @@ def get_params(session: Session, arguments: Arguments) -> str:
 def set_param(session: Session, arguments: Arguments) -> str:
     """Change a parameter from now on; 0 takes a limit away."""
     parameter = find_parameter(arguments.word(0, "a parameter's name"))
-    parameter.change(session, arguments.word(1, "the parameter's value"))
+    parameter.change(session, arguments.word_or_nothing(1))
     return ""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.frontends.analysis.overrides import KATA_NAMES
+from gtp_engine.frontends.analysis.overrides import KATA_NAMES, MOST_VISITS
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.search.params import RANGES, SearchParams
@@ -46,10 +46,10 @@ def _most(name: str, field: str) -> Parameter:
         return str(getattr(session.engine.settings, field) or 0)
 
     def change(session: Session, text: str) -> None:
-        most = Arguments(text).integer(0, name)
-        if most < 0:
-            raise GtpError(f"syntax error: {name} must be 0 or more")
-        _set(session, **{field: most or None})
+        most = Arguments(text).number(0, name, minimum=0)
+        if most > MOST_VISITS or most != int(most):
+            raise GtpError(f"syntax error: {name} must be a whole number up to {MOST_VISITS}")
+        _set(session, **{field: int(most) or None})
 
     return Parameter(read, change)
 

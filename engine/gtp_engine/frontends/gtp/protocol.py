@@ -87,6 +87,10 @@ class Arguments:
             raise GtpError(f"syntax error: {what} is missing")
         return self.words[index]
 
+    def word_or_nothing(self, index: int) -> str:
+        """Return a word; the empty text if there is none."""
+        return self.words[index] if index < len(self.words) else ""
+
     def color(self, index: int) -> int:
         """Return BLACK or WHITE."""
         try:

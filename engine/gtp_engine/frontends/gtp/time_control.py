@@ -2,7 +2,7 @@
 
 import contextlib
 
-from gtp_engine.coords import BLACK
+from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.play.clock.notation import (
@@ -72,6 +72,12 @@ def time_left(session: Session, arguments: Arguments) -> str:
 
 @commands.command("kata-debug-print-tc", is_listed=False)
 def print_clock(session: Session, arguments: Arguments) -> str:
-    """Tell the kind of clock and what a player has left, in a line."""
+    """Tell the kind of clock and what each player has left, in two lines."""
     clock = session.engine.clock
-    return f"{clock.system} {clock.left(arguments.color(0))}"
+    kind = type(clock.system).__name__
+    lines = []
+    for color in (BLACK, WHITE):
+        left = clock.left(color)
+        count = f", {left.count} in overtime" if left.count else ""
+        lines.append(f"{COLOR_NAMES[color].capitalize()} {kind}: {left.seconds:g} s left{count}")
+    return "\n".join(lines)

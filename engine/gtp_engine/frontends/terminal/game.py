@@ -501,7 +501,7 @@ class TerminalGame:
         if status is None:
             self._message.append("Count first: score.")
             return
-        point = self._point(rest)
+        point = self._point(rest) if rest else None
         if point is None or point == PASS or self._position.color_at(point) == EMPTY:
             self._message.append("Which stones? dead D4")
             return

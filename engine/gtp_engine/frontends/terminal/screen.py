@@ -21,6 +21,7 @@ from gtp_engine.frontends.terminal.board_view import (
 from gtp_engine.frontends.terminal.keyboard import key_words
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import NO_FIVE
+from gtp_engine.messages import counted
 from gtp_engine.search.analysis import Analysis
 
 PANEL_WIDTH = 32
@@ -237,5 +238,7 @@ def describe_score(white_margin: float, n_dead: int) -> list[str]:
     else:
         winner = COLOR_NAMES[WHITE if white_margin > 0 else BLACK].capitalize()
         result = f"{winner} is ahead by {abs(white_margin):g}"
-    dead = f"; {n_dead} dead stones are marked x (black) and o (white)" if n_dead else ""
+    are = "is" if n_dead == 1 else "are"
+    stones = counted(n_dead, "dead stone")
+    dead = f"; {stones} {are} marked x (black) and o (white)" if n_dead else ""
     return [f"{result}{dead}."]
