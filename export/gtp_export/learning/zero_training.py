@@ -29,7 +29,7 @@ from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings
-from gtp_export.zero.shards import SUFFIX, ShardError, UnreadableShardError, age
+from gtp_export.zero.shards import ShardError, UnreadableShardError, new_shards
 from gtp_export.zero.targets import TargetSamples, Window
 
 logger = logging.getLogger(__name__)
@@ -97,10 +97,7 @@ class ShardSource:
 
     def look(self) -> None:
         """Take in new shards, and forget what has left the window."""
-        paths = [
-            path for path in self._run.shards.glob(f"*{SUFFIX}") if path.stem not in self._known
-        ]
-        for path in sorted(paths, key=age):
+        for path in new_shards(self._run.shards, self._known):
             try:
                 self.positions += self._window.add(path)
             except UnreadableShardError:

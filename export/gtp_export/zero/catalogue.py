@@ -16,12 +16,12 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.zero.nets import NetRecord, list_nets, read_record
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (
-    SUFFIX,
     Header,
     ShardError,
     UnreadableShardError,
     age,
     check_board,
+    new_shards,
     read_header,
 )
 
@@ -111,12 +111,9 @@ class Catalogue:
 
     def add_shards(self, settings: Settings) -> Iterator[Header]:
         """Take in the shards that are new, oldest first, and yield what they say of themselves."""
-        new = [
-            path
-            for path in self._run.shards.glob(f"*{SUFFIX}")
-            if path.stem not in self._known["shards"] and path.name not in self._known["problems"]
-        ]
-        for path in sorted(new, key=age):
+        for path in new_shards(self._run.shards, self._known["shards"]):
+            if path.name in self._known["problems"]:
+                continue
             try:
                 header = read_header(path)
                 check_board(path, header, settings.boards)

@@ -3,7 +3,6 @@
 import logging
 import math
 import time
-from collections import deque
 from typing import Any
 
 from gtp_engine.coords import BLACK
@@ -50,7 +49,8 @@ class Coordinator:
         self._run = run
         self.settings = run.settings()
         self.part = Part(run, COORDINATE, alone=True)
-        self._near: deque[float] = deque(maxlen=KOMI_GAMES)
+        self._near: list[float] = []
+        """Black's shares of the games near the fair komi since it was last thought over."""
         self._problem = ""
         self._best = ""
         try:

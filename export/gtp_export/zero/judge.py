@@ -3,6 +3,7 @@
 import contextlib
 import json
 import logging
+import math
 import shutil
 import time
 from collections.abc import Callable
@@ -93,9 +94,9 @@ class Judge:
             is_first: Whether the best one is what the run began with.
         """
         settings = self._settings
-        komi = round(self._run.fair_komi(settings)) + 0.5 if settings.has_komi else 0.0
+        komi = self._deciding_komi if settings.has_komi else 0.0
         test = Sprt(-settings.gate_elo, settings.gate_elo, ERROR_RATE, ERROR_RATE)
-        all_rules = settings.named_rules or [Rules(komi=komi)]
+        all_rules = settings.named_rules or [Rules(komi=komi, friendly_pass_ok=False)]
         limits = Limits(visits=settings.judge_visits)
         games: list[PlayedGame] = []
         verdict: str | None = None
@@ -157,9 +158,14 @@ class Judge:
         before = sum(match.other == GNU_GO for match in self._matches.values())
         return promotions >= 2 << before
 
+    @property
+    def _deciding_komi(self) -> float:
+        """The komi nearest to the fair one with which no game is drawn."""
+        return math.floor(self._run.fair_komi(self._settings)) + 0.5
+
     def _play_gnu_go(self, net: str) -> MatchRecord:
         """Play a net against GNU Go, both as programs: they end when this one does, however."""
-        settings, komi = self._settings, round(self._run.fair_komi(self._settings)) + 0.5
+        settings, komi = self._settings, self._deciding_komi
         size = settings.size
         options = ("--device", "cpu", "--threads", "1", "--playouts", str(settings.judge_visits))
         mine = own_command("--net", str(self._run.net(net)), *options)

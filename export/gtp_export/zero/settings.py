@@ -316,6 +316,14 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         raise RunError(f"unknown game {game!r}; known are {', '.join(GAMES)}")
     if recipe not in RECIPES:
         raise RunError(f"unknown recipe {recipe!r}; known are {', '.join(RECIPES)}")
+    usual = _usual_settings(game, size, recipe) | wanted
+    settings = Settings(game=game, size=size, recipe=recipe, **usual)
+    settings.check()
+    return settings
+
+
+def _usual_settings(game: str, size: int, recipe: str) -> dict[str, Any]:
+    """Return what a recipe sets otherwise than `Settings` for a game and a board."""
     scaled: dict[str, Any] = {}
     if size <= 5:
         scaled |= {"int8": False, "average_decay": 0.99, "komi_step": 1.0}
@@ -327,10 +335,7 @@ def settings_for(game: str, size: int, recipe: str, **wanted: Any) -> Settings:
         scaled["samples_per_position"] = 8.0  # 3x3 in 2,000 games instead of 2,200 to over 4,000
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
         scaled["komi"] = default_komi(size, size)
-    scaled |= RECIPES[recipe] | OF_GAMES[game] | wanted
-    settings = Settings(game=game, size=size, recipe=recipe, **scaled)
-    settings.check()
-    return settings
+    return scaled | RECIPES.get(recipe, OURS) | OF_GAMES.get(game, {})
 
 
 def parse_setting(name: str, text: str) -> tuple[str, Any]:
@@ -418,8 +423,9 @@ class RunFolder:
             is_kind = name in kinds and (number or type(value) is kinds[name])
             if not is_kind or not _makes_sense(name, value):
                 raise RunError(f"{self.settings_file}: {name} = {value!r} makes no sense")
-        # What an older run's file does not say yet is as its recipe has it.
-        settings = Settings(**(RECIPES.get(str(found.get("recipe")), OURS) | found))
+        # What an older run's file does not say yet is as a new one would have it.
+        of = (found.get(name, getattr(Settings, name)) for name in ("game", "size", "recipe"))
+        settings = Settings(**(_usual_settings(*of) | found))
         settings.check()
         return settings
 

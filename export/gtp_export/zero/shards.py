@@ -11,9 +11,10 @@ from both; it holds games of one game and board size that one process played, by
 
 import errno
 import json
+import os
 import time
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,9 +69,9 @@ class Searched(NamedTuple):
     value: float
     """Mean win-loss value of the root, -1 to 1."""
     actions: NDArray[np.int16]
-    """[n] the moves that the target names."""
+    """[n] the moves that the target names; none of a fast search, from which nobody learns."""
     shares: NDArray[np.float64]
-    """[n] the target; sums to 1."""
+    """[n] the target; sums to 1 if there is one."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Shard:
     value: NDArray[np.float16]
     """[M] mean win-loss value of the root for the mover; 0 without a search."""
     policy_starts: NDArray[np.int64]
-    """[M + 1] into actions and shares; nothing where there was no search."""
+    """[M + 1] into actions and shares; nothing where there was no full search."""
     actions: NDArray[np.int16]
     """[P]"""
     shares: NDArray[np.uint16]
@@ -153,6 +154,16 @@ _KINDS = {
     "value": "<f2",
     "actions": "<i2",
 }
+
+
+def new_shards(folder: Path, known: Container[str]) -> list[Path]:
+    """Return the shards of a folder whose hashes are not known, oldest first.
+
+    There may be many thousands, and they are looked for every second.
+    """
+    names = (name for name in os.listdir(folder) if name.endswith(SUFFIX))
+    unknown = [folder / name for name in names if name.removesuffix(SUFFIX) not in known]
+    return sorted(unknown, key=age)
 
 
 def age(path: Path) -> tuple[int, str]:

@@ -1,6 +1,7 @@
 """A whole run on one machine: the coordinator here, all other parts as child processes."""
 
 import logging
+import os
 import subprocess
 import threading
 import time
@@ -47,6 +48,8 @@ class Child:
             stdin=subprocess.PIPE,  # closed when this process ends, however it does
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            # Each part has one processor; NumPy would take all of them for a small matrix.
+            env={"OPENBLAS_NUM_THREADS": "1", **os.environ},
             **OWN_GROUP,
         )
         assert self.process.stderr is not None

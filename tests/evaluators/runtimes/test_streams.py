@@ -79,6 +79,27 @@ def test_batches_are_padded_to_buckets(count: int, buckets: list[int]) -> None:
     assert stream.buckets == buckets
 
 
+@pytest.mark.parametrize(
+    "count, buckets",
+    [
+        (3, [2, 1]),
+        (4, [4]),
+        (6, [4, 2]),
+        (7, [8]),
+        (24, [16, 8]),
+        (25, [32]),
+        (31, [32]),
+        (39, [32, 8]),
+    ],
+)
+def test_batches_that_nearly_fill_a_bucket_are_padded_and_others_divided(
+    count: int, buckets: list[int]
+) -> None:
+    stream = Stream()
+    assert_right(StreamPool([stream], 32, pads=False).run(rows(count)), count)
+    assert stream.buckets == buckets
+
+
 def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
     stream = Stream(memory=20)
     pool = StreamPool([stream])

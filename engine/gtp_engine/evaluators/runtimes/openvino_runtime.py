@@ -1,10 +1,9 @@
 """The one place that talks to OpenVINO: nets compiled for a processor, or for one of Intel's GPUs.
 
 OpenVINO is fastest with shapes that are fixed. So a graph is compiled for each board and for each
-of a few batch sizes, which takes some tenths of a second, and a batch of another size is run in
-parts of these sizes: 7 as 4, 2 and 1, which takes less than 8. Which ones a batch goes through
-depends on its size alone, never on what is compiled already: a search with one thread stays
-reproducible.
+of a few batch sizes, which takes some tenths of a second. A batch of another size is padded to the
+next one if it nearly fills it, 7 to 8, or else run in parts, 6 as 4 and 2. Which it is depends on
+the size alone, never on what is compiled already: a search with one thread stays reproducible.
 """
 
 import contextlib
@@ -116,7 +115,7 @@ class OpenVinoSession:
 
         def work() -> None:
             for bucket in BUCKETS:
-                is_wanted = bucket <= min(largest, LARGEST_BATCH)
+                is_wanted = bucket < 2 * min(largest, LARGEST_BATCH)
                 for stream in self._streams if is_wanted else ():
                     if threading.main_thread().is_alive():
                         with contextlib.suppress(Exception):

@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batch sizes that run as they are; all others are padded to the next one."""
 
+MOST_IN_PARTS = 0.75
+"""Share of a bucket up to which a batch takes less time in parts than padded."""
+
 Feed = Mapping[str, Array]
 """By input, rows of a batch."""
 
@@ -117,7 +120,8 @@ class StreamPool:
         """Serve some streams.
 
         Args:
-            pads: Whether batches are padded, or else run in parts that need no padding.
+            pads: Whether all batches are padded, or only those that nearly fill a bucket and all
+                others run in parts.
         """
         self._pads = pads
         self._free = list(streams)
@@ -137,7 +141,8 @@ class StreamPool:
         done = 0
         while done < total:
             size = min(total - done, self.largest)
-            if not self._pads:
+            above = next(bucket for bucket in BUCKETS if bucket >= size)
+            if not self._pads and size <= MOST_IN_PARTS * above:
                 size = max(bucket for bucket in BUCKETS if bucket <= size)
             rows = {name: array[done : done + size] for name, array in feed.items()}
             found = self._run_part(rows, size)
