@@ -15,7 +15,10 @@ IDLE = {
         *("freeze", "device", "processes", "threads", "batch_points", "learning_rate"),
         *("keep_nets", "int8", "fp16"),
     ),
-    "recipe": ("games", "valid", "positions", "name", "processes", "threads", "int8", "fp16"),
+    "recipe": (
+        *("games", "valid", "positions", "name", "device", "processes", "threads"),
+        *("int8", "fp16"),
+    ),
 }
 """Options that do nothing for the patterns and for a recipe."""
 OF_RECIPES = ("policies", "size", "make")

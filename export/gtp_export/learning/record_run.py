@@ -23,7 +23,7 @@ from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import Trainer, TrainPlan, read_metrics, train
+from gtp_export.learning.training import Trainer, TrainPlan, keep_settings, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.progress_bar import ProgressBar
@@ -65,6 +65,7 @@ def run_records(run: RecordRun) -> Path:
 
 def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
     """Train, evaluate and export what was prepared; see `run_records`."""
+    keep_settings(run.out, games=task.train.fingerprint())
     plan = TrainPlan.of(
         run,
         task=task,

@@ -101,6 +101,9 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
     arrays = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
     arrays |= _shared_constants(graph, arrays) | _floats_of_integers(arrays)
     new = _silence_new_blocks(net, arrays)
+    lacking = _blocks_of(arrays) - {name for name, _ in net.named_modules()}
+    if lacking:
+        raise NetFileError(f"{path}: has {min(lacking)}, which the preset lacks")
     norms = _named_norms(net)
     for name, tensor in net.state_dict().items():
         if name.rpartition(".")[0] in norms or name.startswith(new):
@@ -139,13 +142,19 @@ def _load_folded(net: Net, path: Path, batches: Sequence[Batch]) -> None:
 
 def _silence_new_blocks(net: Net, arrays: Mapping[str, Any]) -> tuple[str, ...]:
     """Let blocks of which a file has no array add nothing; return how their names begin."""
-    known = {".".join(name.split(".")[:2]) for name in arrays}
+    known = _blocks_of(arrays)
     new = []
     for name, module in net.named_modules():
         if name.count(".") == 1 and "norm2" in module._modules and name not in known:
             net.get_parameter(f"{name}.norm2.weight").zero_()
             new.append(f"{name}.")
     return tuple(new)
+
+
+def _blocks_of(arrays: Mapping[str, Any]) -> set[str]:
+    """Return the blocks that hold some arrays, by the names of these."""
+    parts = (name.split(".") for name in arrays)
+    return {".".join(part[:2]) for part in parts if part[0] in ("blocks", "attention")}
 
 
 def _widened(array: Tensor, wanted: Tensor) -> Tensor:

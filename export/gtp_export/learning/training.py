@@ -159,11 +159,15 @@ def keep_settings(folder: Path, **wanted: Any) -> None:
     if not note.exists():
         folder.mkdir(parents=True, exist_ok=True)
         write_whole(note, json.dumps(wanted) + "\n")
-    made = json.loads(note.read_text(encoding="utf-8"))
+    try:
+        made = dict(json.loads(note.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise NetFileError(f"{note}: is damaged: {error}") from None
     for name, value in wanted.items():
-        if made[name] != value:
-            option = name.replace("_", "-")
-            raise NetFileError(f"{folder}: was made with another --{option}; choose another --out")
+        if made.get(name) != value:
+            other = f"with another --{name.replace('_', '-')}"
+            other = "of other games" if name == "games" else other
+            raise NetFileError(f"{folder}: was made {other}; choose another --out")
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ A *code* is how a move is stored: its action (row * width + column, width * heig
 plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
+import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -99,6 +100,14 @@ class Games:
     def longest_side(self) -> int:
         """Of the boards."""
         return max(max(size) for size in self.sizes)
+
+    def fingerprint(self) -> str:
+        """Return what tells these games from others: a hash of boards, moves and whose count."""
+        table = self.table
+        known = hashlib.sha256()
+        for array in (table.width, table.height, table.starts, table.moves, self.whose):
+            known.update(b"" if array is None else array.tobytes())
+        return known.hexdigest()[:16]
 
     def of_size(self, width: int, height: int) -> NDArray[np.int64]:
         """Return [n] which games are on boards of a size."""

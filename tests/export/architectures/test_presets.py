@@ -15,7 +15,7 @@ from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E
 from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape  # noqa: E402
 from gtp_export.architectures.presets import PRESETS, find_preset, find_tower  # noqa: E402
 from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
-from gtp_export.architectures.tower import TOWERS, TowerShape  # noqa: E402
+from gtp_export.architectures.tower import TOWERS, TowerShape, random_weights  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import check_parity, weights_of  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets, record_losses  # noqa: E402
@@ -80,6 +80,15 @@ def test_fine_tuning_begins_with_what_the_file_computes(name: str, tmp_path: Pat
             torch.testing.assert_close(mine, theirs, atol=1e-3, rtol=1e-3)
     norm = other.get_submodule(next(n[:-13] for n in other.state_dict() if "running_mean" in n))
     assert norm.running_var.std() > 0  # the statistics are the batch's, not the file's
+
+
+def test_a_net_with_more_blocks_than_the_preset_is_refused(tmp_path: Path) -> None:
+    shape = TOWERS["tiny"]
+    path = tmp_path / "net.onnx"
+    write_net(path, shape, random_weights(shape, 1), describe_net(shape, "net"))
+    smaller = Net(replace(shape, blocks=1))
+    with pytest.raises(NetFileError, match=r"has blocks\.1, which the preset lacks"):
+        load_weights(smaller, path, [example(shape.encoder)])
 
 
 @pytest.mark.parametrize("more", [{"attention": 1}, {"blocks": 3}, {"blocks": 4, "attention": 2}])
