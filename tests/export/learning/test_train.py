@@ -41,6 +41,7 @@ from gtp_export.learning.training import (  # noqa: E402
     TrainPlan,
     describe_figures,
     has_bfloat16,
+    keep_settings,
     read_metrics,
     spent_in,
     train,
@@ -495,6 +496,21 @@ def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> No
         for _ in range(5):
             trainer.step()
     assert all(bool(array.isfinite().all()) for array in trainer.net.parameters())
+
+
+def test_a_folder_is_of_one_run(tmp_path: Path) -> None:
+    keep_settings(tmp_path, size=9, games="a")
+    keep_settings(tmp_path, size=9, games="a")
+    for wanted, complaint in (
+        ({"size": 13}, "with another --size"),
+        ({"games": "b"}, "of other games"),
+        ({"last_komi": 7.0}, "with another --last-komi"),
+    ):
+        with pytest.raises(NetFileError, match=f"was made {complaint}; choose another --out"):
+            keep_settings(tmp_path, **wanted)
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(NetFileError, match="is damaged"):
+        keep_settings(tmp_path, size=9)
 
 
 def test_a_line_that_a_full_disk_cut_is_taken_away(data: Path) -> None:

@@ -128,6 +128,14 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, line: str, comp
         run.settings()
 
 
+def test_an_older_run_of_five_in_a_row_has_the_defaults_of_its_game(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+    run.create(settings_for("five", 9, "ours"))
+    lines = run.settings_file.read_text().splitlines(keepends=True)
+    run.settings_file.write_text("".join(s for s in lines if "opening_random" not in s))
+    assert run.settings().opening_random == 0.0
+
+
 def test_the_window_grows_more_slowly_than_the_run() -> None:
     settings = Settings(window=1000)
     assert settings.window_positions(500) == 500
