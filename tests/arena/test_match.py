@@ -294,7 +294,7 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
 def test_a_signal_tells_what_was_played_and_leaves_no_engine(tmp_path: Path, name: str) -> None:
     number = signal.Signals[name]
     report, pids = tmp_path / "match.json", tmp_path / "pids"
-    deaf = engine("C3", "hang", "deaf", f"pid={pids}")
+    deaf = engine("hang", "deaf", f"pid={pids}")
     command = [sys.executable, "-m", "gtp_engine", "match", engine("resign"), deaf]
     command += ["--size", "5", "--openings", "0", "--json", str(report)]
     with subprocess.Popen(
