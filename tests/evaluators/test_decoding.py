@@ -16,8 +16,9 @@ from gtp_engine.evaluators.decoding import (
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves, new_eval_batch
 from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.nets.onnx_net import RawOutputs
+from gtp_engine.games import new_game
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import ATARI_GO, Rules
 from gtp_engine.go.symmetry import action_table, point_table, transform
 
 WIDTH, HEIGHT = 5, 4
@@ -65,9 +66,10 @@ def finished(
     symmetry: int = 0,
     optimism: float = 0.0,
     no_result_counts: bool = False,
+    game: Position | None = None,
 ) -> EvalBatch:
     """Return a batch whose slot 1 was filled from row 0."""
-    game = position()
+    game = position() if game is None else game
     batch = new_eval_batch(2, WIDTH, HEIGHT, 22, 19, raw.ownership is not None)
     list_moves(batch, 1, game.history, game.ply, game.rules.flags)
     batch.slots["optimism"][1] = optimism
@@ -126,6 +128,19 @@ def test_a_policy_without_pass_leaves_it_a_thousandth() -> None:
     plain = expected_policy(logits)
     assert policy[AREA] == pytest.approx(0.001 / 1.001)
     np.testing.assert_allclose(policy[:AREA], plain[:AREA] * (1 - policy[AREA]), atol=1e-6)
+
+
+@pytest.mark.parametrize("has_policy", [True, False])
+def test_where_nobody_passes_the_last_point_is_a_move_like_others(has_policy: bool) -> None:
+    game = new_game(ATARI_GO, WIDTH, HEIGHT)
+    raw = raw_outputs(has_pass=False)
+    raw = raw._replace(policy_optimistic=None)
+    if not has_policy:
+        raw = raw._replace(policy=None, ownership=None)
+    policy = policy_of(finished(raw, info(has_pass=False), game=game))
+    assert np.isnan(policy[AREA])
+    logits = np.zeros(AREA, np.float32) if raw.policy is None else raw.policy[0]
+    np.testing.assert_allclose(policy[:AREA], softmax(logits), atol=1e-6)
 
 
 @pytest.mark.parametrize(

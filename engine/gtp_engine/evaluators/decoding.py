@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.nets.net_info import (
     NO_RESULT_ALWAYS,
@@ -203,6 +204,13 @@ def decode_slots(
 
 
 @kernel
+def _ends_in_a_pass(batch: EvalBatch, slot: int) -> bool:
+    """Whether a slot's last move is the pass; some games have none."""
+    n = int64(batch.slots[slot]["n_moves"])
+    return bool(n > 0 and batch.moves[slot, n - 1] == PASS)
+
+
+@kernel
 def _decode_policy(
     outputs: OutputArrays,
     row: int,
@@ -211,9 +219,10 @@ def _decode_policy(
     slot: int,
     points: npt.NDArray[np.int16],
 ) -> None:
-    """Mask, mix and normalise the policy over the slot's moves, the pass last."""
+    """Mask, mix and normalise the policy over the slot's moves, a pass last."""
     n = int64(batch.slots[slot]["n_moves"])
-    n_logits = n if layout.has_pass else n - 1
+    lacks_pass = not layout.has_pass and _ends_in_a_pass(batch, slot)
+    n_logits = n - 1 if lacks_pass else n
     mixes = outputs.optimistic.shape[0] > 0 and batch.slots[slot]["optimism"] != 0.0
     highest = np.float32(-np.inf)
     for i in range(n_logits):
@@ -228,7 +237,7 @@ def _decode_policy(
         share = np.exp(batch.priors[slot, i] - highest)
         batch.priors[slot, i] = share
         total += share
-    if not layout.has_pass:
+    if lacks_pass:
         batch.priors[slot, n - 1] = max(total, np.float32(1.0)) * np.float32(NO_PASS_PRIOR)
         total += batch.priors[slot, n - 1]
     for i in range(n):
@@ -305,17 +314,19 @@ def _prefer_open_points(
     are alike.
     """
     n = int64(batch.slots[slot]["n_moves"])
+    has_pass = _ends_in_a_pass(batch, slot)
     knows_owners = outputs.ownership.shape[0] > 0
     total = 0.0
-    for i in range(n - 1):
+    for i in range(n - 1 if has_pass else n):
         weight = 1.0
         if knows_owners:
             owned = np.float64(outputs.ownership[row, points[batch.moves[slot, i]]])
             weight = SETTLED_SHARE + max(0.0, 1.0 - owned * owned)
         batch.priors[slot, i] = weight
         total += weight
-    batch.priors[slot, n - 1] = max(total, 1.0) * NO_PASS_PRIOR
-    total += np.float64(batch.priors[slot, n - 1])
+    if has_pass:
+        batch.priors[slot, n - 1] = max(total, 1.0) * NO_PASS_PRIOR
+        total += np.float64(batch.priors[slot, n - 1])
     for i in range(n):
         batch.priors[slot, i] /= total
 
