@@ -36,6 +36,10 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes there are and how many there will be, if the server said so."""
 
 
+_LATER = (http.HTTPStatus.REQUEST_TIMEOUT, http.HTTPStatus.TOO_MANY_REQUESTS)
+"""Answers of a server that may have another one soon."""
+
+
 class _BrokenOff(Exception):
     """The connection ended before the file did."""
 
@@ -173,11 +177,15 @@ def _fetch(url: str, part: _Part, progress: Progress, deadline: float, *, is_che
     except urllib.error.HTTPError as error:
         error.close()
         if error.code != http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or not start:
+            if error.code in _LATER:
+                raise _BrokenOff(f"the server answers {error.code}") from None
             if 400 <= error.code < 500:
                 part.remove()  # the rest will never come
             raise
         part.remove()
         raise _BrokenOff("the server has another file now") from None
+    except UnicodeError:  # the host has a part that is empty or too long
+        raise NetFileError(f"{url}: is no address") from None
     except http.client.HTTPException as error:
         raise _BrokenOff(f"the server's answer makes no sense: {error!r}") from None
     with response:
@@ -202,13 +210,14 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
     # More than so many digits are too large as well, and might be too many to be read.
     total = None if length is None else start + int(length[0][:20])
     done, is_too_large = start, total is not None and total > LARGEST_FILE
+    is_cut = False
     with part.path.open("ab") as file:
         progress(done, total)
         while not is_too_large:
             try:
                 chunk = response.read1(CHUNK)
             except http.client.IncompleteRead as error:
-                chunk = error.partial
+                chunk, is_cut = error.partial, True
             except (OSError, http.client.HTTPException) as error:
                 raise _BrokenOff(f"the connection broke off: {error}") from None
             if not chunk:
@@ -225,8 +234,9 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
     if is_too_large:
         part.remove()
         raise NetFileError(f"{response.url}: is too large for a net")
-    if total is not None and done < total:
-        raise _BrokenOff(f"the connection broke off after {done} of {total} bytes")
+    if is_cut or (total is not None and done < total):
+        of = "" if total is None else f" of {total}"
+        raise _BrokenOff(f"the connection broke off after {done}{of} bytes")
 
 
 def _printable(text: str) -> str:

@@ -1,6 +1,7 @@
 """Put a net where `gtp-engine --net NAME` finds it: fetch, convert, check, move into place."""
 
 import logging
+import os
 import re
 import shutil
 import tempfile
@@ -45,7 +46,7 @@ def add_net(plan: AddPlan, folder: Path, progress: Progress) -> Path:
     _drop_old(work)
     try:
         if not is_url(plan.source):
-            return _install(plan, Path(plan.source).expanduser(), folder)
+            return _install(plan, Path(os.path.expanduser(plan.source)), folder)
         fetched = _fetch(plan, work, progress)
         try:
             return _install(plan, fetched, folder)
@@ -59,9 +60,13 @@ def add_net(plan: AddPlan, folder: Path, progress: Progress) -> Path:
 def _drop_old(work: Path) -> None:
     """Remove what is left of downloads that nobody has gone on with for a week."""
     oldest = time.time() - KEPT_SECONDS
-    for file in work.iterdir():
-        if file.is_file() and file.stat().st_mtime < oldest:
-            file.unlink(missing_ok=True)
+    for path in work.iterdir():
+        if path.stat().st_mtime >= oldest:
+            continue
+        if path.is_dir():  # of a run that was killed
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def plain_name(text: str) -> str:
@@ -93,7 +98,6 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         logger.info(f"self-check: {verdict(differences)}")
         name = plan.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
-        _check_free(plan, name)
         del net  # Windows moves no file that is open
         ready.replace(target)
     for version in files_of(target)[1:]:
@@ -117,11 +121,13 @@ def _prepare(plan: AddPlan, source: Path, folder: Path) -> Path:
     """Return a file in the folder that describes itself, converted and quantised as needed."""
     converted, ready = folder / "converted.onnx", folder / "net.onnx"
     if is_onnx(source):
-        read_info(source, load_model(source))
+        info = read_info(source, load_model(source))
         shutil.copyfile(source, converted)
     else:
         conversion = convert_file(source, converted)
-        logger.info(f"converted a {conversion.format.value} net: {conversion.info.architecture}")
+        info = conversion.info
+        logger.info(f"converted a {conversion.format.value} net: {info.architecture}")
+    _check_free(plan, plan.name or plain_name(info.name))  # before what takes minutes
     if plan.quantise is None:
         return converted
     outcome = quantise_file(converted, ready, plan.quantise, called=str(source))

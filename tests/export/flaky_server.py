@@ -26,6 +26,10 @@ class Habits:
     """By how much the announced length is wrong."""
     wrong_range: bool = False
     """Whether parts begin elsewhere than asked for."""
+    is_chunked: bool = False
+    """Whether the body comes in chunks, of a length that is not told."""
+    busy: int = 0
+    """Requests that are answered 429 before one is served."""
     requests: list[dict[str, str]] = field(default_factory=list)
     """Headers of every request."""
 
@@ -68,6 +72,7 @@ class FlakyServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # that of chunks
     the_habits: Habits
 
     def do_GET(self) -> None:
@@ -78,6 +83,10 @@ class _Handler(BaseHTTPRequestHandler):
             for name, value in habits.headers.items():
                 self.send_header(name, value)
             self.end_headers()
+            return
+        if habits.busy:
+            habits.busy -= 1
+            self.send_error(429)
             return
         start = self._start()
         if start > len(habits.content):
@@ -91,12 +100,18 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {shown}-{end - 1}/{end}")
         if habits.has_tag:
             self.send_header("ETag", habits.tag)
-        length = str(len(body) + habits.added_length)
-        for name, value in ({"Content-Length": length} | habits.headers).items():
+        usual = {"Content-Length": str(len(body) + habits.added_length)}
+        if habits.is_chunked:
+            usual = {"Transfer-Encoding": "chunked"}
+        for name, value in (usual | habits.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        if habits.breaks_after:
+        is_cut = bool(habits.breaks_after)
+        if is_cut:
             body = body[: habits.breaks_after.pop(0)]
+        if habits.is_chunked:
+            end = b"" if is_cut else b"0\r\n\r\n"
+            body = b"%x\r\n%b\r\n%b" % (len(body), body, end)
         self.wfile.write(body)
         self.close_connection = True
 

@@ -174,8 +174,12 @@ def test_what_is_left_of_a_download_is_kept_for_a_week(folder: Path) -> None:
         path.write_bytes(b"part")
         then = time.time() - 86400 * days
         os.utime(path, (then, then))
+    killed = work / "tmp-killed"
+    killed.mkdir()
+    (killed / "converted.onnx").write_bytes(b"net")
+    os.utime(killed, (then, then))
     assert run(["add", TINY_NET, "--name", "mine"]) == 0
-    assert new.exists() and not old.exists()
+    assert new.exists() and not old.exists() and not killed.exists()
 
 
 def test_without_a_home_folder_there_is_a_sentence(

@@ -78,7 +78,7 @@ def test_a_plain_net_becomes_a_described_one(tmp_path: Path, opset: int) -> None
     np.testing.assert_allclose(value, 2 * win - 1, atol=1e-6)
 
 
-def test_describing_in_place_and_again(tmp_path: Path) -> None:
+def test_describing_in_place_and_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "net.onnx"
     plain_net(path)
     assert run(["describe", str(path), *ARGUMENTS, "--name", "first"]) == 0
@@ -87,6 +87,28 @@ def test_describing_in_place_and_again(tmp_path: Path) -> None:
     metadata = {item.key: item.value for item in onnx.load(path).metadata_props}
     assert NetInfo.from_metadata(metadata).name == "second"
     assert len(metadata) == 2
+    before = path.read_bytes()
+    for option in (["--policy", "probabilities"], ["--value-range", "0..1"]):
+        assert run(["describe", str(path), *again, *option]) == 1
+        assert f"leave {option[0]} out" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.DOUBLE])
+def test_outputs_of_other_precisions_come_as_float32(tmp_path: Path, kind: int) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    model = onnx.load(path)
+    for output in model.graph.output:
+        given = f"{output.name}/single"
+        for node in model.graph.node:
+            node.output[:] = [given if name == output.name else name for name in node.output]
+        model.graph.node.append(helper.make_node("Cast", [given], [output.name], to=kind))
+        output.type.tensor_type.elem_type = kind
+    onnx.save(model, path)
+    assert run(["describe", str(path), *ARGUMENTS]) == 0
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert {output.type for output in session.get_outputs()} == {"tensor(float)"}
 
 
 @pytest.mark.parametrize("opset", [11, 17, 20])

@@ -126,6 +126,24 @@ def test_a_shorter_length_than_there_is_fails_the_hash(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_connection_that_is_cut_without_a_length_is_gone_on_with(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, breaks_after=[200_000], is_chunked=True)
+    fetch(habits, tmp_path / "net")
+    assert (tmp_path / "net").read_bytes() == CONTENT
+    assert [one.get("range") for one in habits.requests] == [None, "bytes=200000-"]
+
+
+def test_a_server_that_is_busy_is_asked_again(tmp_path: Path) -> None:
+    habits = Habits(CONTENT, busy=2)
+    fetch(habits, tmp_path / "net")
+    assert (tmp_path / "net").read_bytes() == CONTENT and len(habits.requests) == 3
+
+
+def test_a_host_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(NetFileError, match="is no address"):
+        download("http://example..org/net.gz", tmp_path / "net", pauses=NO_PAUSES)
+
+
 def test_nobody_listens(tmp_path: Path) -> None:
     with FlakyServer(Habits(CONTENT)) as server:
         url = server.url("net")

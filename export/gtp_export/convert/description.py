@@ -14,6 +14,7 @@ from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     GLOBAL_INPUT,
     META_INPUT,
+    NET_KEY,
     NO_RESULT_NEVER,
     OUTPUT_NAMES,
     SPATIAL_INPUT,
@@ -52,6 +53,7 @@ def describe_file(plan: DescribePlan) -> NetInfo:
         editor.rename(old, new)
     editor.take_bytes(plan.encoder)
     editor.flatten_ownership()
+    editor.take_floats()
     editor.natural_units(plan)
     try:
         info = _info(editor, plan)
@@ -69,6 +71,7 @@ class _Editor:
     def __init__(self, source: Path, model: onnx.ModelProto) -> None:
         self.source = source
         self.graph = model.graph
+        self.is_described = any(entry.key == NET_KEY for entry in model.metadata_props)
         weights = {tensor.name for tensor in self.graph.initializer}
         self.inputs = {value.name: value for value in self.graph.input if value.name not in weights}
         self.outputs = {value.name: value for value in self.graph.output}
@@ -152,12 +155,27 @@ class _Editor:
 
     def natural_units(self, plan: DescribePlan) -> None:
         """Turn probabilities into logits and what runs from 0 to 1 into -1 to 1."""
+        others = ("policy", "value_range", "ownership_range")
+        given = [name for name in others if getattr(plan, name) != getattr(DescribePlan, name)]
+        if given and self.is_described:
+            option = given[0].replace("_", "-")
+            self.fail(f"has been described before, so its outputs fit; leave --{option} out")
         if plan.policy == "probabilities" and "policy" in self.outputs:
             self.append("policy", [("Max", np.array(1e-30, np.float32)), ("Log", None)])
         if plan.value_range == "0..1" and "value" in self.outputs:
             self.append("value", _STRETCHED)
         if plan.ownership_range == "0..1" and "ownership" in self.outputs:
             self.append("ownership", _STRETCHED)
+
+    def take_floats(self) -> None:
+        """Let outputs in other precisions come as float32."""
+        for name, value in self.outputs.items():
+            if value.type.tensor_type.elem_type in (TensorProto.FLOAT16, TensorProto.DOUBLE):
+                given = self.fresh(f"{name}/given")
+                self.replace_tensor(name, given)
+                cast = helper.make_node("Cast", [given], [name], to=TensorProto.FLOAT)
+                self.graph.node.append(cast)
+                value.type.tensor_type.elem_type = TensorProto.FLOAT
 
     def flatten_ownership(self) -> None:
         """Take the channel away from ownership that comes as a map [B, 1, H, W]."""

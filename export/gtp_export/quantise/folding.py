@@ -25,16 +25,21 @@ Floats = NDArray[np.float32]
 def fold_norms(edit: GraphEdit) -> None:
     """Fold what can be folded, without changing what the graph computes."""
     for norm in [node for node in edit.nodes if node.op_type == "BatchNormalization"]:
-        scale, shift = _scale_and_shift(edit, norm)
+        factors = _scale_and_shift(edit, norm)
+        if factors is None:
+            continue
+        scale, shift = factors
         if not _fold_backwards(edit, norm, scale, shift):
             _fold_forwards(edit, norm, scale, shift)
     for node in [node for node in edit.nodes if node.op_type == "Add"]:
         _move_shift(edit, node)
 
 
-def _scale_and_shift(edit: GraphEdit, norm: onnx.NodeProto) -> tuple[Floats, Floats]:
+def _scale_and_shift(edit: GraphEdit, norm: onnx.NodeProto) -> tuple[Floats, Floats] | None:
+    """Return what a norm multiplies by and adds, [C] each; None if that is computed."""
     gamma, beta, mean, variance = (edit.constant(name) for name in norm.input[1:5])
-    assert gamma is not None and beta is not None and mean is not None and variance is not None
+    if gamma is None or beta is None or mean is None or variance is None:
+        return None
     epsilon = float(attribute(norm, "epsilon", 1e-5))
     scale = gamma.astype(np.float64) / np.sqrt(variance.astype(np.float64) + epsilon)
     return scale.astype(np.float32), (beta - mean * scale).astype(np.float32)
@@ -48,9 +53,9 @@ def _fold_backwards(edit: GraphEdit, norm: onnx.NodeProto, scale: Floats, shift:
     if edit.only_consumer(norm.input[0], "BatchNormalization") is None:
         return False
     weights = conv_weights(edit, conv)
-    bias = conv_bias(edit, conv)
     if weights is None:
         return False
+    bias = conv_bias(edit, conv)
     _set_weights(edit, conv, weights * scale[:, None, None, None])
     set_conv_bias(edit, conv, bias * scale + shift)
     _bypass(edit, norm)

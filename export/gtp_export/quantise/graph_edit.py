@@ -99,6 +99,10 @@ class GraphEdit:
             value = attribute(node, "value", None) if node.op_type == "Constant" else None
             if value is not None:
                 held[node.output[0]] = numpy_helper.to_array(value)
+            elif node.op_type == "Identity" and node.output[0] not in self.outputs:
+                given = held.get(node.input[0], self.constant(node.input[0]))
+                if given is not None:
+                    held[node.output[0]] = given
         for name, array in held.items():
             self.graph.initializer.append(numpy_helper.from_array(array, name))
         self._constants |= held

@@ -38,6 +38,8 @@ def list_layers(edit: GraphEdit) -> list[Layer]:
     layers = []
     for node in edit.nodes:
         weights = layer_weights(edit, node)
+        if node.output[0] not in reached:
+            continue  # nobody reads it
         if weights is None or not (is_plain_conv(edit, node) or node.input[0] in tokens):
             continue
         is_head = len(reached[node.output[0]]) < len(edit.outputs)

@@ -86,6 +86,10 @@ def test_the_files_of_a_net(
     assert find_files("mine").fp16 == own / "mine-fp16.onnx"
     assert find_files("default-int8") == NetFiles(fast)
     assert find_files("default-fp32") == NetFiles(plain, is_exact=True)
+    own_name = own / "default-fp32.onnx"
+    own_name.write_bytes(b"")
+    assert find_files("default-fp32") == NetFiles(own_name)
+    own_name.unlink()
     assert find_files(str(plain)) == NetFiles(plain, is_exact=True)
     monkeypatch.chdir(shipped)
     assert find_files("default.onnx") == NetFiles(Path("default.onnx"), is_exact=True)

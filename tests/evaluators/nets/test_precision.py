@@ -137,6 +137,24 @@ def test_int8_that_computes_something_else_is_not_used(
     assert choice.precision == "fp32" and "self-check: FAILED" in choice.why
 
 
+def test_int8_asked_for_by_name_that_computes_something_else_is_told(
+    files: NetFiles, said: list[str]
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    assert files.int8 is not None
+    model = onnx.load(files.int8)
+    for item in model.metadata_props:
+        if item.key == "gtp_engine.net":
+            item.value = json.dumps(json.loads(item.value) | {"precision": "int8"})
+    onnx.save(model, files.int8)
+    open_best(NetFiles(files.int8), "cpu", ONNX_RUNTIME)
+    assert not said
+    damage_golden(files.int8)
+    for runtime in (AUTO, ONNX_RUNTIME):
+        open_best(NetFiles(files.int8), "cpu", runtime)
+        assert "self-check: FAILED" in said.pop()
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_nothing_is_near_to_what_is_no_number(bad: float) -> None:
     good, odd = np.ones(2, np.float32), np.array([1.0, bad], np.float32)

@@ -148,7 +148,8 @@ def find_files(wanted: str | None) -> NetFiles:
     name = DEFAULT_NET if wanted is None else wanted
     is_file = _given_file(wanted) is not None
     plain = name.removesuffix("-fp32")
-    if plain != name and plain in known_nets() and not is_file:
+    nets = known_nets()
+    if plain != name and plain in nets and name not in nets and not is_file:
         return NetFiles(find_net(plain), is_exact=True)
     path = find_net(wanted)
     if is_file:

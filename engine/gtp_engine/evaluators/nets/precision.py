@@ -173,7 +173,9 @@ def open_best(
     if not _may_use_gpu(device):
         best = choose(files, on_gpu=False, runtime=runtime)
         net = OnnxNet(best.path, device, runtime=best.runtime, streams=threads)
-        if files.is_exact or _wanted_runtime(runtime) != AUTO:
+        # All other ways have been checked.
+        is_as_it_is = best.path == files.fp32 and best.runtime == ONNX_RUNTIME
+        if files.is_exact or _wanted_runtime(runtime) != AUTO or is_as_it_is:
             _warn_if_wrong(net)
         return net
     best = choose(files, on_gpu=True)
