@@ -1,6 +1,7 @@
 """Many positions at once: the same answers as one by one, in order of urgency, and endings."""
 
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -147,16 +148,24 @@ def test_what_was_stopped_takes_no_share_of_the_machine(monkeypatch: pytest.Monk
         return whole(self, share)
 
     monkeypatch.setattr(AnalysisScheduler, "_new_search", noted)
-    scheduler = AnalysisScheduler(FakeEvaluator(), at_once=2)
-    limits = Limits(visits=10_000_000)
-    requests = [AnalysisRequest(lambda: POSITIONS[3], lambda found: None, limits)] * 20
-    jobs = [scheduler.submit(request) for request in requests]
-    for job in jobs:
-        job.stop()
-    shares.clear()
-    analyse(scheduler, POSITIONS[:1])
+    scheduler = AnalysisScheduler(FakeEvaluator(), threads=2, at_once=2)
+    has_begun, hold = threading.Event(), threading.Event()
+
+    def held() -> Position:
+        has_begun.set()
+        hold.wait(60)
+        return POSITIONS[0]
+
+    job = scheduler.submit(AnalysisRequest(held, lambda found: None, Limits(visits=5)))
+    assert has_begun.wait(60)
+    job.stop()
+    other: list[object] = []
+    scheduler.submit(AnalysisRequest(lambda: POSITIONS[1], other.append, Limits(visits=5)))
+    while not other:
+        time.sleep(0.005)
+    hold.set()
     scheduler.close()
-    assert shares[-1] == 1
+    assert shares == [1, 1]
 
 
 def test_a_system_without_threads_is_an_error_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +175,8 @@ def test_a_system_without_threads_is_an_error_once(monkeypatch: pytest.MonkeyPat
     scheduler = AnalysisScheduler(FakeEvaluator())
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", fail)
-        with pytest.raises(RuntimeError, match="thread"):
-            analyse(scheduler, POSITIONS[:1])
+        (found,) = analyse(scheduler, POSITIONS[:1])
+    assert str(found) == "the system has no thread left"
     assert all(isinstance(one, Analysis) for one in analyse(scheduler, POSITIONS[:2]))
     scheduler.close()
 

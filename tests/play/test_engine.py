@@ -449,7 +449,7 @@ def test_what_loading_takes_is_not_expected_of_later_moves(
     usual = made.clock.lag.usual
     ready = made.wait_ready
 
-    naps = [1.0]
+    naps = [3.0]
 
     def slowly(timeout: float | None = None) -> bool:
         if naps:
@@ -459,8 +459,8 @@ def test_what_loading_takes_is_not_expected_of_later_moves(
     monkeypatch.setattr(made, "wait_ready", slowly)
     made.genmove(BLACK)
     made.close()
-    assert made.clock.lag.usual < usual + 0.1
-    assert made.clock.left(BLACK).seconds < 299.0
+    assert made.clock.lag.usual < usual + 0.5
+    assert made.clock.left(BLACK).seconds < 297.0
 
 
 def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engine) -> None:

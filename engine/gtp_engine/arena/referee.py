@@ -258,8 +258,8 @@ class Referee:
         if self._clock is not None:
             system, left = self._clock.system, self._clock.left(color)
             if self._knows(mover, "time_left"):
-                seconds, count = time_left_numbers(system, left, partial(self._knows, mover))
-                self._ask(mover, f"time_left {letter} {seconds:g} {count}")
+                numbers = time_left_numbers(system, left, partial(self._knows, mover))
+                self._ask(mover, f"time_left {letter} {numbers}")
             timeout = system.budget(left).flag + LATE_SECONDS
         began = time.monotonic()
         vertex = self._ask(mover, f"genmove {letter}", timeout)

@@ -6,6 +6,7 @@ on each other, so no playout is wasted. A thread evaluates the leaves of its sea
 together, and the batcher in front of the net merges what the threads ask.
 """
 
+import contextlib
 import heapq
 import itertools
 import threading
@@ -15,6 +16,7 @@ from typing import Self
 
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
+from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.batching import TreeBatcher
@@ -170,21 +172,21 @@ class AnalysisScheduler:
     def submit(self, request: AnalysisRequest) -> AnalysisJob:
         """Put a request in line and return at once.
 
-        Raises:
-            RuntimeError: The system has no thread for it, and none is at work.
+        It ends with an EngineUnavailableError if the system has no thread left and none is at work.
         """
         job = AnalysisJob(request)
         with self._changed:
             wanted = min(self._most_threads, len(self._waiting) + len(self._running) + 1)
             if self._n_threads < wanted:
-                try:
+                with contextlib.suppress(RuntimeError):  # the system has no thread left
                     threading.Thread(target=self._work, daemon=True).start()
                     self._n_threads += 1
-                except RuntimeError:
-                    if self._n_threads == 0:
-                        raise
-            heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
-            self._changed.notify_all()
+            is_served = self._n_threads > 0
+            if is_served:
+                heapq.heappush(self._waiting, (-request.priority, next(self._numbers), job))
+                self._changed.notify_all()
+        if not is_served:
+            request.on_end(EngineUnavailableError("the system has no thread left"))
         return job
 
     def wait(self) -> None:
@@ -249,8 +251,9 @@ class AnalysisScheduler:
 
     def _n_under_way(self) -> int:
         """Return how many positions share the machine, or will at once. The lock is held."""
-        jobs = [*self._running, *(job for _, _, job in self._waiting)]
-        return min(self.at_once, sum(not job.is_stopped for job in jobs))
+        jobs = itertools.chain(self._running, (job for _, _, job in self._waiting))
+        live = (job for job in jobs if not job.is_stopped)
+        return sum(1 for _ in itertools.islice(live, self.at_once))
 
     def _share_of_a_thread(self) -> int:
         """Return how many of the positions are a thread's, at least 1. The lock is held."""
@@ -264,7 +267,8 @@ class AnalysisScheduler:
     def _new_search(self, share: int) -> Search:
         """Return a search that takes one of so many shares of the machine."""
         threads, batch = share_out(self._threads, self._batch, share)
-        # At most one position is alone; all others together get the second half of the memory.
+        # At most one position is alone, and one that was stopped and is about to end; all others
+        # together get the second half of the memory.
         memory_mb = self._memory_mb // 2
         if share > 1:
             memory_mb = max(LEAST_MEMORY_MB, memory_mb // self.at_once)

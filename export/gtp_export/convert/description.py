@@ -159,7 +159,9 @@ class _Editor:
         given = [name for name in others if getattr(plan, name) != getattr(DescribePlan, name)]
         if given and self.is_described:
             option = given[0].replace("_", "-")
-            self.fail(f"has been described before, so its outputs fit; leave --{option} out")
+            self.fail(
+                f"has been described before; begin with the original file, or leave --{option} out"
+            )
         if plan.policy == "probabilities" and "policy" in self.outputs:
             self.append("policy", [("Max", np.array(1e-30, np.float32)), ("Log", None)])
         if plan.value_range == "0..1" and "value" in self.outputs:

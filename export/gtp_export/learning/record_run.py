@@ -65,7 +65,6 @@ def run_records(run: RecordRun) -> Path:
 
 def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
     """Train, evaluate and export what was prepared; see `run_records`."""
-    keep_settings(run.out, games=task.train.fingerprint())
     plan = TrainPlan.of(
         run,
         task=task,
@@ -75,6 +74,7 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
         loss_weights=task.preset.loss_weights,
         stem=info.name,
     )
+    keep_settings(run.out, games=task.train.fingerprint())
     train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal())
     return finish(run, plan, task, info)
 

@@ -6,10 +6,11 @@ the learning rates the convolutions like.
 
 import logging
 from collections import Counter
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch._dynamo.exc import TorchDynamoException
+from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException
 from torch.nn import functional
 
 from gtp_export.architectures.layers import SIZE_CENTER, SIZE_SCALE
@@ -91,15 +92,17 @@ class CompiledNet:
     """A net in training, compiled for the shapes of batch that come often.
 
     What lies between the convolutions, half of a step, is then done in a few passes over memory
-    instead of many: steps of `b5c96n48` take a quarter less, those of `b4c32` a third.
+    instead of many; docs/experiments/nets.md has figures.
     """
+
+    # Of all nets of the process, for they share what is compiled of their architecture.
+    _seen: ClassVar[Counter[tuple[Shape, torch.Size]]] = Counter()
+    _often: ClassVar[set[tuple[Shape, torch.Size]]] = set()
 
     def __init__(self, net: Net) -> None:
         self._net = net
         self._compiled = torch.compile(net, dynamic=False, fullgraph=True)
         self._works = True
-        self._seen: Counter[torch.Size] = Counter()
-        self._often: set[torch.Size] = set()
 
     def __call__(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate a batch; see `Net.forward`."""
@@ -113,7 +116,7 @@ class CompiledNet:
                 try:
                     found: NetOutputs = self._compiled(spatial, features)
                     return found
-                except TorchDynamoException as error:
+                except (TorchDynamoException, FailOnRecompileLimitHit) as error:
                     self._works = False
                     reason = " ".join(str(error).strip().splitlines()[:2])
                     logger.info(f"training goes on without compiling, which fails here: {reason}")
@@ -121,11 +124,12 @@ class CompiledNet:
         return outputs
 
     def _comes_often(self, shape: torch.Size) -> bool:
-        if shape not in self._often and len(self._often) < COMPILED_SHAPES:
-            self._seen[shape] += 1
-            if self._seen[shape] > COMPILE_AFTER:
-                self._often.add(shape)
-        return shape in self._often
+        key = self._net.shape, shape
+        if key not in self._often and len(self._often) < COMPILED_SHAPES:
+            self._seen[key] += 1
+            if self._seen[key] > COMPILE_AFTER:
+                self._often.add(key)
+        return key in self._often
 
 
 class TorchLayers:

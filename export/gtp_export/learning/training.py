@@ -161,13 +161,17 @@ def keep_settings(folder: Path, **wanted: Any) -> None:
         write_whole(note, json.dumps(wanted) + "\n")
     try:
         made = dict(json.loads(note.read_text(encoding="utf-8")))
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise NetFileError(f"{note}: is damaged: {error}") from None
     for name, value in wanted.items():
-        if made.get(name) != value:
-            other = f"with another --{name.replace('_', '-')}"
-            other = "of other games" if name == "games" else other
-            raise NetFileError(f"{folder}: was made {other}; choose another --out")
+        if name in made and made[name] == value:
+            continue
+        other = f"with another --{name.replace('_', '-')}"
+        if name not in made:
+            other = "by another command or version"
+        elif name == "games":
+            other = "of other games"
+        raise NetFileError(f"{folder}: was made {other}; choose another --out")
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

@@ -21,7 +21,14 @@ import numpy as np
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.onnx_runtime import Array, check_file, first_line
-from gtp_engine.evaluators.runtimes.streams import BUCKETS, Bound, Feed, Stream, StreamPool
+from gtp_engine.evaluators.runtimes.streams import (
+    BUCKETS,
+    Bound,
+    Feed,
+    Stream,
+    StreamPool,
+    part_of,
+)
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
 """Whether the extra `openvino` is there."""
@@ -114,9 +121,9 @@ class OpenVinoSession:
         """
 
         def work() -> None:
-            for bucket in BUCKETS:
-                is_wanted = bucket < 2 * min(largest, LARGEST_BATCH)
-                for stream in self._streams if is_wanted else ():
+            parts = {part_of(size) for size in range(1, min(largest, LARGEST_BATCH) + 1)}
+            for bucket in sorted({next(b for b in BUCKETS if b >= part) for part in parts}):
+                for stream in self._streams:
                     if threading.main_thread().is_alive():
                         with contextlib.suppress(Exception):
                             stream.bound(feed, bucket)

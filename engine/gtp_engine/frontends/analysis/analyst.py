@@ -120,7 +120,7 @@ class Analyst:
             return
         with self._changed:
             self._scheduler = scheduler
-            for turn in self._open:
+            for turn in list(self._open):  # some may end at once
                 if not turn.is_dropped:
                     self._submit(turn)
         logger.info(f"ready; {scheduler.at_once} positions at once")

@@ -112,27 +112,25 @@ def settings_command(system: TimeSystem, knows: Callable[[str], bool]) -> str:
             return "time_settings 0 1 0"
 
 
-def time_left_numbers(
-    system: TimeSystem, left: PlayerTime, knows: Callable[[str], bool]
-) -> tuple[float, int]:
-    """Return the seconds and the count of `time_left`, for an engine told by `settings_command`.
+def time_left_numbers(system: TimeSystem, left: PlayerTime, knows: Callable[[str], bool]) -> str:
+    """Return the two numbers of `time_left`, for an engine told by `settings_command`.
 
     Seconds are rounded down, to whole ones where the engine may know no others.
     """
     seconds, count = left.seconds, left.count
     if knows("kata-time_settings"):
-        return math.floor(1000 * seconds) / 1000, count
+        return f"{math.floor(1000 * seconds) / 1000:.3f} {count}"
     match system:
         case Byoyomi(_, period, periods) if not knows("kgs-time_settings"):
             earlier = periods - 1 if count == 0 else count - 2
             if earlier >= 0:  # the last period is yet to come: to the engine it is the main time
                 seconds, count = seconds + earlier * period, 0
         case Fischer(_, increment):
-            if seconds > increment:
+            if seconds >= increment + 1.0:
                 seconds -= increment
             else:
                 count = 1
-    return int(seconds), count
+    return f"{int(seconds)} {count}"
 
 
 def _time_settings(main: float, period: float, stones: int, is_exact: bool) -> str:
