@@ -67,6 +67,12 @@ def test_whoever_oversteps_the_time_loses(tmp_path: Path) -> None:
     assert document["games"][0]["clock_left"][1] == 0.0 < document["games"][0]["clock_left"][0]
 
 
+def test_nobody_hangs_who_has_time_left_on_the_clock(tmp_path: Path) -> None:
+    limits = ("--clock", "simple 20", "--timeout", "2.5", "--games", "1")
+    game = play(tmp_path, engine("sleep"), engine(), *limits)["games"][0]  # for three seconds
+    assert game["reason"] == "score" and game["slowest"][0] > 2.5
+
+
 def test_a_clock_of_the_kind_none_is_no_clock(tmp_path: Path) -> None:
     document = play(tmp_path, engine("C3", "D3"), engine("C4"), "--clock", "none")
     assert [game["reason"] for game in document["games"]] == ["score"] * 2

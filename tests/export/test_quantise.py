@@ -145,6 +145,30 @@ def _before(
     return [new, node] if node is reader else [node]
 
 
+def test_norms_and_convolutions_that_are_computed_or_unread_stay() -> None:
+    model = load_model(TINY)
+    edit = GraphEdit(model)
+    conv = next(node for node in edit.nodes if node.op_type == "Conv")
+    unread = edit.node("Conv", list(conv.input), edit.fresh("unread"))
+    unread.attribute.extend(conv.attribute)
+    weights = edit.node("Identity", [conv.output[0]], edit.fresh("computed"))
+    computed = edit.node("Conv", [conv.input[0], weights.output[0]], edit.fresh("mixed"))
+    ones = [edit.add_constant(np.ones(8, np.float32), "norm") for _ in range(4)]
+    after = edit.node("BatchNormalization", [computed.output[0], *ones], edit.fresh("normed"))
+    mean = edit.node("ReduceMean", [conv.output[0]], edit.fresh("mean"))
+    moved = edit.node(
+        "BatchNormalization", [conv.output[0], *[mean.output[0]] * 4], edit.fresh("moved")
+    )
+    extra = [unread, weights, computed, after, mean, moved]
+    edit.set_nodes([*edit.nodes, *extra])
+    layers = list_layers(edit)
+    assert [layer.name for layer in layers] == [
+        layer.name for layer in list_layers(GraphEdit(load_model(TINY)))
+    ]
+    fold_norms(edit)
+    assert ops_of(edit.finish()).count("BatchNormalization") == 2
+
+
 # Layers -----------------------------------------------------------------------------------------
 
 
