@@ -372,11 +372,12 @@ def test_a_checkpoint_to_begin_with_has_a_student_beside_it(tmp_path: Path) -> N
 
 
 def steps_of(data: Path) -> tuple[list[dict[str, float]], CompiledNet]:
-    """Return the losses of some steps of a net of one block, and what computed them."""
+    """Return the losses of some steps of a net of one block, and what computed it."""
     shape = replace(TOWERS["tiny"], blocks=1)
     plan = replace(plan_for(data, Span(1e6, "samples")), task=DistilTask(shape, data))
     trainer = Trainer(0, plan)
-    return [trainer.step() for _ in range(4)], trainer._compute
+    trainer._compute = compiled = CompiledNet(trainer.net)  # on every processor
+    return [trainer.step() for _ in range(4)], compiled
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
