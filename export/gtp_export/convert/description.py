@@ -155,8 +155,8 @@ class _Editor:
 
     def natural_units(self, plan: DescribePlan) -> None:
         """Turn probabilities into logits and what runs from 0 to 1 into -1 to 1."""
-        others = ("policy", "value_range", "ownership_range")
-        given = [name for name in others if getattr(plan, name) != getattr(DescribePlan, name)]
+        names = ("policy", "value_range", "ownership_range")
+        given = [name for name in names if getattr(plan, name) != getattr(DescribePlan, name)]
         if given and self.is_described:
             option = given[0].replace("_", "-")
             self.fail(
@@ -169,12 +169,17 @@ class _Editor:
         if plan.ownership_range == "0..1" and "ownership" in self.outputs:
             self.append("ownership", _STRETCHED)
 
+    def set_aside(self, output: str) -> str:
+        """Rename an output's tensor, for a node to come that makes the output; return the name."""
+        given = self.fresh(f"{output}/given")
+        self.replace_tensor(output, given)
+        return given
+
     def take_floats(self) -> None:
         """Let outputs in other precisions come as float32."""
         for name, value in self.outputs.items():
             if value.type.tensor_type.elem_type in (TensorProto.FLOAT16, TensorProto.DOUBLE):
-                given = self.fresh(f"{name}/given")
-                self.replace_tensor(name, given)
+                given = self.set_aside(name)
                 cast = helper.make_node("Cast", [given], [name], to=TensorProto.FLOAT)
                 self.graph.node.append(cast)
                 value.type.tensor_type.elem_type = TensorProto.FLOAT
@@ -184,9 +189,7 @@ class _Editor:
         value = self.outputs.get("ownership")
         if value is None or len(self.dims(value)) != 4 or self.dims(value)[1] != 1:
             return
-        given = self.fresh("ownership/given")
-        self.replace_tensor("ownership", given)
-        self.graph.node.append(self.pick(given, 0, "ownership"))
+        self.graph.node.append(self.pick(self.set_aside("ownership"), 0, "ownership"))
         del value.type.tensor_type.shape.dim[1]
 
     def pick(self, tensor: str, channel: int | list[int], output: str) -> onnx.NodeProto:
@@ -200,8 +203,7 @@ class _Editor:
 
     def append(self, output: str, steps: Steps) -> None:
         """Put operations with at most one constant each between the graph and an output."""
-        tensor = self.fresh(f"{output}/given")
-        self.replace_tensor(output, tensor)
+        tensor = self.set_aside(output)
         for index, (op, constant) in enumerate(steps):
             inputs = [tensor]
             if constant is not None:

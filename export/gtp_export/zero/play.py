@@ -246,14 +246,15 @@ class SelfPlay:
             target = count_policy(counts, found.priors)
             action = draw_move(target, self._temperature(len(game.moves)), self._generator)
         is_full = plan.visits == settings.visits
-        # What a fast search found is learned by nobody.
-        named = np.flatnonzero(np.rint(target * SHARE_UNIT) * is_full)
+        if not is_full:  # nobody learns from it
+            target = np.zeros_like(target)
+        named = np.flatnonzero(np.rint(target * SHARE_UNIT))
         game.searched.append(
             Searched(
                 kind=FULL if is_full else FAST,
                 value=found.value,
                 actions=named.astype(np.int16),
-                shares=target[named] / max(1e-9, target[named].sum()),
+                shares=target[named] / target[named].sum(),
             )
         )
         return action

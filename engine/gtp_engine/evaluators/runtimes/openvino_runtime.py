@@ -27,6 +27,7 @@ from gtp_engine.evaluators.runtimes.streams import (
     Feed,
     Stream,
     StreamPool,
+    bucket_for,
     part_of,
 )
 
@@ -121,8 +122,8 @@ class OpenVinoSession:
         """
 
         def work() -> None:
-            parts = {part_of(size) for size in range(1, min(largest, LARGEST_BATCH) + 1)}
-            for bucket in sorted({next(b for b in BUCKETS if b >= part) for part in parts}):
+            sizes = range(1, min(largest, LARGEST_BATCH) + 1)
+            for bucket in sorted({bucket_for(part_of(size)) for size in sizes}):
                 for stream in self._streams:
                     if threading.main_thread().is_alive():
                         with contextlib.suppress(Exception):

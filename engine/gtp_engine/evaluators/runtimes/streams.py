@@ -112,11 +112,17 @@ def _rows(row: Array, count: int) -> Array:
     return np.zeros((count, *row.shape[1:]), row.dtype)
 
 
+def bucket_for(size: int) -> int:
+    """Return the smallest bucket that holds so many rows."""
+    return next(bucket for bucket in BUCKETS if bucket >= size)
+
+
 def part_of(size: int) -> int:
     """Return how many of so many rows run next where batches are divided: all that nearly fill a
     bucket, or as many as fill one."""
-    above = next(bucket for bucket in BUCKETS if bucket >= size)
-    return size if size > MOST_IN_PARTS * above else max(b for b in BUCKETS if b <= size)
+    if size > MOST_IN_PARTS * bucket_for(size):
+        return size
+    return max(bucket for bucket in BUCKETS if bucket <= size)
 
 
 class StreamPool:
@@ -162,7 +168,7 @@ class StreamPool:
 
     def _run_part(self, rows: Feed, size: int) -> dict[str, Array] | None:
         """Return the outputs of a batch of at most the largest bucket; None to try once more."""
-        bucket = next(bucket for bucket in BUCKETS if bucket >= size)
+        bucket = bucket_for(size)
         stream = self._take()
         try:
             found = stream.run(rows, bucket)

@@ -74,10 +74,7 @@ def _setting(key: str, value: str) -> dict[str, Any]:
     if lower == "minmoves":
         return {"min_moves": max(1, Arguments(value).integer(0, "minmoves"))}
     if lower == "maxmoves":
-        most = Arguments(value).integer(0, "maxmoves")
-        if most < 0:
-            raise GtpError("syntax error: maxmoves must be 0 or more")
-        return {"max_moves": most}
+        return {"max_moves": Arguments(value).integer(0, "maxmoves", minimum=0)}
     if lower not in _SWITCHES:
         raise GtpError(f"syntax error: unknown key {key[:20]!r}")
     if value.lower() not in _BOOLEANS:
@@ -98,9 +95,7 @@ def _rule(
     color = arguments.color(0)
     vertices = arguments.word(1, "a list of vertices").split(",")
     points = frozenset(session.parse_vertex(vertex) for vertex in vertices if vertex)
-    depth = arguments.integer(2, "the depth")
-    if depth < 1:
-        raise GtpError("syntax error: the depth must be 1 or more")
+    depth = arguments.integer(2, "the depth", minimum=1)
     if any(rule.color == color and (rule.allow or is_allow) for rule in before):
         raise GtpError("syntax error: allow goes with no other avoid or allow of its color")
     return AvoidRule(color, points, depth, is_allow)

@@ -162,9 +162,7 @@ def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
 @commands.command("kata-benchmark")
 def benchmark(session: Session, arguments: Arguments) -> str:
     """Search the present position afresh to so many visits and say how fast that was."""
-    visits = arguments.integer(0, "the number of visits")
-    if visits < 1:
-        raise GtpError("syntax error: the number of visits must be 1 or more")
+    visits = arguments.integer(0, "the number of visits", minimum=1)
     engine = session.net_engine()
     engine.clear_cache()
     with session.searching() as stop:

@@ -98,11 +98,13 @@ class Arguments:
         except ValueError as error:
             raise GtpError(f"syntax error: {error}") from None
 
-    def integer(self, index: int, what: str) -> int:
+    def integer(self, index: int, what: str, minimum: int | None = None) -> int:
         """Return a whole number of up to nine digits."""
         word = self.word(index, what)
         if not _INTEGER.fullmatch(word):
             raise GtpError(f"syntax error: {what} must be a whole number, not {word[:20]!r}")
+        if minimum is not None and int(word) < minimum:
+            raise GtpError(f"syntax error: {what} must be {minimum} or more")
         return int(word)
 
     def number(self, index: int, what: str, minimum: float = -math.inf) -> float:
