@@ -35,7 +35,3 @@ class ProgressBar:
         self._bar = Progress(*columns, console=Console(stderr=True))
         self._task = self._bar.add_task("", total=1.0)
         self._bar.start()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Travel to another process as one that has drawn nothing."""
-        return {"_bar": None, "_task": None}

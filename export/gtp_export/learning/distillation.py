@@ -38,7 +38,6 @@ from gtp_export.learning.training import (
     train,
 )
 from gtp_export.plans import DistilRun
-from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span
@@ -120,7 +119,7 @@ def distil(run: DistilRun) -> Path:
         keep_settings(run.out, **sides)
         if is_short:
             Generator(run, task.data, games, _newest_student(plan)).run(labels)
-        train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal(), until=part)
+        train(plan, NetExport(run.out, info), until=part)
     facts = {
         "command": run.command_line,
         "shape": asdict(task.shape),

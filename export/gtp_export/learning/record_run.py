@@ -26,7 +26,6 @@ from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import Trainer, TrainPlan, keep_settings, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
-from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 
@@ -75,7 +74,7 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
         stem=info.name,
     )
     keep_settings(run.out, games=task.train.fingerprint())
-    train(plan, NetExport(run.out, info), ProgressBar.on_a_terminal())
+    train(plan, NetExport(run.out, info))
     return finish(run, plan, task, info)
 
 

@@ -45,7 +45,6 @@ from gtp_export.learning.training import (
 )
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
-from gtp_export.progress_bar import ProgressBar
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.span import Meter
@@ -239,7 +238,7 @@ def _train(
         is_made = run.span.share(spent_in(out)) >= until
         if not is_made or (is_last and not (out / f"{PRESET}-final.onnx").exists()):
             logger.info(f"{name}, part {part} of {MEASUREMENTS}")
-            train(plan, NetExport(out, info), ProgressBar.on_a_terminal(), until=until)
+            train(plan, NetExport(out, info), until=until)
     return read_metrics(out)
 
 

@@ -192,7 +192,6 @@ def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
 def train(
     plan: TrainPlan,
     export: Export,
-    progress: ProgressBar | None = None,
     until: float = 1.0,
 ) -> None:
     """Run the training, in as many processes as planned, to its end or to a share of it.
@@ -210,13 +209,13 @@ def train(
     """
     plan.out.mkdir(parents=True, exist_ok=True)
     if plan.processes == 1:
-        _run(0, plan, export, progress, until)
+        _run(0, plan, export, until)
         return
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
     isolate_pools()
     failures = multiprocessing.get_context("spawn").SimpleQueue()
-    arguments = (rendezvous, failures, plan, export, progress, until)
+    arguments = (rendezvous, failures, plan, export, until)
     try:
         multiprocessing.spawn(_run_rank, arguments, plan.processes)
     except ProcessException as error:
@@ -249,13 +248,7 @@ def _run_rank(rank: int, rendezvous: Path, failures: Any, plan: TrainPlan, *how:
         distributed.destroy_process_group()
 
 
-def _run(
-    rank: int,
-    plan: TrainPlan,
-    export: Export,
-    progress: ProgressBar | None,
-    until: float,
-) -> None:
+def _run(rank: int, plan: TrainPlan, export: Export, until: float) -> None:
     torch.set_num_threads(1)
     trainer = Trainer(rank, plan)
     trainer.restore()
@@ -267,6 +260,7 @@ def _run(
         logger.info(
             f"{trainer.revived} channels of {plan.start} let nothing through and learn anew"
         )
+    progress = ProgressBar.on_a_terminal()
     reporter = _Reporter(trainer, plan, export, progress, until)
     try:
         while trainer.progress < until:
@@ -448,15 +442,15 @@ class Trainer:
                 f"{path}: cannot be written: {str(error).splitlines()[0]}; the one before is kept"
             ) from None
 
-    def restore(self) -> bool:
-        """Go on from the checkpoint, if there is one; return whether there was.
+    def restore(self) -> None:
+        """Go on from the checkpoint, if there is one.
 
         Raises:
             NetFileError: It is damaged, or holds a net of another shape.
         """
         path = self._plan.out / CHECKPOINT
         if not path.exists():
-            return False
+            return
         state = read_checkpoint(path, self._plan.device)
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
@@ -470,7 +464,6 @@ class Trainer:
         for module in _norms(self.net):
             module.steps.fill_(state["norm_steps"])
         self.steps, self.spent = state["steps"], _spent_of(state, path)
-        return True
 
 
 def has_bfloat16(device: str) -> bool:
