@@ -17,6 +17,8 @@ MOST_THREADS = 1024
 MOST_AT_ONCE = 4096
 """Largest batch that may be asked for; a GPU runs 256 positions at once."""
 
+_SWITCHES = {"true": True, "1": True, "false": False, "0": False}
+
 
 class UsageError(ValueError):
     """Arguments that make no sense; the message is one sentence for the user."""
@@ -125,14 +127,11 @@ def parse_seconds(text: str) -> float:
     return seconds
 
 
-def parse_komi(text: str) -> float:
-    """Return a komi from -MAX_KOMI to MAX_KOMI."""
-    from gtp_engine.go.rules import MAX_KOMI
-
-    komi = parse_number(text)
-    if not abs(komi) <= MAX_KOMI:
-        raise BadValueError(f"{text[:20]!r} is not a number from {-MAX_KOMI:g} to {MAX_KOMI:g}")
-    return komi
+def parse_switch(text: str) -> bool:
+    """Return what true, false, 1 or 0 says."""
+    if text.lower() not in _SWITCHES:
+        raise BadValueError(f"{text[:20]!r} is not true or false")
+    return _SWITCHES[text.lower()]
 
 
 def check_file(path: Path, option: str) -> None:

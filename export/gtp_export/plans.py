@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gtp_engine.arguments import BadValueError, parse_count, parse_komi, parse_names, parse_threads
+from gtp_engine.arguments import BadValueError, parse_count, parse_names, parse_threads
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_files import known_nets
 from gtp_engine.evaluators.nets.net_info import (
@@ -18,6 +18,7 @@ from gtp_engine.evaluators.nets.net_info import (
     VALUE_WIN_LOSS_NORESULT,
 )
 from gtp_engine.evaluators.runtimes.devices import RUNTIMES
+from gtp_engine.go.rules import parse_komi
 from gtp_export.options import again, option, parse_positive, parse_share, parse_side
 from gtp_export.span import HOUR, Span
 

@@ -261,8 +261,9 @@ def test_select_adds_nothing_to_a_full_tree() -> None:
 
 def test_params_are_set_by_name() -> None:
     params = SearchParams().with_option("cpuct", "2.5").with_option("use_cache", "FALSE")
+    assert params.with_option("use_cache", "1").use_cache is True
     assert params.cpuct == 2.5 and params.use_cache is False and params.numbers.cpuct == 2.5
-    for name, text in [("cpuct", "11"), ("cpuct", "nan"), ("cpuct", "x"), ("use_cache", "1")]:
+    for name, text in [("cpuct", "11"), ("cpuct", "nan"), ("cpuct", "x"), ("use_cache", "yes")]:
         with pytest.raises(ValueError):
             params.with_option(name, text)
     with pytest.raises(ValueError, match="unknown parameter"):

@@ -19,7 +19,6 @@ from gtp_engine.arguments import (
     UsageError,
     parse_batch,
     parse_count,
-    parse_komi,
     parse_number,
     parse_seconds,
     parse_seed,
@@ -33,7 +32,7 @@ from gtp_engine.evaluators.runtimes.devices import DEVICES, RUNTIMES
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules
 from gtp_engine.games import FIVE, GAMES, least_size, usual_size
-from gtp_engine.go.rules import ATARI_GO, FIVE_RULES, GO, NO_FIVE, Rules
+from gtp_engine.go.rules import ATARI_GO, FIVE_RULES, GO, NO_FIVE, Rules, parse_komi
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings

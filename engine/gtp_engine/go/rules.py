@@ -5,12 +5,13 @@ Only the standard library is imported here.
 """
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
+
+from gtp_engine.arguments import BadValueError, parse_number, parse_switch
 
 
 class Ko(IntEnum):
@@ -81,14 +82,11 @@ def parse_komi(text: str | float) -> float:
     """Return a komi.
 
     Raises:
-        ValueError: It is not a number, not finite, or beyond 400 points.
+        BadValueError: It is not a number, not finite, or beyond 400 points.
     """
-    try:
-        komi = float(text)
-    except OverflowError:  # a whole number with hundreds of digits
-        komi = math.inf
-    if not math.isfinite(komi) or abs(komi) > MAX_KOMI:
-        raise ValueError(f"komi {str(text)[:20]} is not a number between -400 and 400")
+    komi = parse_number(str(text))
+    if not abs(komi) <= MAX_KOMI:
+        raise BadValueError(f"{str(text)[:20]!r} is no komi from {-MAX_KOMI:g} to {MAX_KOMI:g}")
     return komi + 0.0  # no -0.0
 
 
@@ -233,10 +231,8 @@ _HANDICAP_BONUS_BY_NAME = {
 _NAME_BY_HANDICAP_BONUS = {bonus: name for name, bonus in _HANDICAP_BONUS_BY_NAME.items()}
 
 
-def _parse_switch(value: Any) -> Any:
-    if isinstance(value, bool):
-        return value
-    return {"true": True, "false": False}[str(value).lower()]
+def _parse_switch(value: Any) -> bool:
+    return parse_switch(str(value))
 
 
 def _parse_scoring(value: Any) -> Scoring:

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
-from gtp_engine.arguments import parse_number
+from gtp_engine.arguments import BadValueError, parse_number, parse_switch
 
 
 def _within(default: Any, low: float, high: float) -> Any:
@@ -82,10 +82,10 @@ class SearchParams:
         low, high = RANGES[name]
         value: Any
         if isinstance(getattr(self, name), bool):
-            if text.lower() not in ("true", "false"):
-                raise ValueError(f"{name} is true or false, not {text[:20]!r}")
-            value = text.lower() == "true"
-            return replace(self, **{name: value})
+            try:
+                return replace(self, **{name: parse_switch(text)})
+            except BadValueError as error:
+                raise ValueError(f"{name}: {error}") from None
         value = parse_number(text)
         if math.isnan(value):
             raise ValueError(f"{name} is a number, not {text[:20]!r}")

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.arguments import parse_switch
 from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
@@ -349,12 +350,12 @@ def parse_setting(name: str, text: str) -> tuple[str, Any]:
         raise RunError(f"--set {name}: no such setting")
     try:
         if kind is bool:
-            return name, {"true": True, "false": False}[text.lower()]
+            return name, parse_switch(text)
         value = kind(text)
         if not _makes_sense(name, value):
             raise ValueError
         return name, value
-    except (ValueError, KeyError):
+    except ValueError:
         raise RunError(f"--set {name} {text}: the value makes no sense") from None
 
 

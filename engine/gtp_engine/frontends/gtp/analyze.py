@@ -39,7 +39,6 @@ _SWITCHES = {
     "rootinfo": "root_info",
     "noresultvalue": "wants_no_result",
 }
-_BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
 
 Formatter = Callable[["Analysis", AnalyzeRequest], str]
 """Makes the line that reports an analysis; it may be empty."""
@@ -77,9 +76,7 @@ def _setting(key: str, value: str) -> dict[str, Any]:
         return {"max_moves": Arguments(value).integer(0, "maxmoves", minimum=0)}
     if lower not in _SWITCHES:
         raise GtpError(f"syntax error: unknown key {key[:20]!r}")
-    if value.lower() not in _BOOLEANS:
-        raise GtpError(f"syntax error: {key} must be true or false, not {value[:20]!r}")
-    return {_SWITCHES[lower]: _BOOLEANS[value.lower()]}
+    return {_SWITCHES[lower]: Arguments(value).switch(0, key)}
 
 
 def _interval(word: str) -> float:

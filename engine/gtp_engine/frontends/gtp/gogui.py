@@ -270,8 +270,6 @@ def rule_parameters(session: Session, arguments: Arguments) -> str:
         )
     name = arguments.words[0]
     value = arguments.word(1, "the rule's value")
-    if _RULE_KINDS.get(name) == _BOOL:
-        value = {"1": "true", "0": "false"}.get(value, value)
     change_rule(session, name, value)
     return ""
 

@@ -32,13 +32,6 @@ def _set(session: Session, **changes: Any) -> None:
     session.engine.settings = replace(session.engine.settings, **changes)
 
 
-def _switch(name: str, text: str) -> bool:
-    values = {"true": True, "false": False, "1": True, "0": False}
-    if text.lower() not in values:
-        raise GtpError(f"syntax error: {name} is true or false, not {text[:20]!r}")
-    return values[text.lower()]
-
-
 def _most(name: str, field: str) -> Parameter:
     """Return the limit that a field of the settings holds, 0 for none."""
 
@@ -60,7 +53,7 @@ def _set_time(session: Session, text: str) -> None:
 
 
 def _set_resigning(session: Session, text: str) -> None:
-    _set(session, resign=_switch("allowResignation", text))
+    _set(session, resign=Arguments(text).switch(0, "allowResignation"))
 
 
 def _set_threshold(session: Session, text: str) -> None:
@@ -90,7 +83,7 @@ def _set_level(session: Session, text: str) -> None:
 
 
 def _set_pondering(session: Session, text: str) -> None:
-    is_on = _switch("ponderingEnabled", text)
+    is_on = Arguments(text).switch(0, "ponderingEnabled")
     if not is_on:
         session.engine.rest()
     _set(session, ponder=is_on)
@@ -119,8 +112,6 @@ def _search_parameter(name: str) -> Parameter:
         return str(value).lower() if is_switch else f"{value:g}"
 
     def change(session: Session, text: str) -> None:
-        if is_switch:
-            text = str(_switch(name, text)).lower()
         try:
             session.engine.search_params = session.engine.search_params.with_option(name, text)
         except ValueError as error:

@@ -7,7 +7,7 @@ id, and ends with one empty line.
 import math
 import re
 
-from gtp_engine.arguments import parse_number
+from gtp_engine.arguments import BadValueError, parse_number, parse_switch
 from gtp_engine.coords import parse_color
 from gtp_engine.frontends.pipes import Request
 
@@ -106,6 +106,13 @@ class Arguments:
         if minimum is not None and int(word) < minimum:
             raise GtpError(f"syntax error: {what} must be {minimum} or more")
         return int(word)
+
+    def switch(self, index: int, what: str) -> bool:
+        """Return what true, false, 1 or 0 says."""
+        try:
+            return parse_switch(self.word(index, what))
+        except BadValueError as error:
+            raise GtpError(f"syntax error: {what}: {error}") from None
 
     def number(self, index: int, what: str, minimum: float = -math.inf) -> float:
         """Return a finite number."""
