@@ -458,6 +458,18 @@ def list_game_files(path: str | Path) -> list[Path]:
     )
 
 
+def read_plain_root(properties: str) -> GameRecord:
+    """Return the game of a root without escapes, such as `SZ[9]AB[aa][bb]`.
+
+    Raises:
+        SgfError: It is no game of Go.
+    """
+    root: Node = {}
+    for name, values in _PROPERTY.findall(properties):
+        root.setdefault(name, []).extend(values[1:-1].split("]["))
+    return read_nodes([root])
+
+
 def parse_game_line(line: str) -> GameRecord:
     """Read a line that holds one game.
 
@@ -467,10 +479,7 @@ def parse_game_line(line: str) -> GameRecord:
     plain = _PLAIN.fullmatch(line)
     if plain is None:
         return parse_sgf(line)
-    root: Node = {}
-    for name, values in _PROPERTY.findall(plain[1]):
-        root.setdefault(name, []).extend(values[1:-1].split("]["))
-    record = read_nodes([root])
+    record = read_plain_root(plain[1])
     has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
     if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
         return parse_sgf(line)  # which puts the handicap's stones on the board

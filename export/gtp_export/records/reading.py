@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
-from gtp_engine.go.sgf import decode_sgf, each_game, parse_sgf, read_games, read_nodes
+from gtp_engine.go.sgf import decode_sgf, each_game, parse_sgf, read_games, read_plain_root
 from gtp_engine.kernels import int64, kernel
 from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
@@ -39,7 +39,6 @@ _DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, tarfile.TarError, zipf
 """What reading compressed files raises; zipfile a plain RuntimeError where a password is needed."""
 _READ_AT_ONCE = 1 << 20
 _ROOT = re.compile(rb"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)(?=;[BW]\[)")
-_PROPERTY = re.compile(r"([A-Z]+)((?:\[[^\]]*\])+)")
 _BROKEN_SHOWN = 5
 _LONGEST = 2048
 """Moves of the longest game that the kernel decodes."""
@@ -209,9 +208,8 @@ def _collect_lines(
 
 def _read_root(text: str) -> GameRecord | None:
     """Return a game without moves; None where the root alone does not settle it."""
-    root = {name: values[1:-1].split("][") for name, values in _PROPERTY.findall(text)}
     try:
-        record = read_nodes([root])
+        record = read_plain_root(text)
     except SgfError:
         return None
     if record.moves or (record.handicap > 1 and not record.setups):

@@ -65,6 +65,13 @@ def test_a_table_gives_back_what_the_records_say(games: Games) -> None:
     assert games.table.moves[games.table.starts[2] + 1] & OUT_OF_TURN  # White again
 
 
+def test_a_property_that_comes_twice_counts_twice(tmp_path: Path) -> None:
+    text = "(;GM[1]SZ[5]KM[6.5]AB[aa]AB[bb]AW[cc];B[dd];W[ee])"
+    games = read_table([write_lines(tmp_path / "g.sgf.bz2", text)])
+    assert same_game(games.record(0), parse_sgf(text))
+    assert len(games.record(0).initial_stones(BLACK)) == 2
+
+
 def test_stones_in_marked_territory_are_dead(games: Games) -> None:
     marked = parse_sgf(MARKED)
     assert games.record(3).dead == (marked.moves[1].point,)
