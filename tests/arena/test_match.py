@@ -230,9 +230,7 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_games_after_the_verdict_do_not_reopen_it() -> None:
     # Games at other tables go on while the test is decided at one.
-    report = Report(
-        ["A", "B"], ["a", "b"], MatchTerms(5, 5, 7.0, Rules(), None, 75), Sprt(0.0, 400.0)
-    )
+    report = Report(["A", "B"], ["a", "b"], MatchTerms(5, 5, Rules(), None, 75), Sprt(0.0, 400.0))
     for number, winner in enumerate([0] * 5 + [1, 1], 1):
         report.add(MatchGame(number, black=0, result="B+R", winner=winner, reason="resign"))
     found = report.document()["sprt"]
@@ -243,7 +241,7 @@ def test_games_after_the_verdict_do_not_reopen_it() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
 def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[MatchGame] = []
-    terms = MatchTerms(5, 5, 7.0, Rules(), None, 75)
+    terms = MatchTerms(5, 5, Rules(), None, 75)
     # Where the tests are a shell's background job, Ctrl-C is ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -286,7 +284,7 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
             has_failed.set()
 
     monkeypatch.setattr(Table, "play_game", play_game)
-    terms = MatchTerms(5, 5, 7.0, Rules(), None, 75)
+    terms = MatchTerms(5, 5, Rules(), None, 75)
     engines = Engines()
     tables: list[Table] = [FailingTable(engines, [], 1.0), Table(engines, [], 1.0)]
     heard: list[MatchGame] = []

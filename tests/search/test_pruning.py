@@ -21,7 +21,7 @@ from gtp_engine.go.board import MAX_AREA, MAX_POINTS
 from gtp_engine.go.position import Position
 from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
 from gtp_engine.search.search import Search
-from gtp_engine.search.shared_tree import MOST_NODES, NEVER
+from gtp_engine.search.shared_tree import MOST_NODES
 from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import (
     CHILDREN_PER_NODE,
@@ -62,12 +62,12 @@ def expected_after(before: Numbers, fewest: int) -> Numbers:
     }
 
 
-@pytest.mark.parametrize("fewest", [0, 1, 2, 3, 10, 100, NEVER])
+@pytest.mark.parametrize("fewest", [0, 1, 2, 3, 10, 100, 1 << 31])
 def test_pruning_keeps_the_others_as_they_were(fewest: int) -> None:
     tree = searched().tree
     before = numbers_of(tree, 0)
     kept = expected_after(before, fewest)
-    prune(tree, np.array([0], np.int32), NEVER, fewest)
+    prune(tree, np.array([0], np.int32), fewest)
     # Moves are the same with the same priors, whether they are children or untried again.
     assert numbers_of(tree, 0) == kept
     assert_sound(tree, is_pruned=True)
@@ -88,7 +88,7 @@ def test_a_subtree_is_kept_with_its_ancestors_and_nothing_aside() -> None:
     grandchild = max(children_of(tree, child[1]), key=lambda each: each[2])
     before = numbers_of(tree, grandchild[1])
     above = [tree.nodes[node].copy() for node in (0, child[1])]
-    prune(tree, np.array([0, child[1], grandchild[1]], np.int32), NEVER, 0)
+    prune(tree, np.array([0, child[1], grandchild[1]], np.int32), 0)
     assert numbers_of(tree, grandchild[1]) == before
     assert children_of(tree, 0) == [child] and children_of(tree, child[1]) == [grandchild]
     for node, record in zip((0, child[1]), above, strict=True):
@@ -102,7 +102,7 @@ def test_descents_in_flight_stay() -> None:
     for _ in range(3):
         visited_child(tree, 0, 1, 0.0, 0.0)
     tree.nodes[2]["pending"] = 1
-    prune(tree, np.array([0], np.int32), NEVER, 5)
+    prune(tree, np.array([0], np.int32), 5)
     assert children_of(tree, 0) == [(22, 2, 1)]
     assert moves_of(tree, 0) == [21, 22, 23] and tree.counts[N_NODES] == 2
     # The free nodes are used again, the lowest first.

@@ -19,7 +19,6 @@ _MOVE = re.compile(r"\s*(-?[0-9]{1,4})\s*,\s*(-?[0-9]{1,4})\s*")
 _OK = re.compile(r"OK.*", re.IGNORECASE)
 _ABOUT = re.compile(r".*=.*")
 _PAIR = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
-_LONGEST_REFUSAL = 200
 
 _NO_LIMIT = 2147483647
 """Milliseconds that are left for the match where none are counted."""
@@ -146,7 +145,7 @@ class GomocupClient(GtpClient):
             line = raw.decode("utf-8", "replace").strip()
             first = line.split(" ")[0].upper()
             if first == "ERROR":
-                raise EngineRefusal(line[:_LONGEST_REFUSAL])
+                raise EngineRefusal(line)
             if first not in ("MESSAGE", "DEBUG", "UNKNOWN") and wanted.fullmatch(line):
                 return line
         raise EngineBabbles(f"there is no answer to {question!r} in all that it says")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.arena.referee import MatchGame, MatchTerms, color_name
-from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.coords import BLACK
 from gtp_engine.files import find_output, write_whole
 from gtp_engine.games import FIVE
@@ -105,7 +105,7 @@ class Report:
         ]
         void = self.n_games - self.decided
         is_five = terms.game == FIVE
-        terms_text = terms.rules.describe() if is_five else f"komi {terms.komi:g}"
+        terms_text = terms.rules.describe() if is_five else f"komi {terms.rules.komi:g}"
         lines += [
             f"{counted(self.n_games, 'game')} on {size}, {terms_text}",
             f"A won {self.wins(0)}, B won {self.wins(1)}, {self.draws} draws, {void} void",
@@ -199,15 +199,13 @@ class Report:
             ],
             "width": terms.width,
             "height": terms.height,
-            "komi": terms.komi,
+            "komi": terms.rules.komi,
             "rules": terms.rules.describe() if terms.game == FIVE else terms.rules.preset,
             "games_played": self.n_games,
             "wins": [self.wins(0), self.wins(1)],
             "draws": self.draws,
             "void": self.n_games - self.decided,
-            "share": wilson(*result).to_json(),
-            "elo": elo(*result).to_json(),
-            "sprt": None if sprt is None else sprt.to_json(*result, self.verdict),
+            **result_json(*result, sprt, self.verdict),
             "scores_compared": len(compared),
             "scores_agreed": sum(bool(game.agreed) for game in compared),
             "games": [_game_document(game) for game in self._games],

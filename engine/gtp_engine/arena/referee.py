@@ -34,7 +34,6 @@ class MatchTerms:
 
     width: int
     height: int
-    komi: float
     rules: Rules
     """What the referee goes by."""
     rules_name: str | None
@@ -179,7 +178,7 @@ class Referee:
         self._ask(engine, "clear_board")
         if terms.rules_name is not None and self._knows(engine, "kata-set-rules"):
             self._ask(engine, f"kata-set-rules {terms.rules_name}")
-        self._ask(engine, f"komi {terms.komi:g}")
+        self._ask(engine, f"komi {terms.rules.komi:g}")
         if terms.time_system is not None:
             knows = partial(self._knows, engine)
             self._ask(engine, settings_command(terms.time_system, knows))

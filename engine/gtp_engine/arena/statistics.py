@@ -148,3 +148,14 @@ class Sprt:
             "log_likelihood_ratio": self.log_likelihood_ratio(wins, games),
             "verdict": verdict,
         }
+
+
+def result_json(
+    wins: float, games: int, sprt: Sprt | None, verdict: str | None
+) -> dict[str, object]:
+    """Return the share of the games, the Elo and the test, the keys of all documents of matches."""
+    return {
+        "share": wilson(wins, games).to_json(),
+        "elo": elo(wins, games).to_json(),
+        "sprt": None if sprt is None else sprt.to_json(wins, games, verdict),
+    }

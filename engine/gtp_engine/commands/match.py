@@ -19,7 +19,7 @@ from gtp_engine.commands.progress import counting_bar
 from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
-from gtp_engine.go.rules import GO
+from gtp_engine.go.rules import GO, LONGEST_GAME
 from gtp_engine.messages import INTERRUPTED_BY
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _read_terms(args: argparse.Namespace) -> "MatchTerms":
     except ValueError as error:
         raise UsageError(str(error)) from None
     komi = customary_komi(rules, width, height) if args.komi is None else args.komi
-    max_moves = args.max_moves or 3 * width * height
+    max_moves = args.max_moves or LONGEST_GAME * width * height
     random_moves = min(OPENING_MOVES, max_moves - 1)
     if args.openings is not None:
         random_moves = 0 if openings else args.openings
@@ -171,7 +171,6 @@ def _read_terms(args: argparse.Namespace) -> "MatchTerms":
     return MatchTerms(
         width=width,
         height=height,
-        komi=komi,
         rules=replace(rules, komi=komi),
         rules_name=rules_name,
         max_moves=max_moves,

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
-from gtp_engine.arena.statistics import Sprt, describe_strength, elo, wilson
+from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
 from gtp_engine.evaluators.evaluator import Evaluator
@@ -136,7 +136,5 @@ def _document(
         "nets": [one.name for one in contestants],
         "games": len(games),
         "points": result[0],
-        "share": wilson(*result).to_json(),
-        "elo": elo(*result).to_json(),
-        "sprt": None if sprt is None else sprt.to_json(*result, verdict),
+        **result_json(*result, sprt, verdict),
     }

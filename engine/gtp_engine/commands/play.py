@@ -1,7 +1,6 @@
 """Play against the engine in this terminal; its keys are on the screen."""
 
 import argparse
-import io
 import sys
 from pathlib import Path
 
@@ -44,9 +43,6 @@ def run(args: argparse.Namespace) -> int:
     if sys.stdin is None or sys.stdout is None:
         name = "stdin" if sys.stdin is None else "stdout"
         sys.exit(f"gtp-engine: {name} is closed, so there is nothing to play on")
-    for stream in (sys.stdin, sys.stdout):
-        if isinstance(stream, io.TextIOWrapper):  # a letter in another encoding ends no game
-            stream.reconfigure(errors="replace")
     from gtp_engine.frontends.journal import Journal
     from gtp_engine.frontends.terminal.game import TerminalGame
     from gtp_engine.frontends.terminal.screen import Screen

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+OWN_NAME = "gtp-engine"
+"""With which the names begin that the engine gives itself in records of its games."""
+NAME_IN_RECORDS = f"{OWN_NAME} {__version__}"
+
 
 _numbers = itertools.count(1)
 
@@ -79,7 +83,7 @@ class GameRecorder:
         self._take_part(position)
         assert self._kept is not None
         color = decision.color
-        self._kept.names[color] = f"gtp-engine {__version__}"
+        self._kept.names[color] = NAME_IN_RECORDS
         if decision.analysis is not None:
             found = decision.analysis
             self._kept.comments[position.ply] = (

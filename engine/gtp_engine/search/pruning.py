@@ -38,7 +38,7 @@ def _is_on(path: npt.NDArray[np.int32], node: int) -> bool:
 
 
 @kernel
-def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: int) -> None:
+def prune(tree: Tree, path: npt.NDArray[np.int32], fewest: int) -> None:
     """Drop nodes with too few visits, and those that the path to the root does not lead to.
 
     A move whose child is dropped is untried again. Visits and sums of the nodes that stay remain
@@ -46,8 +46,7 @@ def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: in
 
     Args:
         path: [n] nodes from an ancestor of the root down to the root; all of them stay.
-        fewest_aside: Visits without which children of the root's ancestors are dropped.
-        fewest: The same for nodes below the root, and for all others. Where a descent is in
+        fewest: Visits without which nodes below the root are dropped. Where a descent is in
             flight, nothing is dropped.
     """
     # 1. Find out what stays, parents before their children, and copy the blocks of children
@@ -64,12 +63,15 @@ def prune(tree: Tree, path: npt.NDArray[np.int32], fewest_aside: int, fewest: in
         first = n_children
         dropped = False
         is_above = kept[at] != root and _is_on(path, int64(kept[at]))
-        enough = fewest_aside if is_above else fewest
         for k in range(record["n_children"]):
             edge = tree.children[int64(record["first_child"]) + k]
             child = tree.nodes[edge["node"]]
-            stays = child["visits"] >= enough or child["pending"] != 0
-            if not stays and not (is_above and _is_on(path, int64(edge["node"]))):
+            stays = child["pending"] != 0
+            if is_above:
+                stays |= _is_on(path, int64(edge["node"]))
+            else:
+                stays |= child["visits"] >= fewest
+            if not stays:
                 code = prior_code(edge["prior"])
                 tree.priors[kept[at], action_of(tree, int64(edge["move"]))] = code
                 dropped = True

@@ -33,8 +33,6 @@ PRUNED_SHARE = 0.25
 """At least this share of the nodes goes when a tree is pruned."""
 UNDO_PLIES = 8
 """How many moves may be taken back without losing the tree."""
-NEVER = 1 << 31
-"""More visits than any node has."""
 WAIT_FOR_OTHERS_SECONDS = 0.02
 """Longest sleep of a worker that found nothing but leaves in flight; a leaf backed up ends it."""
 
@@ -159,13 +157,13 @@ class SharedTree:
         path = np.array(self.root_path, np.int32)
         tree = self.tree
         capacity = len(tree.nodes)
-        prune(tree, path, NEVER, 0)
+        prune(tree, path, 0)
         if tree.counts[N_NODES] <= (1.0 - PRUNED_SHARE) * capacity:
             return True
         if capacity < self._most_nodes:
             self.tree = grown(tree, self._next_capacity(capacity))
             return True
-        prune(tree, path, NEVER, visits_to_stay(tree, PRUNED_SHARE))
+        prune(tree, path, visits_to_stay(tree, PRUNED_SHARE))
         return bool(tree.counts[N_NODES] < capacity)
 
     def _next_capacity(self, capacity: int) -> int:

@@ -8,7 +8,7 @@ the folder halts all parts.
 """
 
 import argparse
-import sys
+import logging
 from dataclasses import fields
 from functools import partial
 from importlib.util import find_spec
@@ -21,6 +21,8 @@ from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
 from gtp_export.options import add_options, parse_positive
 from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
+
+logger = logging.getLogger(__name__)
 
 PARTS = ("coordinate", "work", "train", "judge", "status", "rebuild", "games")
 OPTIONS = [one.name for one in fields(Settings) if one.metadata]
@@ -130,7 +132,7 @@ def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:
 
             folder = arguments.out or run.path / "games"
             number = write_games(run, folder)
-            print(f"gtp-export: wrote {counted(number, 'game')} to {folder}", file=sys.stderr)
+            logger.info(f"wrote {counted(number, 'game')} to {folder}")
             return 0
 
 
@@ -143,7 +145,7 @@ def _show_status(run: RunFolder, arguments: argparse.Namespace) -> int:
     print(json.dumps(status, indent=1) if arguments.json else describe(status))
     if arguments.plot is not None:
         for path in plot(run, arguments.plot):
-            print(f"gtp-export: wrote {path}", file=sys.stderr)
+            logger.info(f"wrote {path}")
     return 0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import point_to_action
+from gtp_engine.evaluators.decoding import knows_no_result
 from gtp_engine.evaluators.encoders.inputs import encode_position
 from gtp_engine.evaluators.nets.net_files import NetFiles
 from gtp_engine.evaluators.nets.net_info import (
@@ -19,7 +20,7 @@ from gtp_engine.evaluators.nets.net_info import (
 from gtp_engine.evaluators.nets.precision import open_best
 from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.go.position import Position
-from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_engine.go.rules import Rules
 from gtp_export.architectures.tower import SCORE_COLUMNS
 from gtp_export.labelling.samples import Samples, pack_samples
 
@@ -95,7 +96,7 @@ class Teacher:
             return True
         if self._no_result == NO_RESULT_NEVER:
             return False
-        return rules.ko == Ko.SIMPLE or rules.scoring == Scoring.TERRITORY
+        return bool(knows_no_result(rules.flags))
 
 
 def _legal_mask(positions: Sequence[Position]) -> NDArray[np.bool_]:

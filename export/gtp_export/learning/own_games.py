@@ -18,6 +18,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import format_record_card
 from gtp_export.convert.onnx_file import files_of, keep_source, load_model, read_info
@@ -43,8 +44,6 @@ OTHER_HEADS = 0.1
 learned by heart (the winners' log loss on other games rose from 0.67 to 0.69 within 16,000 samples
 of 200 games)."""
 COMPARED_POSITIONS = 600
-OWN_NAME = "gtp-engine"
-"""With which the names begin that the engine gives itself in games it keeps."""
 NAMES_SHOWN = 5
 
 

@@ -172,7 +172,7 @@ class Judge:
         theirs = [str(_find_gnu_go()), *GNU_GO_OPTIONS]
         rules = replace(Rules.parse("chinese"), komi=komi)
         opening = max(1, round(settings.judge_openings * size**2))
-        terms = MatchTerms(size, size, komi, rules, None, LONGEST_GAME * size**2, opening)
+        terms = MatchTerms(size, size, rules, None, LONGEST_GAME * size**2, opening)
         games: list[MatchGame] = []
 
         def note(game: MatchGame) -> None:

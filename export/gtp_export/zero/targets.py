@@ -38,11 +38,11 @@ class TargetSamples:
 class Window:
     """The newest positions of a run, from shards that come one by one."""
 
-    def __init__(self, encoder: str, wanted: Sequence[tuple[str, int, int]] = ()) -> None:
+    def __init__(self, encoder: str, wanted: Sequence[tuple[str, int, int]]) -> None:
         """Begin without any.
 
         Args:
-            wanted: Games, widths and heights that shards may be of; without, those of the first.
+            wanted: Games, widths and heights that shards may be of.
         """
         self._encoder = encoder
         self._wanted = wanted
@@ -62,11 +62,9 @@ class Window:
             ShardError: It is damaged, or of another version, game or size.
         """
         shard = read_shard(path, self._wanted)
-        header = shard.header
-        self._wanted = self._wanted or [(header.game, header.width, header.height)]
         self._shards.append(shard)
         self._joined = []
-        return header.positions
+        return shard.header.positions
 
     def keep(self, positions: int) -> None:
         """Forget the oldest shards without which so many positions, or all that are left, stay."""

@@ -110,7 +110,7 @@ def test_what_has_no_weight_is_not_learned(tmp_path: Path, head: str) -> None:
 
 
 def test_the_search_has_its_share_in_the_outcome_that_is_learned(tmp_path: Path) -> None:
-    window = Window("katago_v7")
+    window = Window("katago_v7", small_run(tmp_path).settings().boards)
     window.add(write_games(tmp_path, 1))
     samples = window.draw(50, np.random.default_rng(1))
     played, mixed, searched = (

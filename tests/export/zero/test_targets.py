@@ -18,6 +18,7 @@ from gtp_export.zero.targets import Window
 SIZE = 4
 AREA = SIZE * SIZE
 ENCODER = "katago_v7"
+BOARDS = [(GO, SIZE, SIZE)]
 
 
 def random_game(generator: np.random.Generator, game: str = GO) -> PlayedGame:
@@ -47,7 +48,7 @@ def write_games(folder: Path, seed: int, game: str = GO, games: int = 3) -> Path
 
 
 def test_targets_turn_with_what_the_net_sees(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, BOARDS)
     window.add(write_games(tmp_path, 1))
     samples = window.draw(300, np.random.default_rng(2))
     seen = samples.seen
@@ -62,7 +63,7 @@ def test_targets_turn_with_what_the_net_sees(tmp_path: Path) -> None:
 
 
 def test_score_and_ownership_are_one_count(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, BOARDS)
     window.add(write_games(tmp_path, 3))
     seen = window.draw(200, np.random.default_rng(4)).seen
     black = seen.ply % 2 == 0
@@ -72,14 +73,14 @@ def test_score_and_ownership_are_one_count(tmp_path: Path) -> None:
 
 
 def test_fast_searches_are_no_targets(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, BOARDS)
     path = write_games(tmp_path, 5)
     assert window.add(path) == window.positions > 0
     assert (window.draw(300, np.random.default_rng(6)).seen.ply % 3 != 2).all()
 
 
 def test_a_window_keeps_the_newest_shards(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, BOARDS)
     counts = [window.add(write_games(tmp_path, seed, games=1 + seed)) for seed in range(4)]
     window.keep(counts[2] + counts[3])
     assert window.positions == counts[2] + counts[3]
@@ -89,7 +90,7 @@ def test_a_window_keeps_the_newest_shards(tmp_path: Path) -> None:
 
 
 def test_batches_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, BOARDS)
     for seed in (1, 2):
         window.add(write_games(tmp_path, seed))
     first, again = (list(islice(window.batches(64, np.random.default_rng(9)), 40)) for _ in "12")
@@ -100,7 +101,7 @@ def test_batches_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
 
 
 def test_atari_go_lets_only_those_pass_who_have_no_move(tmp_path: Path) -> None:
-    window = Window(ENCODER)
+    window = Window(ENCODER, [(ATARI_GO, SIZE, SIZE)])
     window.add(write_games(tmp_path, 7, ATARI_GO))
     seen = window.draw(200, np.random.default_rng(8)).seen
     assert (seen.legal[:, AREA] == (seen.legal[:, :AREA].sum(axis=1) == 0)).all()

@@ -213,7 +213,8 @@ def genmove(session: Session, arguments: Arguments) -> str:
     return generate(session, arguments, is_played=True)
 
 
-@commands.command("reg_genmove")
+@commands.command("reg_genmove", "kata-search")
+@commands.command("kata-search_debug", is_listed=False)
 def reg_genmove(session: Session, arguments: Arguments) -> str:
     """Choose a move without playing it."""
     return generate(session, arguments, is_played=False)

@@ -4,7 +4,7 @@ Moves are shaded and labelled. Ownership is drawn in squares whose area grows wi
 where it is positive and for White where it is negative; texts name the player they speak for.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -82,20 +82,15 @@ def draw_live(analysis: "Analysis", kind: LiveGraphics) -> str:
 def draw_candidates(analysis: "Analysis") -> str:
     """Return moves shaded by their share of the visits, labelled with winrates in percent."""
     moves = _on_board(shown_moves(analysis, 0, _MOST_MOVES))
-    most = max((move.visits for move in moves), default=0) or 1
-    shares = [move.visits / most for move in moves]
-    lines = _shaded([analysis.vertex(move.point) for move in moves], shares)
-    lines += _line("LABEL", [f"{analysis.vertex(m.point)} {100 * m.winrate:.0f}" for m in moves])
+    lines = _labelled(analysis, moves, [m.visits for m in moves], [m.winrate for m in moves])
     return "\n".join([*lines, describe(analysis)])
 
 
 def draw_policy(analysis: "Analysis") -> str:
     """Return moves from 1 % on, shaded by how much the net likes them, labelled in percent."""
     moves = [move for move in _on_board(analysis.moves) if move.prior >= 0.01]
-    most = max((move.prior for move in moves), default=1.0) or 1.0
-    shares = [move.prior / most for move in moves]
-    lines = _shaded([analysis.vertex(move.point) for move in moves], shares)
-    lines += _line("LABEL", [f"{analysis.vertex(m.point)} {100 * m.prior:.0f}" for m in moves])
+    priors = [move.prior for move in moves]
+    lines = _labelled(analysis, moves, priors, priors)
     on_pass = sum(move.prior for move in analysis.moves if move.point == PASS)
     text = f"TEXT policy of {COLOR_NAMES[analysis.to_play]} in percent, pass {100 * on_pass:.1f}"
     return "\n".join([*lines, text])
@@ -246,6 +241,19 @@ def _ownership(analysis: "Analysis") -> list[str]:
         for (col, value) in enumerate(values)
     ]
     return _line("INFLUENCE", words)
+
+
+def _labelled(
+    analysis: "Analysis",
+    moves: Sequence["MoveReport"],
+    sizes: Sequence[float],
+    shares: Sequence[float],
+) -> list[str]:
+    """Return moves shaded by their sizes, each labelled with a share in percent."""
+    vertices = [analysis.vertex(move.point) for move in moves]
+    most = max(sizes, default=0) or 1
+    labels = [f"{vertex} {100 * share:.0f}" for vertex, share in zip(vertices, shares, strict=True)]
+    return [*_shaded(vertices, [size / most for size in sizes]), *_line("LABEL", labels)]
 
 
 def _shaded(vertices: list[str], shares: list[float]) -> list[str]:

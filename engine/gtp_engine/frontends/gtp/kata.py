@@ -141,16 +141,9 @@ def kata_search_analyze_cancellable(session: Session, arguments: Arguments) -> s
     return run_genmove(session, arguments, _form, is_played=False, is_cancellable=True)
 
 
-@commands.command("kata-search")
-@commands.command("kata-search_debug", is_listed=False)
-def kata_search(session: Session, arguments: Arguments) -> str:
-    """Choose a move without playing it."""
-    return generate(session, arguments, is_played=False)
-
-
 @commands.command("kata-search_cancellable")
 def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
-    """Do the same until the client sends another line: then the answer is `cancelled`."""
+    """Do as kata-search until the client sends another line: then it is `cancelled`."""
     return generate(session, arguments, is_played=False, is_cancellable=True)
 
 

@@ -45,13 +45,13 @@ from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.game_recorder import NAME_IN_RECORDS
 from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.table import HANDICAP_KOMI, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
-from gtp_engine.version import __version__
 
 MOST_TACTICS = 3
 """Sentences about captures and rescues with a hint."""
@@ -117,7 +117,7 @@ class TerminalGame:
         self._view = View()
         self._was_asked = False  # for candidates, by a key
         self._message: list[str] = []
-        me = f"gtp-engine {__version__}"
+        me = NAME_IN_RECORDS
         self._file = GameFile({c: "you" if c in colors else me for c in (BLACK, WHITE)})
         self._handlers: dict[str, Callable[[str], None]] = {
             "pass": lambda rest: self._play(PASS),

@@ -16,15 +16,16 @@ from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.arguments import parse_count, parse_komi, parse_size
+from gtp_engine.arguments import parse_count, parse_size
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.evaluators.nets.net_files import DEFAULT_NET, whole_nets
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.games import FIVE
 from gtp_engine.go.handicap import fixed_handicap_points
-from gtp_engine.go.rules import GO, PRESETS, Rules
+from gtp_engine.go.rules import GO, PRESETS, Rules, parse_komi
 from gtp_engine.play.engine import Engine
+from gtp_engine.play.game_recorder import NAME_IN_RECORDS, OWN_NAME
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import customary_komi
@@ -32,7 +33,6 @@ from gtp_engine.play.table import HANDICAP_KOMI, SEATS, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
-from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
     from gtp_engine.go.game_record import GameRecord
@@ -49,7 +49,6 @@ MOST_REVIEW_VISITS = 400
 REVIEW_MB = 256  # of trees, beside the game's
 REPORT_SECONDS = 0.25
 
-_NAME = f"gtp-engine {__version__}"
 _PATIENT = ("play", "look")
 """Wishes that do not make the engine move at once."""
 
@@ -354,7 +353,7 @@ class WebGame:
         record = load_sgf(path)
         if record.moves and not record.result:
             names = {BLACK: record.black_name, WHITE: record.white_name}
-            mine = {color for color, name in names.items() if name.startswith("gtp-engine")}
+            mine = {color for color, name in names.items() if name.startswith(OWN_NAME)}
             seats = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
             self._adopt(record.position_under(self._engine.own_rules), "", seats)
             self._say(f"the game of {path.name} goes on")
@@ -441,7 +440,7 @@ class WebGame:
         rules = position.rules
         moves = [f"{move.color}{letters(move.point, position.width)}" for move in position.moves]
         names = {
-            color: self._names.get(color, "you" if color in table.colors else _NAME)
+            color: self._names.get(color, "you" if color in table.colors else NAME_IN_RECORDS)
             for color in COLOR_NAMES
         }
         before = [] if self._is_other else self._state["moves"]
