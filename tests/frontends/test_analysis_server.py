@@ -1,5 +1,6 @@
 """The analysis protocol as a conversation: answers, actions, priorities, endings."""
 
+import gc
 import threading
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.policy_play import policy_by_action
 from gtp_engine.frontends.analysis.analyst import Analyst
+from gtp_engine.frontends.analysis.game import QueryGame
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.frontends.analysis.server import read_lines
 from gtp_engine.go.position import Position
@@ -244,6 +246,20 @@ def test_warnings_come_before_the_answer() -> None:
     warning, given = client.ask(query(komii=3))
     assert (warning["field"], warning["id"]) == ("komii", "q") and "warning" in warning
     assert given["rootInfo"]["visits"] == 10
+
+
+def test_games_that_are_answered_are_gone_without_the_collector() -> None:
+    client = AnalysisClient()
+    client.ask(query())
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(12):
+            client.ask(query())
+        left = sum(isinstance(one, QueryGame) for one in gc.get_objects())
+    finally:
+        gc.enable()
+    assert left <= 3  # a thread may still hold its last one
 
 
 def test_an_engine_without_a_net_says_so_of_every_query(tmp_path: Path) -> None:

@@ -162,19 +162,18 @@ class Analyst:
         """
         with self._changed:
             meant = [
-                one
+                (one, one.job)
                 for one in self._open
                 if (identity is None or one.query.query.id == identity)
                 and (turns is None or one.turn in turns)
             ]
-            for turn in meant:
-                if turn.job is None:
-                    turn.is_dropped = True
-        for turn in meant:
-            if turn.job is None:
+            for turn, job in meant:
+                turn.is_dropped |= job is None
+        for turn, job in meant:
+            if job is None:
                 self._end(turn, None)
             else:
-                turn.job.stop()
+                job.stop()
 
     def clear_cache(self) -> None:
         """Forget all evaluations; searches under way keep their trees."""
@@ -272,6 +271,7 @@ class Analyst:
         finally:
             with self._changed:
                 self._open.pop(turn, None)
+                turn.job = None  # it knows the turn too, and both would wait for the collector
                 self._changed.notify_all()
 
     def _answer(self, turn: OpenTurn, analysis: "Analysis") -> None:
