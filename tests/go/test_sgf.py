@@ -183,6 +183,8 @@ def test_a_player_named_later_keeps_the_moves() -> None:
         ("HA[2]AB[aa][bb];W[ee]", "A9 B8"),
         ("HA[2];AB[aa][bb];W[ee]", "A9 B8"),
         ("HA[2];B[aa];B[bb];W[ee]", ""),
+        ("HA[2];W[];B[aa];W[];B[bb];W[ee]", ""),
+        ("HA[2];W[];W[ee]", "C3 G7"),
         ("HA[0];W[ee]", ""),
         ("HA[1];W[ee]", ""),
         ("HA[40];W[ee]", ""),
@@ -192,6 +194,21 @@ def test_a_player_named_later_keeps_the_moves() -> None:
 def test_handicap(properties: str, stones: str) -> None:
     record = parse_sgf(f"(;SZ[9]{properties})")
     assert record.initial_stones(BLACK) == sorted(vertices(stones))
+
+
+@pytest.mark.parametrize(
+    ("properties", "color"),
+    [
+        ("HA[2]AB[aa][bb]", WHITE),
+        ("HA[2];AB[aa][bb]", WHITE),
+        ("HA[2]AB[aa][bb]PL[B]", BLACK),
+        ("HA[2]AB[aa][bb];B[cc]", WHITE),
+        ("HA[2]AB[aa]AW[bb]", BLACK),
+        ("AB[aa][bb]", BLACK),
+    ],
+)
+def test_white_moves_first_after_handicap(properties: str, color: int) -> None:
+    assert parse_sgf(f"(;SZ[9]{properties})").position().to_play == color
 
 
 def test_six_handicap_stones_lie_where_the_moves_leave_room() -> None:
@@ -308,6 +325,8 @@ def test_repetitions_are_followed() -> None:
         (b"(;CA[punycode]SZ[9]PB[Ann]C[" + b"x" * 300_000 + b"];B[aa])", "Ann"),
         (b"(;CA[zlib]SZ[9]PB[Ann];B[aa])", "Ann"),
         (b"(;CA[nonsense]SZ[9]PB[Ann];B[aa])", "Ann"),
+        (b"(;CA[idna]SZ[9]PB[Ann];B[aa])", "Ann"),
+        (b"(;CA[undefined]SZ[9]PB[Ann];B[aa])", "Ann"),
         ("(;CA[UTF-8]SZ[9]PB[金毛测试]C[".encode() + b"\xe6\x97?])", "金毛测试"),
         ("(;SZ[9]PB[Ann];B[aa])".encode("utf-16"), "Ann"),
         (b"\xfe\xff" + "(;SZ[9]PB[Ann];B[aa])".encode("utf-16-be"), "Ann"),

@@ -80,7 +80,10 @@ class GameRecord:
         if n_moves < len(self.moves):
             return self.moves[n_moves].color
         setup = self.setups.get(n_moves)
-        return None if setup is None else setup.to_play
+        if setup is None or setup.to_play is not None:
+            return None if setup is None else setup.to_play
+        has_handicap = n_moves == 0 and self.handicap > 1 and {*setup.stones.values()} == {BLACK}
+        return WHITE if has_handicap else None
 
     def position(self, before_move: int | None = None, rules: Rules | None = None) -> Position:
         """Play the game over.

@@ -180,7 +180,7 @@ def _known_encoding(name: str) -> str | None:
     try:
         known = codecs.lookup(name).name
         b"A".decode(known, "replace")  # fails for what Python has besides charsets
-    except LookupError:
+    except (LookupError, UnicodeError):
         return None
     return None if known in _NO_CHARSETS else _WIDER.get(known, known)
 
@@ -397,7 +397,8 @@ def _add_handicap_stones(record: GameRecord) -> None:
     first = record.setups.get(0, Setup())
     if not 2 <= n <= largest_fixed(record.width, record.height) or first.stones:
         return
-    if not record.moves or record.moves[0].color != WHITE:
+    first_stone = next((move for move in record.moves if move.point != PASS), None)
+    if first_stone is None or first_stone.color != WHITE:
         return
     places = [fixed_handicap_points(record.width, record.height, n)]
     if n == 6:
