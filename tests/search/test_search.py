@@ -223,6 +223,19 @@ def test_a_reply_that_is_not_in_the_tree_begins_anew() -> None:
     assert search.run(Limits(playouts=7)).visits == 7
 
 
+def test_the_tree_is_not_kept_over_a_move_out_of_turn() -> None:
+    """The game remembers whose turn it was; so under situational superko other moves may be banned
+    than in the search."""
+    position = Position(5)
+    position.play(BLACK, point("C3", position))
+    turned = position.copy()
+    turned.to_play = BLACK
+    search = searched(turned, 50)
+    position.play(BLACK, search.run(Limits(playouts=0)).moves[0].point)
+    search.set_position(position)
+    assert search.tree.nodes[search.root]["visits"] == 0
+
+
 def after(change: str) -> Position:
     """Return a position of two moves, changed in some way."""
     position = Position(5)
@@ -590,6 +603,13 @@ def test_a_temperature_sharpens_or_flattens_the_root(temperature: float) -> None
     adjust_priors(priors, params, np.random.Generator(np.random.PCG64(0)))
     wanted = weights ** (1.0 / temperature)
     np.testing.assert_allclose(priors, wanted / wanted.sum(), rtol=1e-4, atol=1e-30)
+
+
+def test_the_end_of_a_game_has_no_priors_to_adjust() -> None:
+    params = SearchParams(root_policy_temperature=1.3, root_noise_weight=0.25)
+    none = np.empty(0, np.float32)
+    adjust_priors(none, params, np.random.Generator(np.random.PCG64(0)))
+    assert len(none) == 0
 
 
 @pytest.mark.parametrize("seed", [2**63, 2**80])

@@ -361,6 +361,10 @@ class Position:
         moves = self.moves
         if moves[:ply] != earlier.moves[:ply]:
             return None
+        # Who was to move differs where a player moved out of turn, and with it what may come again.
+        turns, its_turns = (game.history.turns["to_play"][: ply + 1] for game in (self, earlier))
+        if not np.array_equal(turns, its_turns):
+            return None
         # In a search two passes lead on into the encore, where other moves are legal. What lies
         # there says nothing about a game that has ended instead, or goes on as before.
         if any(turn["past_end"] for turn in self.history.turns[ply + 1 : self.ply + 1]):

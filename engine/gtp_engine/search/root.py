@@ -19,6 +19,8 @@ def has_own_priors(params: SearchParams, evaluator: Evaluator) -> bool:
 
 def heat(priors: npt.NDArray[np.float32], temperature: float) -> None:
     """Raise priors [moves] to 1 / temperature, in place, and let them sum to 1 again."""
+    if len(priors) == 0:
+        return  # the game is over
     # Over the highest, which then stays 1: high powers of small numbers are all zero.
     priors[:] = (priors / priors.max()) ** (1.0 / temperature)
     priors /= priors.sum()
@@ -35,7 +37,7 @@ def adjust_priors(
     temperature = params.policy_temperature * params.root_policy_temperature
     if temperature != 1.0:
         heat(priors, temperature)
-    if params.root_noise_weight > 0.0:
+    if params.root_noise_weight > 0.0 and len(priors):
         drawn = noise.dirichlet(np.full(len(priors), params.root_noise_total / len(priors)))
         weight = params.root_noise_weight
         priors[:] = (1.0 - weight) * priors + weight * drawn

@@ -200,7 +200,7 @@ class Server:
             raise GomocupError("swap2 is asked after 0, 3 or 5 stones")
         if not self._stones:
             width, height = self._size
-            wanted = [(width // 2 + x, max(0, height // 2 + y)) for x, y in SWAP_OPENING]
+            wanted = [(max(0, width // 2 + x), max(0, height // 2 + y)) for x, y in SWAP_OPENING]
             points = [self._empty_point(list(each)) for each in wanted]
             self._stones = list(zip((BLACK, WHITE, BLACK), points, strict=True))
             return " ".join(self._name(point) for point in points)
