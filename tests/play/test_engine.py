@@ -580,6 +580,19 @@ def test_the_count_judges_by_ownership() -> None:
     assert made.final_status().dead == []
 
 
+def test_after_its_clean_up_every_stone_is_alive() -> None:
+    made = engine(FlatEvaluator())
+    eyes = {at("A1"), at("D5"), at("E5")}
+    made.set_up([at("E5")], [p for p in made.position.points() if p not in eyes])
+    assert made.final_status().dead == [at("E5")]
+    assert made.genmove(BLACK, cleanup=True).point == PASS
+    assert made.final_status().dead == []
+    made.undo()
+    assert made.genmove(BLACK).point == PASS and made.genmove(WHITE).point == PASS
+    made.undo(2)
+    assert made.final_status().dead == [at("E5")]
+
+
 def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[tuple[int, float]] = []
 

@@ -65,6 +65,8 @@ class Engine(Game):
         self._ponderer = Ponderer()
         self.set_level(self.settings.level)
         self._judgement: tuple[bytes, FinalStatus] | None = None
+        self._cleaned_up = b""
+        """The board when this engine last passed in a clean-up."""
 
     # Loading --------------------------------------------------------------------------------------
 
@@ -209,6 +211,8 @@ class Engine(Game):
             self.clock.spend(color, now - started, overhead, goes_on=True)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
+                if cleanup and decision.point == PASS:
+                    self._cleaned_up = self.position.board.tobytes()
             if self._recorder is not None:
                 self._recorder.decided(self.position, decision)
             # Not at a restricted level, which begins every search anew.
@@ -424,8 +428,10 @@ class Engine(Game):
         """Return which stones are dead and whose the points are, as things stand.
 
         Asked again about the same board under the same rules, it gives the same answer at once.
+        After this engine's pass in a clean-up all stones that are left are alive.
         """
-        from gtp_engine.play.adjudication.status import judge
+        from gtp_engine.play.adjudication.chains import find_chains
+        from gtp_engine.play.adjudication.status import judge, status_of
 
         search = self.search
         if self.position.rules.must_move:
@@ -434,7 +440,16 @@ class Engine(Game):
         self.rest()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:
-            self._judgement = (asked, judge(search.evaluator, self.position, close_borders=True))
+            position = self.position
+            if (
+                position.ply
+                and position.moves[-1].point == PASS
+                and position.board.tobytes() == self._cleaned_up
+            ):
+                found = status_of(position, find_chains(position), ())
+            else:
+                found = judge(search.evaluator, position, close_borders=True)
+            self._judgement = (asked, found)
         return self._judgement[1]
 
     def _what_a_judgement_depends_on(self) -> bytes:
