@@ -203,6 +203,18 @@ def test_a_client_that_leaves_after_a_pause_stops_the_search(farewell: bytes) ->
         assert engine.was_stopped
 
 
+def test_a_client_that_leaves_soon_after_another_line_stops_the_search() -> None:
+    engine = FakeEngine(genmove_waits=True)
+    with Conversation(engine) as client:
+        client.send(b"1 genmove b\n")
+        assert engine.is_thinking.wait(TIMEOUT)
+        time.sleep(2 * PATIENCE)
+        client.send(b"2 time_left b 3 0\n")
+        client.send(b"3 quit\n")
+        client.everything()
+        assert engine.was_stopped
+
+
 def test_a_piped_script_is_carried_out_to_its_end() -> None:
     engine = FakeEngine(moves=["D4", "Q16"])
     with Conversation(engine) as client:

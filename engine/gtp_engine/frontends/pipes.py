@@ -132,6 +132,7 @@ class Inbox:
         self._queued = 0
         self._arrived = 0
         self._cut = 0  # searches begun by lines before this one are to end
+        self._paused_before = 0  # the newest line that came after a pause
         self._watch: _Watch | None = None
         self._is_ended = False
         self.is_client_leaving = False
@@ -223,6 +224,8 @@ class Inbox:
         request = self._parse(text)
         with self._changed:
             self._arrived += 1
+            if silence > PATIENCE:
+                self._paused_before = self._arrived
             if self._is_interrupt(text):
                 self._cut = self._arrived
             if request is not None:
@@ -246,8 +249,13 @@ class Inbox:
             self._changed.notify_all()
 
     def _leave(self, silence: float) -> None:
-        """Take it that the client is leaving, if it said nothing for PATIENCE before."""
-        if silence > PATIENCE:
+        """Take it that the client is leaving, if it said nothing for PATIENCE before.
+
+        Or before a line that came since the search under way began: then it is no script, all of
+        which is to be carried out.
+        """
+        is_live = self._watch is not None and self._paused_before > self._watch.number
+        if silence > PATIENCE or is_live:
             self._cut = self._arrived
             self.is_client_leaving = True
 
