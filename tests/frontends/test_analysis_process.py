@@ -86,6 +86,7 @@ def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
     config = tmp_path / "analysis.cfg"
     config.write_text("reportAnalysisWinratesAs = SIDETOMOVE\nmaxVisits = 7\nlogDir = x\n")
     options = ["-config", str(config), "-model", TINY_NET, "-override-config", "maxVisits=9,a=b"]
+    options += ["-analysis-threads", "4", "-human-model", "h.bin.gz"]
     done = subprocess.run(
         [*COMMAND, *options],
         input=lines(query()),
@@ -94,6 +95,7 @@ def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
         timeout=TIMEOUT,
     )
     assert json.loads(done.stdout)["rootInfo"]["visits"] == 9
+    assert "-human-model is not read" in done.stderr
 
 
 @pytest.mark.parametrize(

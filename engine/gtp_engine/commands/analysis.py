@@ -4,6 +4,7 @@ Queries come on stdin, and answers go to stdout.
 """
 
 import argparse
+import logging
 import signal
 import threading
 from collections.abc import Mapping
@@ -23,6 +24,8 @@ from gtp_engine.frontends.analysis.overrides import (
     read_config,
 )
 from gtp_engine.play.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 _OPTIONS = (
     "net",
@@ -84,6 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, _OPTIONS)
     # What programs made for KataGo put on its command line.
     parser.add_argument("-model", dest="net", help=argparse.SUPPRESS)
+    parser.add_argument("-human-model", dest="kata_human_model", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "-analysis-threads", dest="positions", type=parse_count, help=argparse.SUPPRESS
+    )
     parser.add_argument("-config", dest="kata_config", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("-override-config", dest="kata_overrides", help=argparse.SUPPRESS)
 
@@ -124,6 +131,8 @@ def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> A
     settings = AnalysisSettings()
     settings = replace(settings, params=replace(settings.params, **params))
     try:
+        if args.kata_human_model is not None:
+            logger.warning("-human-model is not read: the one net is that of --net")
         if args.kata_config is not None:
             settings = settings.with_overrides(read_config(args.kata_config))[0]
         if args.kata_overrides is not None:

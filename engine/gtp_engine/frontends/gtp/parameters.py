@@ -120,6 +120,11 @@ def _search_parameter(name: str) -> Parameter:
     return Parameter(read, change)
 
 
+def _keep_even(session: Session, text: str) -> None:
+    if Arguments(text).number(0, "playoutDoublingAdvantage") != 0.0:
+        raise GtpError("playoutDoublingAdvantage is always 0: both players search alike")
+
+
 LIMITS_AND_MANNERS = {
     "maxPlayouts": _most("maxPlayouts", "playouts"),
     "maxVisits": _most("maxVisits", "visits"),
@@ -144,8 +149,11 @@ LIMITS_AND_MANNERS = {
 OF_THE_SEARCH = {name: _search_parameter(name) for name in RANGES}
 """The fields of `SearchParams`."""
 
-OF_KATAGO = {name: OF_THE_SEARCH[own] for name, own in KATA_NAMES.items()}
-"""The same under KataGo's names."""
+OF_KATAGO = {name: OF_THE_SEARCH[own] for name, own in KATA_NAMES.items()} | {
+    # LizzieYzy asks for it at the start, and takes the next answer for it if it is refused.
+    "playoutDoublingAdvantage": Parameter(lambda session: "0", _keep_even)
+}
+"""The same under KataGo's names, and what is always as it is."""
 
 PARAMETERS = LIMITS_AND_MANNERS | OF_THE_SEARCH | OF_KATAGO
 """All of them."""
