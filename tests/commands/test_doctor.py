@@ -127,9 +127,10 @@ def test_a_proof_that_fails_is_named(
     assert json.loads(capsys.readouterr().out)[0]["outcome"] == "FAILED"
 
 
-def test_without_the_gpu_the_cpu_plays(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("net", [TINY_NET, "default"])  # default is several files
+def test_without_the_gpu_the_cpu_plays(net: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # with the usual cache folder the process compiles no kernels
-    line = does_without_a_gpu(TINY_NET)
+    line = does_without_a_gpu(net)
     assert line == "using the CPU instead of CUDA: CUDA_VISIBLE_DEVICES hides every device"
 
 

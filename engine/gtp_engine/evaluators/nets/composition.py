@@ -180,7 +180,10 @@ def open_whole(
     files = [part.files for part in parts]
     if exactly:
         files = [NetFiles(each.fp32, is_exact=True) for each in files]
-    nets = [open_best(each, device, runtime, threads) for each in files]
+    nets: list[OnnxNet] = []
+    for each in files:
+        nets.append(open_best(each, device, runtime, threads))
+        device = "cpu" if nets[0].device == "cpu" else device  # why, was said once
     if len(parts) == 1 and not parts[0].heads:
         return nets[0]
     if parts[0].largest_board is None:
