@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rules",
         metavar="NAME",
         help="the referee's rules (chinese: simple ko, area scoring); those given are told to "
-        "engines that know kata-set-rules; five in a row: freestyle, standard, renju, caro",
+        "engines that know kata-set-rules; five in a row: freestyle, standard, renju, caro, "
+        "caro-exact",
     )
     games.add_argument(
         "--clock",

@@ -132,7 +132,7 @@ _THINKING, _GAME, _RESIGNING, _MACHINE = "thinking", "the game", "resigning", "t
 
 _DRAWN = "no search: draw moves from the net's policy; 1: as it is, less: nearer its best move"
 _NUMBERS = "the search's numbers, as kata-set-param names them; `gtp-engine tune` writes some"
-_SEED = "fixes what is random; exact only with one thread"
+_SEED = "fixes what is random; exact only with one thread and no time limit"
 _WHOM = "whom a net that takes profiles imitates, e.g. preaz_5k"
 _SECONDS = f"without a clock or playouts: {DEFAULT_SECONDS_PER_MOVE:g}"
 _LAG = f"{DEFAULT_LAG:g} until the clock shows it"
@@ -158,7 +158,7 @@ OPTIONS = (
     Option("size", "N|WxH", "board", f"{usual_size(GO)}", parse_size, _GAME,
            f"{usual_size(FIVE)}"),
     Option("rules", "NAME|JSON", "rules, as in kata-set-rules", "area, positional superko", _rules,
-           _GAME, "freestyle, standard, renju, caro"),
+           _GAME, "freestyle, standard, renju, caro, caro-exact"),
     Option("komi", "POINTS", "points for White", "7.5; 7 up to 9x9", parse_komi, _GAME),
     Option("keep-games", "DIR", "keep every game that it plays in there as SGF", "", _path, _GAME),
     Option("resign-threshold", "VALUE", "resign below this mean result, -1 to 1", "-0.8",

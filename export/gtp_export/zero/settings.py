@@ -82,7 +82,9 @@ class Settings:
     format: int = FORMAT
     game: str = option("go, atari-go or five", GO, metavar="NAME")
     size: int = option("side of the board, the largest one of several", 9, metavar="N")
-    rules: str = option("of five: freestyle, standard, renju, caro, joined by commas", "")
+    rules: str = option(
+        "of five: freestyle, standard, renju, caro, caro-exact, joined by commas", ""
+    )
     """One of them is drawn for each game; empty where `rules_share` says how they vary."""
     recipe: str = option("where settings come from that are not given", "ours", choices=(*RECIPES,))
     preset: str = option("architecture", "b4c32", shown="what suits the board", metavar="NAME")
