@@ -9,6 +9,7 @@ import contextlib
 import errno
 import gzip
 import io
+import json
 import lzma
 import os
 import secrets
@@ -181,6 +182,15 @@ def write_whole(path: Path, content: str | bytes, *, pipes: bool = False) -> Non
         return
     with whole_file(path) as file:
         file.write(data)
+
+
+def write_json(path: Path, document: object) -> None:
+    """Write a document in JSON for people and programs, whole or not at all.
+
+    Raises:
+        OSError: It cannot be written; a file that was there is as it was.
+    """
+    write_whole(path, json.dumps(document, indent=1) + "\n")
 
 
 def find_output(path: Path) -> int | None:

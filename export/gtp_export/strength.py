@@ -18,7 +18,7 @@ from gtp_engine.arena.ratings import rate_players
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json
 from gtp_engine.go.rules import default_komi
 from gtp_engine.text_table import align
 from gtp_export.evaluation import evaluate_games
@@ -77,7 +77,7 @@ def measure_strength(plan: StrengthPlan) -> str:
             komi, pair = default_komi(plan.size, plan.size), [players[one], players[other]]
             ended = play_policy_games(pair, plan.size, komi, plan.each, generator)
             known["matches"][f"{one} / {other}"] = one, other, points_of_first(ended), plan.each
-            write_whole(file, json.dumps(known, indent=1) + "\n")
+            write_json(file, known)
             logger.info(f"{one} won {points_of_first(ended):g} of {plan.each} against {other}")
     asked = EvaluationPlan(plan.positions, seed=plan.seed)
     for name in players:
@@ -87,7 +87,7 @@ def measure_strength(plan: StrengthPlan) -> str:
             if top1 is None:
                 raise NetFileError(f"{name}: the games have no move that this net could name")
             known["accuracy"][name] = [100.0 * x for x in (top1.low, top1.mean, top1.high)]
-            write_whole(file, json.dumps(known, indent=1) + "\n")
+            write_json(file, known)
             logger.info(f"{name} names {top1.mean:.1%} of the moves")
     met = [m for m in known["matches"].values() if m[0] in players and m[1] in players]
     ratings = rate_players(met, anchor)

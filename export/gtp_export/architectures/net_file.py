@@ -1,6 +1,5 @@
 """Finished net files of every architecture here."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.evaluators.nets.net_info import (
@@ -12,13 +11,9 @@ from gtp_engine.evaluators.nets.net_info import (
 )
 from gtp_export.architectures.onnx_layers import write_graph
 from gtp_export.architectures.shape import Shape, Weights, count_parameters
-from gtp_export.architectures.tower import SCORE_COLUMNS, TowerShape, random_weights
+from gtp_export.architectures.tower import SCORE_COLUMNS
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
-
-TINY_SHAPE = TowerShape(blocks=2, channels=8, head_channels=8, value_hidden=8)
-"""A net for tests: all parts of the architecture, a few thousand weights."""
-TINY_SEED = 20161
 
 
 def describe_net(shape: Shape, name: str) -> NetInfo:
@@ -55,16 +50,3 @@ def write_net(path: Path, shape: Shape, weights: Weights, info: NetInfo) -> None
     model = write_graph(shape, weights, info.to_metadata())
     add_golden(model, info)
     write_model(model, path)
-
-
-def write_tiny_net(path: Path) -> None:
-    """Write the seeded net that the tests use: mild random opinions, every head, every size."""
-    info = replace(
-        describe_net(TINY_SHAPE, "tiny"),
-        source=f"random weights, seed {TINY_SEED}",
-        trained_on="nothing",
-        licence="MIT",
-        strength="none: it plays at random",
-        created_by="gtp_export.architectures.net_file.write_tiny_net",
-    )
-    write_net(path, TINY_SHAPE, random_weights(TINY_SHAPE, TINY_SEED), info)

@@ -1,6 +1,5 @@
 """From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from torch import Tensor
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json, write_whole
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import find_tower
 from gtp_export.architectures.shape import count_parameters
@@ -130,7 +129,7 @@ def distil(run: DistilRun) -> Path:
         "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
         "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
     }
-    write_whole(run.out / "facts.json", json.dumps(facts, indent=1) + "\n")
+    write_json(run.out / "facts.json", facts)
     card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
     write_whole(run.out / "student-final.md", card)
     return run.out / "student-final.onnx"

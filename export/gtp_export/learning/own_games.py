@@ -16,7 +16,7 @@ from gtp_engine.evaluators.accuracy import compare_nets
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json, write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
@@ -148,7 +148,7 @@ def learn_from_games(run: OwnGamesRun) -> Path:
     for line in tuned:
         logger.info(line)
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
-    write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
+    write_json(run.out / "metrics.json", facts)
     write_whole(target.with_suffix(".md"), format_record_card(info, facts))
     for file in files_of(target):
         made = run.out / file.name

@@ -1,6 +1,5 @@
 """From game records to finished nets in a given span: train, evaluate, export, write the card."""
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -12,7 +11,7 @@ import numpy as np
 from gtp_engine.evaluators.nets.net_files import version_file
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json, write_whole
 from gtp_engine.games import game_shown, position_type
 from gtp_engine.messages import counted
 from gtp_export.architectures.net_file import describe_net
@@ -181,7 +180,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
         "run": entries[-1],
         "figures": {name: asdict(figure) for name, figure in figures.items()},
     }
-    write_whole(run.out / "metrics.json", json.dumps(facts, indent=1) + "\n")
+    write_json(run.out / "metrics.json", facts)
     write_whole(run.out / f"{plan.stem}.md", format_record_card(info, facts))
     draw_pictures(run.out, plan.stem, entries, figures)
     logger.info(f"wrote {target}")

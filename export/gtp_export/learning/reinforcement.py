@@ -31,7 +31,7 @@ from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import VALUE_SCALAR, NetFileError, NetInfo
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json, write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
@@ -320,7 +320,7 @@ class Reinforcement:
             "core_hours": round(self._trainer.spent.core_seconds / 3600.0, 4),
         }
         self._ladder.append(entry)
-        write_whole(self._ladder_file, json.dumps(self._ladder, indent=1) + "\n")
+        write_json(self._ladder_file, self._ladder)
         logger.info(f"{name} against {other}: {describe_strength(won, games)}")
 
     def _draw_ladder(self) -> None:

@@ -8,7 +8,6 @@ heart instead: its error falls on them alone, which both runs together show.
 Games are made in shards, so that a kill costs one of them; then two runs of training follow.
 """
 
-import json
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.files import write_whole
+from gtp_engine.files import write_json, write_whole
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
 from gtp_export.architectures.net_file import describe_net
@@ -183,7 +182,7 @@ def run_single_positions(run: TrainRun) -> Path:
         logger.info(
             f"{name}: error {one['learned']:.3f} on what it learned, {one['value']:.3f} on others"
         )
-    write_whole(run.out / "errors.json", json.dumps(last, indent=1) + "\n")
+    write_json(run.out / "errors.json", last)
     _draw(run.out / "errors.png", entries)
     target = run.out / f"{PRESET}.onnx"
     write_whole(target, (_folder(run, SINGLE) / f"{PRESET}-final.onnx").read_bytes())

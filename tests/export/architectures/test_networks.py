@@ -9,12 +9,10 @@ from tests.paths import TINY
 
 torch = pytest.importorskip("torch")
 
+from tests.export.tiny_net import write_tiny_net  # noqa: E402
+
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
-from gtp_export.architectures.net_file import (  # noqa: E402
-    describe_net,
-    write_net,
-    write_tiny_net,
-)
+from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402
 from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
 from gtp_export.architectures.tower import (  # noqa: E402
     ESTIMATE_READERS,

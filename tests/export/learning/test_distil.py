@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.export.tiny_net import TINY_SHAPE
 from tests.paths import TINY
 
 from gtp_engine.coords import BLACK, PASS, WHITE, action_to_point
@@ -18,7 +19,6 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
-from gtp_export.architectures.net_file import TINY_SHAPE
 from gtp_export.labelling.generation import (
     KINDS,
     Generator,

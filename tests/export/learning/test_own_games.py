@@ -8,11 +8,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.export.tiny_net import write_tiny_net  # noqa: E402
+
 from gtp_engine.coords import BLACK, EMPTY, WHITE  # noqa: E402
 from gtp_engine.evaluators.nets.net_files import find_net  # noqa: E402
 from gtp_engine.evaluators.nets.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
-from gtp_export.architectures.net_file import write_tiny_net  # noqa: E402
 from gtp_export.architectures.presets import PRESETS, preset_of  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import compare_on_games, evaluate_games  # noqa: E402

@@ -8,12 +8,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.export.tiny_net import write_tiny_net  # noqa: E402
+
 from gtp_engine.arena.policy_games import AT_RANDOM, play_policy_games, points_of_first  # noqa: E402
 from gtp_engine.coords import BLACK, PASS, WHITE  # noqa: E402
 from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
 from gtp_engine.go.board import is_own_eye  # noqa: E402
-from gtp_export.architectures.net_file import write_tiny_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
