@@ -31,6 +31,7 @@ from gtp_engine.frontends.terminal.keyboard import (
 )
 from gtp_engine.frontends.terminal.screen import PANEL_WIDTH, Scene, Screen, describe_lead
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
@@ -482,6 +483,41 @@ def test_one_can_go_back_and_forward_and_the_engine_waits(monkeypatch: pytest.Mo
     assert [move.point for move in other.position.moves] == [at("C3"), at("A1")]
     left = Sitting(monkeypatch, "c3", "back", "back", "x", "resign")
     assert left.position.ply == 0 and "back [N]" not in left.text
+
+
+@pytest.mark.parametrize("ending", ["quit", "new", "load none.sgf", "save", "f 2"])
+def test_looking_back_cuts_no_game_short(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    lines = ("c3", "d3", "c2", "undo", "d2", "go", "resign", "back", "back 2", "komi 3")
+    both = (BLACK, WHITE)
+    Sitting(monkeypatch, *lines, ending, colors=both, keep_games=tmp_path / "kept")
+    (saved,) = tmp_path.glob("*.sgf")
+    (kept,) = (tmp_path / "kept").iterdir()
+    for record in map(load_sgf, (saved, kept)):
+        assert (len(record.moves), record.result) == (4, "W+R")
+    assert load_sgf(saved).komi == 3
+
+
+@pytest.mark.parametrize("line", ["a1", "go", "undo", "resign"])
+def test_what_is_done_in_an_earlier_position_goes_on_from_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
+) -> None:
+    lines = ("c3", "go", "c2", "d2", "back 3", line, "save game.sgf")
+    both = (BLACK, WHITE)
+    sitting = Sitting(monkeypatch, *lines, colors=both, keep_games=tmp_path / "kept")
+    (kept,) = (tmp_path / "kept").iterdir()
+    moves = load_sgf(tmp_path / "game.sgf").moves
+    assert moves == sitting.position.moves == load_sgf(kept).moves
+    assert len(moves) == {"undo": 0, "resign": 1}.get(line, 2)
+    assert not load_sgf(kept).comments or line == "go", "of a move that is made no more"
+
+
+def test_rules_that_a_later_move_does_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = ("a1", "b2", "pass", "c1", "pass", "a2", "b1")  # which takes its own chain
+    rules, both = Rules.parse("tromp-taylor"), (BLACK, WHITE)
+    sitting = Sitting(monkeypatch, *moves, "back", "rules chinese", "f", rules=rules, colors=both)
+    assert "The rules stay as they are" in sitting.text and sitting.position.ply == len(moves)
 
 
 def test_what_is_off_the_board_gets_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,8 @@ class Table:
         """How the game ended, as SGF has it; empty while it goes on."""
         self._ahead: list[Move] = []
         """Moves that were taken back, the next one last."""
+        self._end: tuple[int, str] | None = None
+        """How many moves the game has and how it ended, while an earlier position is shown."""
 
     @property
     def position(self) -> "Position":
@@ -48,10 +50,19 @@ class Table:
         is_on = not position.is_over and not self.result and not self._ahead
         return position.to_play not in self.colors and is_on
 
+    def whole_game(self) -> "tuple[Position, str]":
+        """Return the game and its result, also while an earlier position is shown."""
+        if self._end is None:
+            return self.position, self.result
+        n_moves, result = self._end
+        game = self.position.copy()
+        game.play_all(self._ahead[game.ply - n_moves :][::-1], strict=False)
+        return game, result
+
     def begin(self) -> None:
         """Take note of another game on the board."""
         self.result = ""
-        self._ahead = []
+        self._ahead, self._end = [], None
 
     def play(self, point: int) -> None:
         """Make a person's move.
@@ -61,6 +72,7 @@ class Table:
         """
         position = self.position
         position.copy().play(position.to_play, point)
+        self._cut_off()
         self.engine.play(position.to_play, point)
         self._ahead = []
 
@@ -69,8 +81,8 @@ class Table:
     ) -> Decision:
         """Have the engine make the next move, whosever it is; see `Engine.genmove`."""
         color = self.position.to_play
-        self._ahead = []
         decision = self.engine.genmove(color, report=report, stop=stop)
+        self._ahead, self._end = [], None
         if decision.point is None:
             self.result = resignation(color)
         return decision
@@ -78,6 +90,7 @@ class Table:
     def resign(self) -> None:
         """Give the game up for a person: the player to move, if it is one."""
         to_play = self.position.to_play
+        self._cut_off()
         self._ahead = []
         self.end(resignation(to_play if to_play in self.colors else opponent(to_play)))
 
@@ -98,24 +111,44 @@ class Table:
             return False
         for _ in range(count):
             self.step_back()
+        self._cut_off()
         return True
 
     def step_back(self) -> bool:
-        """Take back one move, whosever it is; return whether there was one."""
-        moves = self.position.moves
-        if moves:
-            self.engine.undo()
-            self.result = ""
-            self._ahead.append(moves[-1])
-        return bool(moves)
+        """Show the position a move earlier, whosever it was; return whether there was one.
+
+        The game stays whole until another move is made there.
+        """
+        position = self.position
+        if not position.ply:
+            return False
+        if self._end is None:
+            self._end = position.ply, self.result
+        self._ahead.append(position.moves[-1])
+        self.engine.rest()
+        position.undo()
+        self.result = ""
+        return True
 
     def step_forward(self) -> bool:
         """Make again the next of the moves that were taken back; return whether there was one."""
         if not self._ahead:
             return False
         move = self._ahead.pop()
-        self.engine.play(move.color, move.point)
+        if self._end is None:
+            self.engine.play(move.color, move.point)
+            return True
+        self.engine.rest()
+        self.position.play(move.color, move.point, strict=False)
+        if self.position.ply == self._end[0]:
+            (_, self.result), self._end = self._end, None
         return True
+
+    def _cut_off(self) -> None:
+        """End the game at the position that is shown."""
+        if self._end is not None:
+            self._end = None
+            self.engine.undo(0)  # so that the file that keeps it ends there too
 
     def count(self) -> "FinalStatus":
         """Count a game that has ended by passes, and end it.

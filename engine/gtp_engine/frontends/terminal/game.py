@@ -222,7 +222,7 @@ class TerminalGame:
         """Save what is not on file, and say where it is."""
         said = []
         if self._engine.has_kernels:
-            said = self._file.save_changes(self._position, self._table.result)
+            said = self._file.save_changes(*self._table.whole_game())
         if is_terminal_gone:
             return
         try:
@@ -526,7 +526,9 @@ class TerminalGame:
 
     def _set_rules(self, rest: str) -> None:
         try:
-            self._engine.rules = parse_rules(self._engine.settings.game, rest)
+            rules = parse_rules(self._engine.settings.game, rest)
+            self._table.whole_game()[0].copy().set_rules(rules)  # so that one can go forward again
+            self._engine.rules = rules
         except InvalidRulesError as error:
             self._message.append(f"No such rules: {error}.")
         except SetupError as error:
@@ -544,10 +546,9 @@ class TerminalGame:
         self._view = View()
 
     def _new(self, rest: str) -> None:
-        position = self._position
         try:
-            size = parse_size(rest) if rest else (position.width, position.height)
-            self._message += self._file.save_changes(position, self._table.result)
+            size = parse_size(rest) if rest else self._engine.size
+            self._message += self._file.save_changes(*self._table.whole_game())
             self._engine.new_game(*size)
         except ValueError as error:
             self._message.append(f"No such board: {error}.")
@@ -565,13 +566,13 @@ class TerminalGame:
     # Files ----------------------------------------------------------------------------------------
 
     def _save(self, rest: str) -> None:
-        self._message.append(self._file.save(self._position, self._table.result, rest))
+        self._message.append(self._file.save(*self._table.whole_game(), rest))
 
     def _load_file(self, rest: str) -> None:
         if not rest:
             self._message.append("Which file? load FILE")
             return
-        self._message += self._file.save_changes(self._position, self._table.result)
+        self._message += self._file.save_changes(*self._table.whole_game())
         try:
             self._adopt(path_of(rest))
         except SgfError as error:
