@@ -378,6 +378,29 @@ def test_a_window_that_closes_before_its_signal_comes_leaves_the_move_made(
     assert len(load_sgf(file).moves) == 2
 
 
+class Pipe(io.StringIO):
+    """A pipe whose reader goes away before the first move is shown."""
+
+    def write(self, text: str) -> int:
+        """Fail from then on."""
+        if "Move 1: black" in text:
+            raise BrokenPipeError
+        return super().write(text)
+
+
+def test_a_pipe_that_breaks_leaves_the_game_saved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engine = Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator())
+    monkeypatch.setattr(sys, "stdin", io.StringIO("c3\n"))
+    monkeypatch.setattr(sys, "stdout", Pipe())
+    with (tmp_path / "pipe").open("w") as file:
+        monkeypatch.setattr(sys.stdout, "fileno", file.fileno)
+        TerminalGame(engine, Screen(), frozenset({BLACK, WHITE}), []).run()
+    (file,) = Path().glob("*.sgf")
+    assert len(load_sgf(file).moves) == 1
+
+
 @pytest.mark.parametrize(("asked", "komi"), [({}, 0.5), ({"komi": 5.5}, 5.5)])
 def test_with_handicap_komi_is_half_a_point_unless_it_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, asked: dict[str, float], komi: float

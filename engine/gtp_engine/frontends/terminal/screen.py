@@ -46,11 +46,19 @@ class Scene:
     prompt: str = "> "
 
 
+class _Console(Console):
+    """A console that leaves it to others what happens when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error that is being handled; rich would end the process."""
+        raise
+
+
 class Screen:
     """Draws scenes on a terminal, or writes them to a pipe; to stdout where none is given."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console = console or Console(file=sys.stdout, highlight=False, emoji=False)
+        self._console = console = console or _Console(file=sys.stdout, highlight=False, emoji=False)
         self.is_live = console.is_terminal and not console.is_dumb_terminal
         """Whether what was drawn can be drawn over."""
         self._look = Look(
