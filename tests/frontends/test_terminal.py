@@ -180,6 +180,17 @@ def test_nothing_is_saved_where_nothing_was_played(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_other_rules_and_komi_are_saved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ("komi 2", "new", "c3", "save game.sgf", "komi 3", "new", "komi 4")
+    Sitting(monkeypatch, *lines, colors=(BLACK, WHITE))
+    (file,) = Path().glob("*.sgf")
+    assert load_sgf(file).komi == 3, "a game without a move is none to save"
+    Sitting(monkeypatch, "rules aga", resume=file, colors=(BLACK, WHITE))
+    (other,) = set(Path().glob("*.sgf")) - {file}
+    rules = load_sgf(other).rules
+    assert rules is not None and rules.preset == "aga"
+
+
 def test_undo_takes_back_a_pair_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = Sitting(monkeypatch, "undo", "c3", "b2", "u", "u")
     assert sitting.position.ply == 0

@@ -9,7 +9,11 @@ from pathlib import Path
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.files import write_whole
 from gtp_engine.go.position import Move, Position
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import format_sgf
+
+_State = tuple[list[Move], str, Rules]
+"""A game as it stands: its moves, its result, its rules with the komi."""
 
 
 class GameFile:
@@ -18,12 +22,12 @@ class GameFile:
     def __init__(self, names: dict[int, str]) -> None:
         self._names = names
         self._path: Path | None = None
-        self._on_file: tuple[list[Move], str] = ([], "")
+        self._on_file: _State | None = None
 
     def begin(self, position: Position) -> None:
         """Turn to a game that has not changed since it was begun or loaded."""
         self._path = None
-        self._on_file = (position.moves, "")
+        self._on_file = _state(position, "")
 
     def save(self, position: Position, result: str, name: str) -> str:
         """Write the game and return what to say about it.
@@ -56,7 +60,9 @@ class GameFile:
         return [said]
 
     def _is_on_file(self, position: Position, result: str) -> bool:
-        return (position.moves, result) == self._on_file
+        """Whether nothing would be lost; a game that was never saved nor played at is nothing."""
+        is_nothing = self._path is None and not position.moves and not result
+        return is_nothing or _state(position, result) == self._on_file
 
     def _write(self, position: Position, result: str, path: Path) -> str:
         text = format_sgf(
@@ -71,8 +77,12 @@ class GameFile:
         except OSError as error:
             return _complaint(path, error)
         self._path = path
-        self._on_file = (position.moves, result)
+        self._on_file = _state(position, result)
         return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
+
+
+def _state(position: Position, result: str) -> _State:
+    return position.moves, result, position.rules
 
 
 def path_of(name: str) -> Path:
