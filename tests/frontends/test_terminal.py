@@ -297,7 +297,7 @@ def test_games_of_one_second_have_files_of_their_own(
     assert moves == {at("C3"), at("D4"), at("B2")}
 
 
-def sit_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Sitting:
+def sit_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch, folder: Path, *more: str) -> Sitting:
     """Save a game in a folder that is gone at the next move."""
     folder.mkdir()
 
@@ -305,7 +305,7 @@ def sit_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch, folder: Path) -> 
         if text == "d4":
             shutil.rmtree(folder)
 
-    lines = ("c3", f"save {folder}/game.sgf", "d4")
+    lines = ("c3", f"save {folder}/game.sgf", "d4", *more)
     return Sitting(monkeypatch, *lines, note=remove_folder)
 
 
@@ -331,6 +331,20 @@ def test_without_a_home_folder(
     monkeypatch.setattr(Path, "home", homeless)
     sitting = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "folder")
     assert "game.sgf cannot be written" in sitting.text
+
+
+@pytest.mark.parametrize("begin", ["new", "load other.sgf"])
+def test_a_game_that_cannot_be_saved_is_lost_only_if_that_is_asked_for_again(
+    homeless: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, begin: str
+) -> None:
+    monkeypatch.setattr(Path, "home", homeless)
+    (tmp_path / "other.sgf").write_text("(;SZ[5])")
+    kept = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "one", begin)
+    assert kept.position.ply == 4 and "save it elsewhere, or ask again" in kept.text
+    moved = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "two", begin, "save a.sgf", begin)
+    assert moved.position.ply == 0 and len(load_sgf(tmp_path / "a.sgf").moves) == 4
+    lost = sit_in_a_folder_that_goes(monkeypatch, tmp_path / "three", begin, begin)
+    assert lost.position.ply == 0
 
 
 def test_names_that_no_file_can_have(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -548,7 +548,8 @@ class TerminalGame:
     def _new(self, rest: str) -> None:
         try:
             size = parse_size(rest) if rest else self._engine.size
-            self._message += self._file.save_changes(*self._table.whole_game())
+            if not self._lets_go():
+                return
             self._engine.new_game(*size)
         except ValueError as error:
             self._message.append(f"No such board: {error}.")
@@ -572,11 +573,21 @@ class TerminalGame:
         if not rest:
             self._message.append("Which file? load FILE")
             return
-        self._message += self._file.save_changes(*self._table.whole_game())
+        if not self._lets_go():
+            return
         try:
             self._adopt(path_of(rest))
         except SgfError as error:
             self._message.append(f"Not loaded: {error}.")
+
+    def _lets_go(self) -> bool:
+        """Save the present game; return whether another may begin."""
+        game = self._table.whole_game()
+        self._message += self._file.save_changes(*game)
+        is_free = self._file.lets_go(*game)
+        if not is_free:
+            self._message.append("The game goes on: save it elsewhere, or ask again to lose it.")
+        return is_free
 
     def _adopt(self, path: Path) -> None:
         record = load_sgf(path, position_type(self._engine.settings.game))

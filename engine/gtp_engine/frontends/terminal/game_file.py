@@ -23,6 +23,8 @@ class GameFile:
         self._names = names
         self._path: Path | None = None
         self._on_file: _State | None = None
+        self._given_up: _State | None = None
+        """A game that may be lost, because it cannot be saved and the person knows."""
 
     def begin(self, position: Position) -> None:
         """Turn to a game that has not changed since it was begun or loaded."""
@@ -58,6 +60,12 @@ class GameFile:
             with contextlib.suppress(RuntimeError):  # there is no home folder
                 said = self._write(position, result, _new_path(Path.home()))
         return [said]
+
+    def lets_go(self, position: Position, result: str) -> bool:
+        """Whether another game may begin: this one is on file, or is given up by asking again."""
+        state = _state(position, result)
+        is_given_up, self._given_up = state == self._given_up, state
+        return is_given_up or self._is_on_file(position, result)
 
     def _is_on_file(self, position: Position, result: str) -> bool:
         """Whether nothing would be lost; a game that was never saved nor played at is nothing."""
