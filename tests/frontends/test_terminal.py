@@ -191,6 +191,17 @@ def test_other_rules_and_komi_are_saved_too(monkeypatch: pytest.MonkeyPatch) -> 
     assert rules is not None and rules.preset == "aga"
 
 
+@pytest.mark.parametrize(
+    ("game", "said"), [("five", "--game five "), ("atari-go", "--game atari-go "), ("go", "")]
+)
+def test_the_command_to_go_on_with_a_game_works(
+    monkeypatch: pytest.MonkeyPatch, game: str, said: str
+) -> None:
+    sitting = Sitting(monkeypatch, "c3", "save it's mine.sgf", game=game, colors=(BLACK, WHITE))
+    command = re.findall("gtp-engine play .*", sitting.text)[-1]
+    assert command == f"""gtp-engine play {said}--resume 'it'"'"'s mine.sgf'"""
+
+
 def test_undo_takes_back_a_pair_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = Sitting(monkeypatch, "undo", "c3", "b2", "u", "u")
     assert sitting.position.ply == 0

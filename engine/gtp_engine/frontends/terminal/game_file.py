@@ -3,13 +3,15 @@
 import contextlib
 import itertools
 import os
+import shlex
 import time
 from pathlib import Path
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.files import write_whole
+from gtp_engine.games import game_of
 from gtp_engine.go.position import Move, Position
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.sgf import format_sgf
 
 _State = tuple[list[Move], str, Rules]
@@ -86,7 +88,9 @@ class GameFile:
             return _complaint(path, error)
         self._path = path
         self._on_file = _state(position, result)
-        return f"The game is saved; go on with it by: gtp-engine play --resume {path}"
+        game = game_of(position.rules)
+        options = [*([] if game == GO else ["--game", game]), "--resume", str(path)]
+        return f"The game is saved; go on with it by: gtp-engine play {shlex.join(options)}"
 
 
 def _state(position: Position, result: str) -> _State:
