@@ -16,6 +16,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
@@ -149,8 +150,9 @@ def test_rules_and_komi_of_a_record_hold_for_its_game_alone(fake: Engine) -> Non
     fake.komi = 6.5
     fake.adopt(Position(9, 9, Rules.parse("japanese", 0.5)))
     assert (fake.komi, fake.rules.preset) == (0.5, "japanese")
-    assert fake.own_rules == Rules.parse("chinese", 6.5)
-    fake.adopt(Position(9, 9, fake.own_rules))  # a record that says nothing of either
+    unknown = fake.position_of(GameRecord(9, 9))
+    assert unknown.rules == Rules.parse("chinese", 6.5)
+    fake.adopt(unknown)
     fake.adopt(Position(9, 9, Rules.parse("aga", 5.5)))
     fake.new_game(9, 9)
     assert (fake.komi, fake.rules.preset) == (6.5, "chinese")
@@ -163,6 +165,13 @@ def test_rules_and_komi_of_a_record_hold_for_its_game_alone(fake: Engine) -> Non
     fake.adopt(Position(7, 7, Rules.parse("japanese", 2.5)), is_record=False)
     fake.new_game(5, 5)
     assert (fake.komi, fake.rules.preset) == (2.5, "japanese")
+
+
+def test_a_record_without_komi_has_the_usual_one_of_its_board(fake: Engine) -> None:
+    fake.position.komi = 0.5  # as in a handicap game
+    for game in (fake.position, Position(9, 9, Rules.parse("japanese", 1.5))):
+        fake.adopt(game)
+        assert [fake.position_of(GameRecord(size, size)).komi for size in (9, 13)] == [7.0, 7.5]
 
 
 # Handicap ----------------------------------------------------------------------------------------

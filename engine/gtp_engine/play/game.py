@@ -15,6 +15,7 @@ from gtp_engine.play.game_recorder import GameRecorder
 from gtp_engine.play.settings import Settings, customary_komi
 
 if TYPE_CHECKING:
+    from gtp_engine.go.game_record import GameRecord
     from gtp_engine.go.position import Position
 
 
@@ -34,7 +35,7 @@ class Game:
         """Moves that were made before boards could be; the first board begins with them."""
         self._komi_is_set = settings.komi is not None
         self._own_rules: Rules | None = None
-        """What was asked for, while a record's rules and komi are in force; see `own_rules`."""
+        """What was asked for, while a record's rules and komi are in force."""
         folder, keeps_all = settings.keep_games, settings.keep_all_games
         self._recorder = None if folder is None else GameRecorder(folder, keeps_all=keeps_all)
 
@@ -77,13 +78,7 @@ class Game:
         komi = position.komi if keeps else self._customary(rules)
         position.set_rules(replace(rules, komi=komi))
         if self._own_rules is not None:
-            own = self._own_rules.komi if self._komi_is_set else self._customary(rules)
-            self._own_rules = replace(rules, komi=own)
-
-    @property
-    def own_rules(self) -> Rules:
-        """The rules and komi that were asked for; those of a record hold for its game alone."""
-        return self.rules if self._own_rules is None else self._own_rules
+            self._own_rules = replace(rules, komi=self._own_rules.komi)
 
     @property
     def komi(self) -> float:
@@ -117,11 +112,16 @@ class Game:
         from gtp_engine.games import new_game
 
         self.rest()
-        rules = self.own_rules
-        if not self._komi_is_set:
-            rules = replace(rules, komi=customary_komi(rules, width, height))
+        rules = self._rules_of_a_new_game(width, height)
         self._position, self._own_rules = new_game(self.settings.game, width, height, rules), None
         self._begin_game()
+
+    def _rules_of_a_new_game(self, width: int, height: int) -> Rules:
+        """Return the rules that were asked for, with the usual komi of the board where none was."""
+        rules = self._own_rules or self.rules
+        if self._komi_is_set:
+            return rules
+        return replace(rules, komi=customary_komi(rules, width, height))
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
         """Start a game from these stones.
@@ -132,6 +132,18 @@ class Game:
         self.rest()
         self.position.set_up(black, white, to_play)
         self._begin_game()
+
+    def position_of(self, record: "GameRecord", before_move: int | None = None) -> "Position":
+        """Play a record over, under the rules of a new game where it names none.
+
+        Args:
+            before_move: Stop before the move of this number, counted from 1.
+
+        Raises:
+            SgfError: A move or a set-up cannot be on the board; says which.
+        """
+        rules = self._rules_of_a_new_game(record.width, record.height)
+        return record.position_under(rules, before_move)
 
     def adopt(self, position: "Position", *, is_record: bool = True) -> None:
         """Go on with a game that was played elsewhere.
@@ -146,7 +158,7 @@ class Game:
 
         position = replayed(self.settings.game, position)
         self.rest()
-        self._own_rules = self.own_rules if is_record else None
+        self._own_rules = self._own_rules or self.rules if is_record else None
         self._position = position
         self._begin_game()
 

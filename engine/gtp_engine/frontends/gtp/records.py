@@ -27,7 +27,7 @@ def load(session: Session, arguments: Arguments) -> str:
 
     try:
         record = load_sgf(path, position_type(engine.settings.game))
-        engine.adopt(record.position_under(engine.own_rules, before_move))
+        engine.adopt(engine.position_of(record, before_move))
     except SgfError as error:
         raise GtpError(f"cannot load file: {error}") from None
     return ""

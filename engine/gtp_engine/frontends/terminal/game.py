@@ -591,6 +591,6 @@ class TerminalGame:
 
     def _adopt(self, path: Path) -> None:
         record = load_sgf(path, position_type(self._engine.settings.game))
-        self._engine.adopt(record.position_under(self._engine.own_rules))
+        self._engine.adopt(self._engine.position_of(record))
         self._begin()
         self._message.append(f"{path} goes on after move {self._position.ply}.")

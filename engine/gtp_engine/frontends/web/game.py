@@ -337,7 +337,7 @@ class WebGame:
         if len(record.moves) > MOST_MOVES:
             raise ValueError(f"the game has more than {MOST_MOVES} moves")
         result = "" if record.result in ("?", "Void") else record.result
-        self._adopt(record.position_under(self._engine.own_rules), result, SEATS["both"])
+        self._adopt(self._engine.position_of(record), result, SEATS["both"])
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
         self._comments = record.comments
 
@@ -355,7 +355,7 @@ class WebGame:
             names = {BLACK: record.black_name, WHITE: record.white_name}
             mine = {color for color, name in names.items() if name.startswith(OWN_NAME)}
             seats = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
-            self._adopt(record.position_under(self._engine.own_rules), "", seats)
+            self._adopt(self._engine.position_of(record), "", seats)
             self._say(f"the game of {path.name} goes on")
 
     def _adopt(
