@@ -232,6 +232,8 @@ def test_a_person_who_resigns_on_the_engines_turn_has_lost(
 ) -> None:
     sitting = Sitting(monkeypatch, "c3", "back", "resign")
     assert sitting.position.to_play == WHITE and "The game is over: W+R." in sitting.text
+    sitting = Sitting(monkeypatch, "c3", "back", "resign", "undo")
+    assert sitting.position.ply == 2, "the engine moves instead"
 
 
 def test_a_resignation_without_a_move_is_taken_back_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Rules
+from gtp_engine.go.scoring import format_result
 from gtp_engine.play.adjudication.chains import find_chains, find_groups, pass_alive
 from gtp_engine.play.adjudication.explanation import (
     Ownership,
@@ -238,7 +239,10 @@ def test_land_behind_an_open_border_stays_whose_it_is_when_stones_elsewhere_are_
     alive = table.turn_status(counted, counted.dead[0])
     assert alive.dead == [] and alive.black_territory == counted.black_territory
     assert alive.white_score == counted.white_score - 11  # ten points of White's, one of Black's
-    assert table.turn_status(alive, counted.dead[0]) == counted
+    for result, after in (("B+T", "B+T"), ("W+3", format_result(counted.white_score))):
+        table.result = result
+        assert table.turn_status(alive, counted.dead[0]) == counted
+        assert table.result == after, "only a count is corrected"
 
 
 def test_who_gives_up_can_no_longer_make_the_moves_again_that_were_taken_back() -> None:

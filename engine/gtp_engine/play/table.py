@@ -100,7 +100,7 @@ class Table:
         Returns:
             Whether there was one.
         """
-        if self.result.endswith("+R") and self.position.to_play in self.colors:
+        if self.result in map(resignation, self.colors):
             self.end("")
             return True
         moves = self.position.moves
@@ -174,7 +174,7 @@ class Table:
         import numpy as np
 
         from gtp_engine.go.regions import regions
-        from gtp_engine.go.scoring import agreed_owners, format_result
+        from gtp_engine.go.scoring import agreed_owners, format_result, resulting_margin
         from gtp_engine.play.adjudication.explanation import explain
         from gtp_engine.play.adjudication.status import status_of
 
@@ -190,7 +190,7 @@ class Table:
             expected[[p for p in land if on_the_board[p] == EMPTY]] = sign
         dead = dead - group if point in dead else dead | group
         found = status_of(position, explain(position, None).chains, dead, expected)
-        if self.result and not self.result.endswith("+R"):
+        if resulting_margin(self.result) is not None:
             self.end(format_result(found.white_score))
         return found
 
