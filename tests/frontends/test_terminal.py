@@ -263,6 +263,21 @@ def test_two_passes_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert load_sgf(tmp_path / "end.sgf").score_black is not None
 
 
+@pytest.mark.parametrize("looks_back", [False, True])
+def test_other_komi_and_rules_have_a_counted_game_counted_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, looks_back: bool
+) -> None:
+    flat = FlatEvaluator(favourite=PASS)
+    both = (BLACK, WHITE)
+    steps = ("back", "{}", "forward") if looks_back else ("{}",)
+    lines = ["c3", "pass", "pass", "save a.sgf"]
+    for number, change in enumerate(("komi 99.5", "rules japanese", "komi x")):
+        lines += [*(step.format(change) for step in steps), f"save {number}.sgf"]
+    Sitting(monkeypatch, *lines, evaluator=flat, colors=both, komi=0.5)
+    results = [load_sgf(tmp_path / f"{name}.sgf").result for name in ("a", *range(3))]
+    assert results == ["B+24.5", "W+74.5", "W+75.5", "W+75.5"]
+
+
 def test_games_that_are_kept_tell_how_they_ended(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -162,6 +162,15 @@ class Table:
         self.end(format_result(status.white_score))
         return status
 
+    def forget_count(self) -> None:
+        """Take note that rules or komi have changed, so that a game that was counted is no more."""
+        from gtp_engine.go.scoring import resulting_margin
+
+        if self._end is not None and resulting_margin(self._end[1]) is not None:
+            self._end = self._end[0], ""
+        if resulting_margin(self.result) is not None:
+            self.end("")
+
     def turn_status(self, status: "FinalStatus", point: int) -> "FinalStatus":
         """Count again with a group the other way, dead for alive or alive for dead.
 

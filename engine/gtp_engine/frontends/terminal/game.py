@@ -522,6 +522,8 @@ class TerminalGame:
             self._engine.komi = parse_komi(rest)
         except ValueError:
             self._message.append("The komi is a number from -400 to 400.")
+        else:
+            self._table.forget_count()
         self._view = View()
 
     def _set_rules(self, rest: str) -> None:
@@ -533,6 +535,8 @@ class TerminalGame:
             self._message.append(f"No such rules: {error}.")
         except SetupError as error:
             self._message.append(f"The rules stay as they are: {error}.")
+        else:
+            self._table.forget_count()
         self._view = View()
 
     def _go(self, rest: str) -> None:
