@@ -297,6 +297,26 @@ def test_an_analysis_follows_the_turn_that_is_looked_at(client: ClientConnection
     state_when(client, lambda state: len(state["moves"]) == 2)
 
 
+def test_an_analysis_goes_on_after_a_wish_that_leaves_the_game(client: ClientConnection) -> None:
+    new_game(client, you="both", size="19")
+    wish(client, "play", at="C3", turn=0)
+    wish(client, "look", turn=1)
+    state_when(client, lambda state: (state["found"] or {}).get("turn") == 1)
+    wish(client, "play", at="C3", turn=1)
+    state_when(client, lambda state: state["said"] and state["doing"] == "analysing")
+    wish(client, "seat", **{**SEAT, "you": "both", "playouts": "13"})
+    state_when(client, lambda state: state["seat"]["playouts"] == "13")
+    state_when(client, lambda state: state["doing"] == "analysing")
+
+
+def test_a_count_takes_the_place_of_an_analysis() -> None:
+    game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
+    game._do_look({"turn": 0})
+    assert game._next_task() == game._look
+    game._do_score({})
+    assert game._next_task() is None
+
+
 @pytest.mark.parametrize("result", ["?", "Void"])
 def test_a_record_without_a_winner_goes_on(result: str, client: ClientConnection) -> None:
     new_game(client, you="both")

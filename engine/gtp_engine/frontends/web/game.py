@@ -195,6 +195,8 @@ class WebGame:
         limits = Limits(visits=ANALYSIS_VISITS, seconds=MOST_SECONDS)
         back = position.ply - turn
         self._engine.analyze(position.to_play, request, limits, stop=self._stop, back=back)
+        if self._stop is not None and self._stop.is_set():  # by a wish, which may change nothing
+            self._looks_at = turn
 
     def _report(self, turn: int, analysis: Analysis) -> None:
         from gtp_engine.frontends.review.findings import position_report
@@ -268,6 +270,7 @@ class WebGame:
         """Do nothing: the wish itself has ended what was thought about."""
 
     def _do_score(self, wish: dict[str, Any]) -> None:
+        self._looks_at = None  # the count is shown in its place
         self._count()
 
     def _do_dead(self, wish: dict[str, Any]) -> None:
@@ -448,6 +451,8 @@ class WebGame:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         if len(before) > same:  # what was said of other moves goes
             self._comments = {n: text for n, text in self._comments.items() if n <= same}
+        if moves != self._state["moves"]:
+            self._looks_at = None  # pages say anew what they show
         stale = {
             name: None
             for name in ("found", "count")
