@@ -18,6 +18,8 @@ from tests.frontends.browser import (
 )
 from tests.frontends.web_client import Served, new_game, served, wish
 
+from gtp_engine.frontends.web.server import TOO_MANY_TABS
+
 GAME = b"(;SZ[9]KM[7]PB[</script><b>Bo]RU[japanese];B[ee];W[cc];B[gc];W[cg];B[gg];W[ec])"
 KO = b"(;SZ[5]AB[cb][bc][cd]AW[db][dd][ec]PL[W];W[cc];B[dc])"
 """White may not take back at C3 at once."""
@@ -218,6 +220,15 @@ def test_a_lost_connection_is_made_again(browser: Any, server: Served) -> None:
             wish(client, "play", at="E5", turn=0)
             count(tab, ".stones circle", 2)
         assert len(made) == 2
+
+
+def test_a_tab_too_many_says_why_it_is_closed(browser: Any, server: Served) -> None:
+    with open_tab(browser) as tab:
+        tab.route_web_socket(
+            "**/socket", lambda socket: socket.close(code=TOO_MANY_TABS, reason="No room.")
+        )
+        tab.goto(server.address)
+        text(tab, "#note", "No room.")
 
 
 def test_two_tabs_and_a_reload(tab: Any, browser: Any, server: Served) -> None:

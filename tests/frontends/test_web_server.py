@@ -26,7 +26,13 @@ from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.web.game import WebGame
-from gtp_engine.frontends.web.server import MOST_MESSAGE, MOST_TABS, WebServer, _Connection
+from gtp_engine.frontends.web.server import (
+    MOST_MESSAGE,
+    MOST_TABS,
+    TOO_MANY_TABS,
+    WebServer,
+    _Connection,
+)
 from gtp_engine.go.sgf import load_sgf, parse_sgf
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
@@ -122,22 +128,22 @@ def test_a_socket_of_another_page_is_refused(
 
 
 def test_so_many_tabs_and_no_more(server: Served) -> None:
-    def is_let_in() -> bool:
+    def is_let_in(client: ClientConnection) -> bool:
         try:
-            with server.client():
-                return True
-        except InvalidHandshake:
+            return bool(client.recv(timeout=PATIENCE))
+        except ConnectionClosed as closed:
+            assert closed.rcvd is not None and closed.rcvd.code == TOO_MANY_TABS
             return False
 
     with contextlib.ExitStack() as stack:
         n_open = 0
-        while n_open < MOST_TABS:
-            with contextlib.suppress(InvalidHandshake):  # tabs of other tests may still be leaving
-                stack.enter_context(server.client())
-                n_open += 1
-        assert not is_let_in()
-    while not is_let_in():  # the server hears of it in its own time
-        pass
+        while n_open < MOST_TABS:  # tabs of other tests may still be leaving
+            n_open += is_let_in(stack.enter_context(server.client()))
+        assert not is_let_in(stack.enter_context(server.client()))
+    while True:  # the server hears of it in its own time
+        with server.client() as client:
+            if is_let_in(client):
+                return
 
 
 class LoadingEngine(Engine):

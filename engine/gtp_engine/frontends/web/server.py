@@ -26,6 +26,8 @@ from gtp_engine.frontends.web.game import WebGame
 from gtp_engine.frontends.web.page import page_of
 
 MOST_TABS = 8
+TOO_MANY_TABS = 4000
+"""The code that closes a socket with a reason for the page to show."""
 MOST_CONNECTIONS = 128
 """More are turned away at once."""
 MOST_MESSAGE = 1 << 20
@@ -165,9 +167,10 @@ class WebServer:
 
     async def _talk(self, tab: WebSocket) -> None:
         """Take the wishes of a tab one by one, and tell it what has changed meanwhile."""
-        if len(self._tabs) >= MOST_TABS:
-            return await tab.close()
         await tab.accept()
+        if len(self._tabs) >= MOST_TABS:
+            reason = f"{MOST_TABS} tabs are open already; close one of them."
+            return await tab.close(TOO_MANY_TABS, reason)
         news = asyncio.Event()
         news.set()
         self._tabs.add(news)

@@ -3,6 +3,7 @@
 
 const choices = JSON.parse(document.getElementById("data").textContent);
 const MOST_FILE = 1 << 20;
+const TOO_MANY_TABS = 4000; // the server says why it closes the socket
 const terms = byId("terms");
 
 let socket, view;
@@ -17,9 +18,9 @@ let looking = false, owners = false;
 function connect() {
   socket = new WebSocket(`ws://${location.host}${location.pathname}socket`);
   socket.addEventListener("message", (event) => take(JSON.parse(event.data)));
-  socket.addEventListener("close", () => {
+  socket.addEventListener("close", (event) => {
     sent = null;
-    say(["The connection is lost; trying again. If gtp-engine has ended, start it and open the new address."]);
+    say([event.code === TOO_MANY_TABS ? event.reason : "The connection is lost; trying again. If gtp-engine has ended, start it and open the new address."]);
     setTimeout(connect, 1000);
   });
 }
