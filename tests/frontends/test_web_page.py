@@ -181,6 +181,13 @@ def test_a_game_of_other_terms_is_begun(tab: Any) -> None:
     text(tab, "#note", "Board size 99 is not between 2 and 25.")
 
 
+def test_a_file_that_is_refused_may_be_chosen_again(tab: Any) -> None:
+    for record, words in ((bytes(2 << 20), "too large"), (b"", "no SGF game")):
+        load(tab, record)
+        text(tab, "#note", words)
+        assert tab.locator("#file").input_value() == ""
+
+
 def test_a_review_is_made_and_opened(tab: Any) -> None:
     load(tab, GAME)
     text(tab, "#standing", "Move 6")

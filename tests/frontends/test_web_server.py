@@ -362,6 +362,10 @@ def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConn
     assert record.comments == {0: "a"}, "what was said of another move"
     client.send(b"no game at all")
     state_when(client, lambda state: bool(state["said"]))
+    wish(client, "undo")
+    state_when(client, lambda state: state["moves"] == ["1cc"] and not state["said"])
+    client.send(b"")
+    state_when(client, lambda state: bool(state["said"]))
 
 
 def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(

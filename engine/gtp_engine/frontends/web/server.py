@@ -180,7 +180,8 @@ class WebServer:
                 message = await tab.receive()
                 if message["type"] == "websocket.disconnect":
                     return
-                self._game.wish(message.get("bytes") or message.get("text") or "")
+                data = message.get("bytes")  # of a file, which may be empty
+                self._game.wish(message.get("text") or "" if data is None else data)
                 await asyncio.sleep(PACE)
         finally:
             self._tabs.discard(news)

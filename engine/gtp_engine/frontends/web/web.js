@@ -203,10 +203,10 @@ function fields() {
 }
 
 async function load(file) {
+  byId("file").value = ""; // so that the same one may be chosen again
   if (!file) return;
   if (file.size > MOST_FILE) return say(["The file is too large for a game."]);
   socket.send(await file.arrayBuffer());
-  byId("file").value = "";
 }
 
 function option(value) {
