@@ -677,10 +677,12 @@ def test_the_rules_of_five_in_a_row_change_within_a_game(monkeypatch: pytest.Mon
 def test_where_nothing_is_counted_nothing_of_it_is_shown(
     monkeypatch: pytest.MonkeyPatch, game: str
 ) -> None:
-    lines = ["?", "pass", "territory", "s", "dead c3", "komi 3"]
+    lines = ["?", "pass", "territory", "s", "dead c3", "komi 3", "both"]
     sitting = Sitting(monkeypatch, *lines, game=game, size=(9, 9))
     assert "Illegal move: " in sitting.text, "of the pass"
     assert sitting.text.count("Nothing is counted in this game.") == 4
+    assert re.search(r"Black wins .*\n.*\d+ visits", sitting.text)
+    assert len(re.findall(r"'s moves  wins visits\n.* \d+%  +\d+\n", sitting.text)) == 2
     for word in ("pass (p)", "pass, p", "score (s)", "territory (t)", "komi POINTS", "dead D4"):
         assert word not in sitting.text
 

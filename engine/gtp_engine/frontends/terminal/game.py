@@ -248,13 +248,13 @@ class TerminalGame:
             for color in (BLACK, WHITE)
         }
         position, view = self._position, self._view
-        panel = describe_game(position, names)
+        panel, has_count = describe_game(position, names), self._has_count
         if view.analysis is not None:
-            panel += ["", *describe_chances(view.analysis)]
+            panel += ["", *describe_chances(view.analysis, has_count=has_count)]
             if self._shows_moves(view.analysis):
-                panel += ["", *describe_candidates(view.analysis)]
+                panel += ["", *describe_candidates(view.analysis, has_count=has_count)]
         if view.others is not None:
-            panel += ["", *describe_candidates(view.others, OTHERS_LETTERS)]
+            panel += ["", *describe_candidates(view.others, OTHERS_LETTERS, has_count=has_count)]
         message = [*self._message, *self._notices]
         self._notices.clear()
         if self._table.result:

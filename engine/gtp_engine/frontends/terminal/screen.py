@@ -196,15 +196,15 @@ def describe_game(position: Position, names: dict[int, str]) -> list[str]:
     return lines
 
 
-def describe_chances(analysis: Analysis) -> list[str]:
-    """Return Black's chance as a bar, and who leads by how much."""
+def describe_chances(analysis: Analysis, *, has_count: bool) -> list[str]:
+    """Return Black's chance as a bar, and who leads by how much in a game with a count."""
     is_black = analysis.to_play == BLACK
     chance = analysis.winrate if is_black else 1.0 - analysis.winrate
     lead = analysis.score_lead if is_black else -analysis.score_lead
     filled = round(_BAR * chance)
     return [
         f"Black wins {chance:.0%} [{'#' * filled}{'-' * (_BAR - filled)}]",
-        describe_lead(lead),
+        *([describe_lead(lead)] if has_count else []),
         f"{analysis.visits} visits",
     ]
 
@@ -222,20 +222,22 @@ def candidate_points(analysis: Analysis) -> tuple[int, ...]:
     return tuple(move.point for move in analysis.moves[:MOST_CANDIDATES] if move.visits)
 
 
-def describe_candidates(analysis: Analysis, names: str = CANDIDATE_DIGITS) -> list[str]:
+def describe_candidates(
+    analysis: Analysis, names: str = CANDIDATE_DIGITS, *, has_count: bool
+) -> list[str]:
     """Return a line for each of the best moves, for the player to move.
 
     Args:
         names: A character for each, as on the board.
+        has_count: Whether the game has points, so that somebody leads.
     """
     who = COLOR_NAMES[analysis.to_play].capitalize()
-    lines = [f"{who}'s moves  wins  lead visits"]
+    lines = [f"{who}'s moves  wins {' lead ' if has_count else ''}visits"]
     for name, move in zip(names, analysis.moves[:MOST_CANDIDATES], strict=False):
         if move.visits:
             vertex = analysis.vertex(move.point)
-            lines.append(
-                f" {name} {vertex:<9} {move.winrate:5.0%} {move.score_lead:+5.1f} {move.visits:7}"
-            )
+            lead = f"{move.score_lead:+5.1f} " if has_count else ""
+            lines.append(f" {name} {vertex:<9} {move.winrate:5.0%} {lead}{move.visits:7}")
     return lines
 
 
