@@ -526,6 +526,20 @@ def test_nothing_scrolls_away(size: int, columns: int, rows: int, n_message: int
         assert "report 14" in shown and "quit" in shown, "all of 19x19 on 80x24"
 
 
+def test_a_terminal_that_is_too_low_says_how_many_lines_the_board_needs() -> None:
+    def shown(rows: int, size: int, n_message: int) -> str:
+        output = io.StringIO()
+        console = Console(file=output, width=80, height=rows, force_terminal=True, no_color=True)
+        Screen(console=console).show(scene(size, n_message))
+        return output.getvalue()
+
+    needs = "The terminal has 21 lines, and the board needs 22: make it higher"
+    for n_message in (0, 1, 18):
+        assert needs in shown(21, 19, n_message)
+    assert "report 14" in shown(21, 19, 0) and "quit" in shown(21, 19, 0)
+    assert "needs" not in shown(22, 19, 0) and "needs" not in shown(24, 19, 22)
+
+
 def test_a_narrow_board_has_its_reports_beside_it_where_a_wide_one_would_not() -> None:
     output = io.StringIO()
     console = Console(file=output, width=60, height=24, force_terminal=True, no_color=True)

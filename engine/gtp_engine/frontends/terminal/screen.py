@@ -122,12 +122,17 @@ class Screen:
             for look in (wide, narrow)
             if (needed := view_width(width, look)) <= columns
         ]
+        lack = ""
         if not boards:
-            excuse = (
-                f"The terminal has {columns} columns, and the board needs"
-                f" {view_width(width, narrow)}: make it wider, or play on blindly."
-            )
-            yield [*_wrapped([excuse], columns), *panel, *keys, *message]
+            needed = view_width(width, narrow)
+            lack = f"{columns} columns, and the board needs {needed}: make it wider"
+        elif (height := len(boards[0][0])) > rows:
+            lack = f"{rows + 1} lines, and the board needs {height + 1}: make it higher"
+        if lack:
+            boards = []
+            excuse = _wrapped([f"The terminal has {lack}, or play on blindly."], columns)
+            yield [*excuse, *panel, *keys, *message]
+            yield [*excuse, *message]
         elif not boards[0][1]:
             yield [*boards[0][0], *panel, *keys, *message]
         for board, has_room in boards:
