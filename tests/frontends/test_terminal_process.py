@@ -38,7 +38,7 @@ class Terminal:
         self._master, slave = pty.openpty()
         self.resize(columns)
         settings = {**os.environ, "TERM": "xterm-256color", **environment}
-        settings = {key: value for key, value in settings.items() if key != "COLUMNS"}
+        settings = {key: settings[key] for key in settings.keys() - {"COLUMNS", "LINES"}}
         self.process = subprocess.Popen(
             [*COMMAND, *options],
             stdin=slave,
@@ -160,6 +160,21 @@ def test_without_colors(folder: Path, environment: dict[str, str]) -> None:
     assert "(X)" in screen and "48;" not in screen and "38;" not in screen
     assert ("\x1b" in screen) == ("TERM" not in environment)
     terminal.type("q\n")
+    assert terminal.leave() == 0
+
+
+def test_a_message_stays_until_the_next_command(folder: Path) -> None:
+    terminal = Terminal(folder, "--size", "5", "--color", "both", NO_COLOR="1")
+    terminal.wait_for("black> ")
+    terminal.type("z9\n")
+    terminal.wait_for("Z9 is off the board(?s:.*)black> ")
+    terminal.resize(70)
+    assert "Z9 is off the board" in terminal.wait_for("black> ")
+    terminal.type("\x1b[A")
+    assert "Z9 is off the board" in terminal.wait_for("black> ")
+    terminal.type("c3\n")
+    assert "Z9" not in terminal.wait_for("white> ")
+    terminal.type("\x04")
     assert terminal.leave() == 0
 
 

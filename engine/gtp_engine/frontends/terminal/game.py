@@ -170,8 +170,9 @@ class TerminalGame:
                 while True:
                     self._let_engine_move()
                     self._show()
+                    line = self._keyboard.read()
                     self._message = []
-                    self._obey(self._keyboard.read())
+                    self._obey(line)
             except Leaving as leaving:
                 self._leave(leaving.is_terminal_gone)
             except OSError:  # nobody reads any more
@@ -255,8 +256,9 @@ class TerminalGame:
                 panel += ["", *describe_candidates(view.analysis, has_count=has_count)]
         if view.others is not None:
             panel += ["", *describe_candidates(view.others, OTHERS_LETTERS, has_count=has_count)]
-        message = [*self._message, *self._notices]
+        self._message += self._notices
         self._notices.clear()
+        message = [*self._message]
         if self._table.result:
             message.append(f"The game is over: {self._table.result}. New, undo, save or quit?")
         who = "over" if self._table.result else COLOR_NAMES[position.to_play]
