@@ -603,10 +603,13 @@ def test_what_is_done_in_an_earlier_position_goes_on_from_there(
     assert not load_sgf(kept).comments or line == "go", "of a move that is made no more"
 
 
-def test_rules_that_a_later_move_does_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("back", ["back", "undo"])
+def test_rules_that_a_later_move_does_not_fit_are_refused(
+    monkeypatch: pytest.MonkeyPatch, back: str
+) -> None:
     moves = ("a1", "b2", "pass", "c1", "pass", "a2", "b1")  # which takes its own chain
     rules, both = Rules.parse("tromp-taylor"), (BLACK, WHITE)
-    sitting = Sitting(monkeypatch, *moves, "back", "rules chinese", "f", rules=rules, colors=both)
+    sitting = Sitting(monkeypatch, *moves, back, "rules chinese", "f", rules=rules, colors=both)
     assert "The rules stay as they are" in sitting.text and sitting.position.ply == len(moves)
 
 

@@ -10,6 +10,7 @@ from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
     from gtp_engine.go.position import Move, Position
+    from gtp_engine.go.rules import Rules
     from gtp_engine.play.adjudication.status import FinalStatus
 
 HANDICAP_KOMI = 0.5
@@ -162,8 +163,24 @@ class Table:
         self.end(format_result(status.white_score))
         return status
 
-    def forget_count(self) -> None:
-        """Take note that rules or komi have changed, so that a game that was counted is no more."""
+    def set_komi(self, komi: float) -> None:
+        """Change the points for White; a game that was counted is to be counted again."""
+        self.engine.komi = komi
+        self._forget_count()
+
+    def set_rules(self, rules: "Rules") -> None:
+        """Change the rules, but not a komi that was set; else as `set_komi`.
+
+        Raises:
+            SetupError: A move that was made or taken back does not fit; the rules stay.
+        """
+        game = self.position.copy()
+        game.play_all(self._ahead[::-1], strict=False)
+        game.set_rules(rules)
+        self.engine.rules = rules
+        self._forget_count()
+
+    def _forget_count(self) -> None:
         from gtp_engine.go.scoring import resulting_margin
 
         if self._end is not None and resulting_margin(self._end[1]) is not None:

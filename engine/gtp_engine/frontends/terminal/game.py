@@ -521,24 +521,18 @@ class TerminalGame:
 
     def _set_komi(self, rest: str) -> None:
         try:
-            self._engine.komi = parse_komi(rest)
+            self._table.set_komi(parse_komi(rest))
         except ValueError:
             self._message.append("The komi is a number from -400 to 400.")
-        else:
-            self._table.forget_count()
         self._view = View()
 
     def _set_rules(self, rest: str) -> None:
         try:
-            rules = parse_rules(self._engine.settings.game, rest)
-            self._table.whole_game()[0].copy().set_rules(rules)  # so that one can go forward again
-            self._engine.rules = rules
+            self._table.set_rules(parse_rules(self._engine.settings.game, rest))
         except InvalidRulesError as error:
             self._message.append(f"No such rules: {error}.")
         except SetupError as error:
             self._message.append(f"The rules stay as they are: {error}.")
-        else:
-            self._table.forget_count()
         self._view = View()
 
     def _go(self, rest: str) -> None:

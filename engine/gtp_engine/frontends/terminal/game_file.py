@@ -66,8 +66,10 @@ class GameFile:
     def lets_go(self, position: Position, result: str) -> bool:
         """Whether another game may begin: this one is on file, or is given up by asking again."""
         state = _state(position, result)
-        is_given_up, self._given_up = state == self._given_up, state
-        return is_given_up or self._is_on_file(position, result)
+        if self._is_on_file(position, result) or state == self._given_up:
+            return True
+        self._given_up = state
+        return False
 
     def _is_on_file(self, position: Position, result: str) -> bool:
         """Whether nothing would be lost; a game that was never saved nor played at is nothing."""
