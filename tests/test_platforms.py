@@ -126,6 +126,7 @@ def test_words_of_a_command_are_held_together_by_quotes(monkeypatch: pytest.Monk
     line = r'"C:\Program Files\gnugo.exe" --mode gtp C:\new\net.onnx'
     words = [r"C:\Program Files\gnugo.exe", "--mode", "gtp", r"C:\new\net.onnx"]
     assert platforms.split_command_line(line) == words
+    assert platforms.join_command_line(words) == line
     with pytest.raises(ValueError):
         platforms.split_command_line('gnugo "')
 

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -108,6 +108,11 @@ def split_command_line(text: str) -> list[str]:
     if sys.platform == "win32":
         lexer.escape = ""  # a backslash parts the folders of a path
     return list(lexer)
+
+
+def join_command_line(words: Sequence[str]) -> str:
+    """Return a command that the system's shell takes apart into these words again."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 def wait_for_input(stream: TextIO, other: socket.socket) -> bool:

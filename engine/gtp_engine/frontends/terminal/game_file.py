@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import os
-import shlex
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from gtp_engine.games import game_of
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.sgf import format_sgf
+from gtp_engine.platforms import join_command_line
 
 _State = tuple[list[Move], str, Rules]
 """A game as it stands: its moves, its result, its rules with the komi."""
@@ -92,7 +92,7 @@ class GameFile:
         self._on_file = _state(position, result)
         game = game_of(position.rules)
         options = [*([] if game == GO else ["--game", game]), "--resume", str(path)]
-        return f"The game is saved; go on with it by: gtp-engine play {shlex.join(options)}"
+        return f"The game is saved; go on with it by: gtp-engine play {join_command_line(options)}"
 
 
 def _state(position: Position, result: str) -> _State:
