@@ -256,7 +256,7 @@ def test_games_that_are_answered_are_gone_without_the_collector() -> None:
     try:
         for _ in range(12):
             client.ask(query())
-        left = sum(isinstance(one, QueryGame) for one in gc.get_objects())
+        left = sum(type(one) is QueryGame for one in gc.get_objects())
     finally:
         gc.enable()
     assert left <= 3  # a thread may still hold its last one
