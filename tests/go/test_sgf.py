@@ -235,6 +235,7 @@ def test_dead_stones_and_territory() -> None:
         "(;SZ[9];B[aa];W[bb];B",  # and in a name
         "rubbish (;SZ[9];B[aa];W[bb]) rubbish",
         "( ;\n SiZe [9]\r\n; Black[aa]\t;White [bb] )",  # old long names
+        "(;sz[9];b[aa];w[bb])",
         "(;SZ[9];B[aa];;W[bb];)",  # empty nodes
         "(;SZ[9];B[ aa ];W[bb]C[[\\] ;B(cc)])",
         "(;SZ[9]SZ[19];B[aa][dd];W[bb])",  # the first counts

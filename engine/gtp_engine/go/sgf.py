@@ -206,7 +206,8 @@ def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
         elif sign is not None:
             nodes.append({})
         elif word is not None:
-            name = "".join(filter(str.isupper, word.decode("ascii")))  # AddBlack is AB
+            text = word.decode("ascii")
+            name = "".join(filter(str.isupper, text)) or text.upper()  # AddBlack and ab are AB
         elif nodes:
             nodes[-1].setdefault(name, []).append(value.decode("utf-8", "replace"))
         n_items += word is None and not is_closed
