@@ -191,26 +191,15 @@ def test_an_interrupt_is_not_meant_for_later_searches() -> None:
         assert client.reply() == "= A9"
 
 
-@pytest.mark.parametrize("farewell", [b"2 quit\n", b""])
-def test_a_client_that_leaves_after_a_pause_stops_the_search(farewell: bytes) -> None:
+@pytest.mark.parametrize("farewell", [[b"2 quit\n"], [b""], [b"2 time_left b 3 0\n", b"3 quit\n"]])
+def test_a_client_that_leaves_after_a_pause_stops_the_search(farewell: list[bytes]) -> None:
     engine = FakeEngine(genmove_waits=True)
     with Conversation(engine) as client:
         client.send(b"1 genmove b\n")
         assert engine.is_thinking.wait(TIMEOUT)
         time.sleep(2 * PATIENCE)
-        client.send(farewell)
-        client.everything()
-        assert engine.was_stopped
-
-
-def test_a_client_that_leaves_soon_after_another_line_stops_the_search() -> None:
-    engine = FakeEngine(genmove_waits=True)
-    with Conversation(engine) as client:
-        client.send(b"1 genmove b\n")
-        assert engine.is_thinking.wait(TIMEOUT)
-        time.sleep(2 * PATIENCE)
-        client.send(b"2 time_left b 3 0\n")
-        client.send(b"3 quit\n")
+        for each in farewell:
+            client.send(each)
         client.everything()
         assert engine.was_stopped
 

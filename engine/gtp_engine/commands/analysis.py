@@ -130,9 +130,9 @@ def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> A
     """Return what holds where queries say nothing; options go before configuration files."""
     settings = AnalysisSettings()
     settings = replace(settings, params=replace(settings.params, **params))
+    if args.kata_human_model is not None:
+        logger.warning("-human-model is not read: the one net is that of --net")
     try:
-        if args.kata_human_model is not None:
-            logger.warning("-human-model is not read: the one net is that of --net")
         if args.kata_config is not None:
             settings = settings.with_overrides(read_config(args.kata_config))[0]
         if args.kata_overrides is not None:

@@ -223,14 +223,12 @@ class Inbox:
         text = clean_line(raw)
         request = self._parse(text)
         with self._changed:
-            self._arrived += 1
-            if silence > PATIENCE:
-                self._paused_before = self._arrived
+            self._count(silence)
             if self._is_interrupt(text):
                 self._cut = self._arrived
             if request is not None:
                 if request.name == self._leaves:
-                    self._leave(silence)
+                    self._leave()
                 self._lines.append(Line(self._arrived, request))
                 self._queued += len(request.rest)
             self._stop_if_due()
@@ -242,20 +240,26 @@ class Inbox:
 
     def _end(self, silence: float) -> None:
         with self._changed:
-            self._arrived += 1
+            self._count(silence)
             self._is_ended = True
-            self._leave(silence)
+            self._leave()
             self._stop_if_due()
             self._changed.notify_all()
 
-    def _leave(self, silence: float) -> None:
+    def _count(self, silence: float) -> None:
+        """Count a line, or the end of input, that came after so many seconds of silence."""
+        self._arrived += 1
+        if silence > PATIENCE:
+            self._paused_before = self._arrived
+
+    def _leave(self) -> None:
         """Take it that the client is leaving, if it said nothing for PATIENCE before.
 
         Or before a line that came since the search under way began: then it is no script, all of
         which is to be carried out.
         """
-        is_live = self._watch is not None and self._paused_before > self._watch.number
-        if silence > PATIENCE or is_live:
+        before = self._arrived - 1 if self._watch is None else self._watch.number
+        if self._paused_before > before:
             self._cut = self._arrived
             self.is_client_leaving = True
 

@@ -79,11 +79,9 @@ class GameRecord:
         """Return who moves after so many moves, as far as the record says."""
         if n_moves < len(self.moves):
             return self.moves[n_moves].color
-        setup = self.setups.get(n_moves)
-        if setup is None or setup.to_play is not None:
-            return None if setup is None else setup.to_play
+        setup = self.setups.get(n_moves, Setup())
         has_handicap = n_moves == 0 and self.handicap > 1 and {*setup.stones.values()} == {BLACK}
-        return WHITE if has_handicap else None
+        return WHITE if setup.to_play is None and has_handicap else setup.to_play
 
     def position(self, before_move: int | None = None, rules: Rules | None = None) -> Position:
         """Play the game over.

@@ -433,19 +433,15 @@ class Engine(Game):
         from gtp_engine.play.adjudication.chains import find_chains
         from gtp_engine.play.adjudication.status import judge, status_of
 
-        search = self.search
-        if self.position.rules.must_move:
+        search, position = self.search, self.position
+        if position.rules.must_move:
             raise EngineUnavailableError("nothing is counted in this game")
-        self._loader.say_doubts(self.position)
+        self._loader.say_doubts(position)
         self.rest()
         asked = self._what_a_judgement_depends_on()
         if self._judgement is None or self._judgement[0] != asked:
-            position = self.position
-            if (
-                position.ply
-                and position.moves[-1].point == PASS
-                and position.board.tobytes() == self._cleaned_up
-            ):
+            has_passed = position.ply > 0 and position.moves[-1].point == PASS
+            if has_passed and position.board.tobytes() == self._cleaned_up:
                 found = status_of(position, find_chains(position), ())
             else:
                 found = judge(search.evaluator, position, close_borders=True)

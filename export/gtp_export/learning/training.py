@@ -189,11 +189,7 @@ def _spent_of(state: Mapping[str, Any], path: Path) -> Spent:
     return Spent(*state["spent"])
 
 
-def train(
-    plan: TrainPlan,
-    export: Export,
-    until: float = 1.0,
-) -> None:
+def train(plan: TrainPlan, export: Export, until: float = 1.0) -> None:
     """Run the training, in as many processes as planned, to its end or to a share of it.
 
     Args:

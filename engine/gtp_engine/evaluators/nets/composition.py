@@ -183,7 +183,8 @@ def open_whole(
     nets: list[OnnxNet] = []
     for each in files:
         nets.append(open_best(each, device, runtime, threads))
-        device = "cpu" if nets[0].device == "cpu" else device  # why, was said once
+        if nets[0].device == "cpu":
+            device = "cpu"  # if it was to be another, why it is not has been said
     if len(parts) == 1 and not parts[0].heads:
         return nets[0]
     if parts[0].largest_board is None:

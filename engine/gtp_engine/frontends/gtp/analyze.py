@@ -13,7 +13,7 @@ from gtp_engine.arguments import parse_number
 from gtp_engine.coords import parse_color
 from gtp_engine.frontends.gtp.core import CANCELLED, answer_move
 from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest
-from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, read_switch
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.go.rules import Ko
 from gtp_engine.search.request import AvoidRule
@@ -76,7 +76,7 @@ def _setting(key: str, value: str) -> dict[str, Any]:
         return {"max_moves": Arguments(value).integer(0, "maxmoves", minimum=0)}
     if lower not in _SWITCHES:
         raise GtpError(f"syntax error: unknown key {key[:20]!r}")
-    return {_SWITCHES[lower]: Arguments(value).switch(0, key)}
+    return {_SWITCHES[lower]: read_switch(value, key)}
 
 
 def _interval(word: str) -> float:

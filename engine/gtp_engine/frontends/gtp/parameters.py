@@ -6,7 +6,7 @@ from typing import Any
 
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.frontends.analysis.overrides import KATA_NAMES, MOST_VISITS
-from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, read_switch
 from gtp_engine.frontends.gtp.session import Session
 from gtp_engine.search.params import RANGES, SearchParams
 
@@ -53,7 +53,7 @@ def _set_time(session: Session, text: str) -> None:
 
 
 def _set_resigning(session: Session, text: str) -> None:
-    _set(session, resign=Arguments(text).switch(0, "allowResignation"))
+    _set(session, resign=read_switch(text, "allowResignation"))
 
 
 def _set_threshold(session: Session, text: str) -> None:
@@ -83,7 +83,7 @@ def _set_level(session: Session, text: str) -> None:
 
 
 def _set_pondering(session: Session, text: str) -> None:
-    is_on = Arguments(text).switch(0, "ponderingEnabled")
+    is_on = read_switch(text, "ponderingEnabled")
     if not is_on:
         session.engine.rest()
     _set(session, ponder=is_on)

@@ -107,13 +107,6 @@ class Arguments:
             raise GtpError(f"syntax error: {what} must be {minimum} or more")
         return int(word)
 
-    def switch(self, index: int, what: str) -> bool:
-        """Return what true, false, 1 or 0 says."""
-        try:
-            return parse_switch(self.word(index, what))
-        except BadValueError as error:
-            raise GtpError(f"syntax error: {what}: {error}") from None
-
     def number(self, index: int, what: str, minimum: float = -math.inf) -> float:
         """Return a finite number."""
         word = self.word(index, what)
@@ -122,3 +115,11 @@ class Arguments:
             least = "" if minimum == -math.inf else f" of {minimum:g} or more"
             raise GtpError(f"syntax error: {what} must be a number{least}, not {word[:20]!r}")
         return number
+
+
+def read_switch(text: str, what: str) -> bool:
+    """Return what true, false, 1 or 0 says."""
+    try:
+        return parse_switch(text)
+    except BadValueError as error:
+        raise GtpError(f"syntax error: {what}: {error}") from None

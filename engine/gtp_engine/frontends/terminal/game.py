@@ -117,8 +117,9 @@ class TerminalGame:
         self._view = View()
         self._was_asked = False  # for candidates, by a key
         self._message: list[str] = []
-        me = NAME_IN_RECORDS
-        self._file = GameFile({c: "you" if c in colors else me for c in (BLACK, WHITE)})
+        self._file = GameFile(
+            {c: "you" if c in colors else NAME_IN_RECORDS for c in (BLACK, WHITE)}
+        )
         self._handlers: dict[str, Callable[[str], None]] = {
             "pass": lambda rest: self._play(PASS),
             "undo": self._undo,
