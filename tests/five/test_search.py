@@ -163,7 +163,13 @@ def test_options_of_five_in_a_row() -> None:
     add_options(parser)
     told = read_settings(parser.parse_args(["--game", "five", "--rules", "renju"]))
     assert (told.size, told.rules) == ((15, 15), FIVE_RULES["renju"])
-    for wrong in (["--rules", "renju"], ["--game", "five", "--rules", "chinese"]):
+    assert read_settings(parser.parse_args(["--game", "five", "--recipe", "pierre"])).parameters
+    for wrong in (
+        ["--rules", "renju"],
+        ["--game", "five", "--rules", "chinese"],
+        ["--recipe", "pierre"],
+        ["--game", "atari-go", "--recipe", "pierre"],
+    ):
         with pytest.raises(UsageError, match="is not for the game"):
             read_settings(parser.parse_args(wrong))
     names = {BLACK: "you", WHITE: "gtp-engine"}

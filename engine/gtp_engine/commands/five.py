@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the boards in FILE.jsonl, 5 to 25 (15)",
     )
     add_options(parser, OPTIONS, usual={"net": "none", "memory": f"{MEMORY_MB}"})
+    parser.set_defaults(game=FIVE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.forbidden_size is not None:
         raise UsageError("--size is for --forbidden; the manager says how large the board is")
     settings = read_settings(args)
-    settings = replace(settings, game=FIVE, resign=False, memory=settings.memory or MEMORY_MB)
+    settings = replace(settings, resign=False, memory=settings.memory or MEMORY_MB)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
     from gtp_engine.frontends.journal import Journal
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     inbox = Inbox(0, parse_line, "END", is_stop)
     inbox.start()
     note = Journal(settings.log).note
-    engine = Engine(replace(settings, size=(15, 15)))
+    engine = Engine(settings)
     Server(engine, inbox, output, note).run()
     end_process(engine)
     return 0

@@ -334,11 +334,14 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
             values[option.key] = _parse(option, text, f"--{option.name}")
     if values.pop("no_resign", False):
         values["resign"] = False
+    game = values.get("game", GO)
     if "recipe" in values:
-        recipe = RECIPES[values.pop("recipe")]
+        name = values.pop("recipe")
+        if name == "pierre" and game != FIVE:
+            raise UsageError(f"--recipe: {name} is not for the game {game}")
+        recipe = RECIPES[name]
         told = values.pop("parameters", {})
         values = recipe | values | {"parameters": recipe["parameters"] | told}
-    game = values.get("game", GO)
     values.setdefault("size", (usual_size(game), usual_size(game)))
     check_size(game, values["size"])
     settings = Settings(**values)

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,12 @@ from tests.paths import TINY
 
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.nets import precision
-from gtp_engine.evaluators.nets.measurements import measurements_folder, recall, remember
+from gtp_engine.evaluators.nets.measurements import (
+    KEPT_SECONDS,
+    measurements_folder,
+    recall,
+    remember,
+)
 from gtp_engine.evaluators.nets.net_files import NetFiles
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
@@ -197,6 +203,19 @@ def test_a_damaged_memory_is_made_anew(files: NetFiles, monkeypatch: pytest.Monk
         fact.write_text(text)
         assert int8_check(files).speed_up == pytest.approx(2.0)
     assert len(measured) == 5
+
+
+def test_what_was_measured_long_ago_goes(files: NetFiles) -> None:
+    remember("old", {"speed_up": 2.0})
+    (old,) = measurements_folder().iterdir()
+    remember("of last month", {"speed_up": 3.0})
+    os.utime(old, (0.0, time.time() - 1.01 * KEPT_SECONDS))
+    remember("new", {"speed_up": 4.0})
+    assert [recall(subject) for subject in ("old", "of last month", "new")] == [
+        None,
+        {"speed_up": 3.0},
+        {"speed_up": 4.0},
+    ]
 
 
 def test_what_cannot_be_kept_leaves_nothing_behind(

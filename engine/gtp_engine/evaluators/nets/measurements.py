@@ -2,16 +2,21 @@
 
 Each fact is a small JSON file in the user's cache folder, named by a hash of what it depends on:
 the device, the runtime, and the net files by name, size and time of change. When one of these
-changes, it is measured anew. Where nothing can be written, everything is measured each time.
+changes, and after three months, it is measured anew. Where nothing can be written, everything is
+measured each time.
 """
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.user_cache import user_cache_folder
+
+KEPT_SECONDS = 90 * 86400.0
+"""A run that trains leaves facts of thousands of nets behind."""
 
 Fact = Mapping[str, float | int | bool | str]
 
@@ -57,6 +62,10 @@ def remember(subject: str, fact: Fact) -> None:
         path = _file(subject)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
+        oldest = time.time() - KEPT_SECONDS
+        for old in path.parent.glob("*.json"):
+            if old.stat().st_mtime < oldest:
+                old.unlink()
     except (OSError, RuntimeError):  # a full disk, or a file that Windows holds open
         return
 
