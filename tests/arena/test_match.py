@@ -118,12 +118,18 @@ def test_a_report_is_json_of_a_sensible_length_whatever_engines_say(tmp_path: Pa
     assert game["scores"] == ["x" * 200, None]
 
 
-def test_colors_alternate_and_resigning_loses(tmp_path: Path) -> None:
+def test_colors_alternate_and_resigning_loses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     document = play(tmp_path, engine("resign"), engine("C3", "D3"), "--games", "4")
     assert [game["result"] for game in document["games"]] == ["W+R", "B+R", "W+R", "B+R"]
     assert [game["black"] for game in document["games"]] == [0, 1, 0, 1]
     assert document["wins"] == [0, 4]
     assert document["elo"][1] is None
+    # Whoever resigns has thought about that too.
+    assert [game["thoughts"] for game in document["games"]] == [[1, 0], [1, 1]] * 2
+    seconds = sum(game["seconds"][0] for game in document["games"])
+    assert f"A: {seconds / 4:.3f} s a move" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_a_run(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["regress", "--engine", engine, str(script)]) == 0
     out = capsys.readouterr().out
     assert "moves.tst 40 final_score: B\\+3\\.5, not W+1.5\n" in out
-    assert "genmove: 2 of 2 right, 100.0 % (34.2 to 100.0)\n" in out
+    assert "genmove: 2 of 2 right, 100.0% (95 %: 34.2% to 100.0%)\n" in out
     assert "final_score: 0 of 1 right" in out
     assert "own engine gets right: 1 of 2 right" in out
     assert "gets wrong: 1 of 1 right" in out
@@ -190,7 +190,7 @@ def test_the_share_right_of_each_file_is_said(script: Path, said: list[str]) -> 
     engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}" D4 score=W+1.5'
     assert run(["regress", "--engine", engine, str(script), str(other)]) == 0
     assert [line[:30] for line in said] == [
-        "moves.tst: 2 of 3 right, 66.7 ",
+        "moves.tst: 2 of 3 right, 66.7%",
         "other.tst: 1 of 1 right, 100.0",
     ]
 

@@ -9,8 +9,7 @@ from gtp_engine.commands.options import OPTIONS, add_options, read_settings
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.human_profile import HumanProfile
 from gtp_engine.go.rules import PRESETS, Rules
-from gtp_engine.play.settings import Settings, customary_komi
-from gtp_engine.search.params import RECIPES
+from gtp_engine.play.settings import RECIPES, Settings, customary_komi
 
 
 def read(*arguments: str) -> Settings:
@@ -192,6 +191,8 @@ def test_sizes_and_counts() -> None:
         (["match", "a", "b", "--openings", "-1"], "--openings: '-1' is not a whole number of 0"),
         (["match", "a", "b", "--openings", "1.5"], "--openings: '1.5' is not a whole number"),
         (["web", "--port", "99999"], "--port: '99999' is not a number from 0 to 65535"),
+        (["--net", ""], "--net: '' names no net"),
+        (["play", "--net", "small+"], "--net: 'small+' names no net"),
         (["--game", "five", "--size", "4"], "--size: five is played on boards from 5x5 on"),
         (["play", "--game", "five", "--size", "4"], "five is played on boards from 5x5 on"),
         (["match", "self", "self", "--game", "five", "--size", "4"], "on boards from 5x5 on"),

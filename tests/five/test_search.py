@@ -169,6 +169,7 @@ def test_options_of_five_in_a_row() -> None:
         ["--game", "five", "--rules", "chinese"],
         ["--recipe", "pierre"],
         ["--game", "atari-go", "--recipe", "pierre"],
+        ["--game", "five", "--recipe", "alphago"],
     ):
         with pytest.raises(UsageError, match="is not for the game"):
             read_settings(parser.parse_args(wrong))

@@ -321,6 +321,7 @@ def test_clocks_are_told_to_engines_as_they_understand(text: str, known: str, co
         ("byoyomi 60 30 5", (30.0, 1), "", "30 1"),
         ("canadian 60 30 5", (20.5, 3), "", "20 3"),
         ("absolute 60", (20.5, 0), "", "20 0"),
+        ("absolute 60", (0.5, 0), "", "0 0"),
     ],
 )
 def test_what_is_left_goes_with_the_clock_that_was_told(

@@ -77,6 +77,17 @@ def test_a_game_that_is_sent_anew_goes_on_in_its_file(tmp_path: Path) -> None:
     assert len(record.moves) == 3
 
 
+def test_a_game_that_begins_like_the_last_one_leaves_its_result(tmp_path: Path) -> None:
+    made = engine(Verdict(WHITE), keep_games=tmp_path, resign_turns=1)
+    while made.genmove(made.position.to_play).point is not None:
+        pass
+    moves = made.position.moves
+    made.new_game(5, 5)
+    made.play_sequence(moves)
+    made.genmove(WHITE)
+    assert sorted(record.result for record in records(tmp_path)) == ["", "W+R"]
+
+
 def test_moves_taken_back_are_taken_out(tmp_path: Path) -> None:
     made = engine(keep_games=tmp_path)
     made.genmove(BLACK)

@@ -9,7 +9,6 @@ from typing import Any
 
 from gtp_engine.arena.referee import MatchGame, MatchTerms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
-from gtp_engine.coords import BLACK
 from gtp_engine.files import find_output, write_whole
 from gtp_engine.games import FIVE
 from gtp_engine.messages import counted
@@ -164,24 +163,15 @@ class Report:
         lines = []
         for engine, letter in enumerate(_LETTERS):
             seconds = sum(game.seconds[engine] for game in self._games)
-            moves = sum(self._moves_of(game, engine) for game in self._games)
+            thoughts = max(1, sum(game.thoughts[engine] for game in self._games))
             slowest = max((game.slowest[engine] for game in self._games), default=0.0)
             cpu = [game.cpu_seconds[engine] for game in self._games]
             known = [each for each in cpu if each is not None]
-            processor = f", {sum(known) / max(1, moves):.3f} s of processor" if known else ""
+            processor = f", {sum(known) / thoughts:.3f} s of processor" if known else ""
             lines.append(
-                f"{letter}: {seconds / max(1, moves):.3f} s a move{processor},"
-                f" slowest {slowest:.3f} s"
+                f"{letter}: {seconds / thoughts:.3f} s a move{processor}, slowest {slowest:.3f} s"
             )
         return lines
-
-    @staticmethod
-    def _moves_of(game: MatchGame, engine: int) -> int:
-        """Return how many moves an engine thought about."""
-        played = game.moves - len(game.opening)
-        black_first = len(game.opening) % 2 == 0
-        first = game.color_of(engine) == BLACK
-        return (played + 1) // 2 if first == black_first else played // 2
 
     # For programs -------------------------------------------------------------------------------
 

@@ -70,6 +70,8 @@ class MatchGame:
     opening: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=lambda: [0.0, 0.0])
     """Wall time that each engine took for its moves."""
+    thoughts: list[int] = field(default_factory=lambda: [0, 0])
+    """How often each engine was asked for a move."""
     clock_left: list[float | None] = field(default_factory=lambda: [None, None])
     """Seconds that each engine's clock shows at the end; None where there is none."""
     slowest: list[float] = field(default_factory=lambda: [0.0, 0.0])
@@ -265,6 +267,7 @@ class Referee:
         seconds = time.monotonic() - began
         game = self._game
         game.seconds[mover] += seconds
+        game.thoughts[mover] += 1
         game.slowest[mover] = max(game.slowest[mover], seconds)
         self._comments[self._position.ply + 1] = f"{seconds:.3f} s"
         if self._clock is not None and not self._clock.spend(color, seconds):

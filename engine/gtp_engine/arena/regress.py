@@ -100,11 +100,7 @@ class Score:
         """Return the share of right answers with its 95 % interval."""
         if self.asked == 0:
             return "none asked"
-        share = wilson(self.right, self.asked)
-        return (
-            f"{self.right} of {self.asked} right, {100 * share.estimate:.1f} %"
-            f" ({100 * share.low:.1f} to {100 * share.high:.1f})"
-        )
+        return f"{self.right} of {self.asked} right, {wilson(self.right, self.asked):.1%}"
 
 
 @dataclass

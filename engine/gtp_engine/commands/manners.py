@@ -165,7 +165,7 @@ def describe_passing(games: Sequence["SelfPlayGame"]) -> list[str]:
     return [
         f"ended by two passes: {len(over)}",
         f"lost because stones that seem dead stayed on the board: {forgot}",
-        f"no move onto an own point once all was decided: {clean} games, "
+        f"no move onto an own point once all was decided: {counted(clean, 'game')}, "
         f"{_share(clean, len(over))}; {sum(len(game.own_moves) for game in over)} such moves, "
         "some of them may have been necessary",
         f"moves after all was decided: median {statistics.median(extra):g}, "
@@ -192,7 +192,7 @@ def describe_judgement(
     wrong = [one.gain for one in passes if one.is_wrong_pass]
     moves = (
         f"  moves onto own points: {len(made)}, {len(needless)} of them needless; "
-        f"none needless: {clean} games, {_share(clean, len(over))}"
+        f"none needless: {counted(clean, 'game')}, {_share(clean, len(over))}"
     )
     return [
         *([moves] if own_moves_cost else []),
@@ -222,7 +222,7 @@ def describe_resigning(games: Sequence["SelfPlayGame"], area: int) -> list[str]:
         givers = [(game, color) for game, color in resigned if color is not None]
         wrong = sum(game.won_by(color) for game, color in givers)
         lines.append(
-            f"  below {threshold:5.2f}: {len(givers)} games, {wrong} of them would have been won, "
-            f"{_share(wrong, len(givers))}"
+            f"  below {threshold:5.2f}: {counted(len(givers), 'game')}, "
+            f"{wrong} of them would have been won, {_share(wrong, len(givers))}"
         )
     return lines

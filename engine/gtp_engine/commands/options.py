@@ -35,9 +35,9 @@ from gtp_engine.games import FIVE, GAMES, least_size, usual_size
 from gtp_engine.go.rules import ATARI_GO, FIVE_RULES, GO, NO_FIVE, Rules, parse_komi
 from gtp_engine.play.clock.planner import DEFAULT_LAG
 from gtp_engine.play.levels import find_level, highest_level
-from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
+from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, RECIPES, Settings
 from gtp_engine.play.table import SEATS
-from gtp_engine.search.params import RECIPES, SearchParams
+from gtp_engine.search.params import SearchParams
 
 
 def _within(low: float, high: float) -> Callable[[str], float]:
@@ -71,6 +71,12 @@ def _level(text: str) -> int:
 
 def _policy_temperature(text: str) -> float:
     return SearchParams().with_option("policy_temperature", text).policy_temperature
+
+
+def _net(text: str) -> str:
+    if not all(text.split("+")):
+        raise ValueError(f"{text[:20]!r} names no net")
+    return text
 
 
 def _parameters(text: str) -> dict[str, Any]:
@@ -167,7 +173,7 @@ OPTIONS = (
            _RESIGNING),
     Option("no-resign", "", "never resign", "", bool, _RESIGNING),
     Option("net", "FILE|NAME", "a file, or a name that `gtp-engine net list` prints",
-           "the shipped one", str, _MACHINE, "none"),
+           "the shipped one", _net, _MACHINE, "none"),
     Option("rollout-weight", "SHARE", "share of rollouts in a net's value, 0 to 1", _WEIGHT,
            _within(0, 1), _MACHINE),
     Option("human-profile", "NAME", _WHOM, DEFAULT_PROFILE, HumanProfile.parse, _MACHINE),
@@ -337,9 +343,9 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     game = values.get("game", GO)
     if "recipe" in values:
         name = values.pop("recipe")
-        if name == "pierre" and game != FIVE:
-            raise UsageError(f"--recipe: {name} is not for the game {game}")
         recipe = RECIPES[name]
+        if recipe["game"] != game:
+            raise UsageError(f"--recipe: {name} is not for the game {game}")
         told = values.pop("parameters", {})
         values = recipe | values | {"parameters": recipe["parameters"] | told}
     values.setdefault("size", (usual_size(game), usual_size(game)))

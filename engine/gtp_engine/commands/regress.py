@@ -9,7 +9,7 @@ from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared
 from gtp_engine.messages import INTERRUPTED_BY
 
 _EXAMPLES = """examples:
-  gtp-engine regress tests/*.tst
+  gtp-engine regress gnugo/regression/*.tst
   gtp-engine regress --engine "self --playouts 100 --seed 1" --commands reg_genmove 9x9.tst
 
 Answers that are wrong and a summary go to stdout. Questions whose command the engine does not

@@ -122,11 +122,12 @@ class GameRecorder:
             self._open(position)
 
     def _open(self, position: "Position") -> None:
-        """Go on with the latest file if the game begins like that one, else begin another."""
+        """Go on with the latest file if its game began like this and is not over."""
         kept = self._kept
         start = _start_of(position)
         if (
             kept is not None
+            and not kept.result
             and kept.start == start
             and kept.moves
             and position.moves[: len(kept.moves)] == kept.moves

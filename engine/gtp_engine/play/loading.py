@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
 
-KERNELS_OF_A_GAME = 190
+KERNELS_OF_A_GAME = 200
 """Kernels that a start compiles with the shipped net; other encoders have a few more or less."""
 
 NO_PROFILE = "the net in use takes no human profile, only KataGo's human nets do"
@@ -107,9 +107,7 @@ class Loader:
         done = max(cache.compiled, cache.files)
         often = f"at each start: {cache.obstacle}" if cache.obstacle else "once"
         doing = f"compiling the kernels ({often})"
-        if done > KERNELS_OF_A_GAME:  # other commands' kernels are among them
-            return doing
-        share = done / KERNELS_OF_A_GAME
+        share = min(0.99, done / KERNELS_OF_A_GAME)
         return f"{doing}, {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
 
     @property

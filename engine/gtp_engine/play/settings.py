@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.games import FIVE
 from gtp_engine.go.rules import GO, NO_FIVE, Rules, Scoring, default_komi
 from gtp_engine.platforms import memory_bytes
 from gtp_engine.search.params import ANALYSIS_WIDTH
@@ -80,6 +81,34 @@ class Settings:
     """Whether what is told of a move on stderr is what the bridge to OGS shows with scores."""
     log: Path | None = None
     """File that gets a copy of the conversation and of what goes to stderr."""
+
+
+RECIPES: dict[str, dict[str, Any]] = {
+    # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
+    # priors are p to the power of 0.67.
+    "alphago": dict(
+        game=GO,
+        parameters=dict(
+            cpuct=5.0,
+            cpuct_growth=0.0,
+            virtual_loss=3.0,
+            expansion_visits=40,
+            policy_temperature=1.0 / 0.67,
+            score_utility=0.0,
+            dynamic_score_utility=0.0,
+            lcb_min_visit_share=1.0,
+        ),
+        rollout_weight=0.5,
+        resign_turns=1,
+    ),
+    # Pierre, a course's program for five in a row (2017); fives are the only threats that it saw.
+    "pierre": dict(
+        game=FIVE,
+        parameters=dict(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
+        rollout_weight=1.0,
+    ),
+}
+"""Published searches by name, as fields of `Settings`."""
 
 
 def default_memory() -> int:

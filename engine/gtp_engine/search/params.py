@@ -166,28 +166,3 @@ ROLLOUT_PARAMS = SearchParams(
 )
 """For a search whose values come from rollouts alone: a few say little of a score, and of a move
 that was hardly tried."""
-
-RECIPES: dict[str, dict[str, Any]] = {
-    # Silver et al. 2016, extended data table 5; lambda, and the move with the most visits. Their
-    # priors are p to the power of 0.67.
-    "alphago": dict(
-        parameters=dict(
-            cpuct=5.0,
-            cpuct_growth=0.0,
-            virtual_loss=3.0,
-            expansion_visits=40,
-            policy_temperature=1.0 / 0.67,
-            score_utility=0.0,
-            dynamic_score_utility=0.0,
-            lcb_min_visit_share=1.0,
-        ),
-        rollout_weight=0.5,
-        resign_turns=1,
-    ),
-    # Pierre, a course's program for five in a row (2017); fives are the only threats that it saw.
-    "pierre": dict(
-        parameters=dict(pierre=True, score_utility=0.0, dynamic_score_utility=0.0, threat_nodes=0),
-        rollout_weight=1.0,
-    ),
-}
-"""Published searches by name, as fields of `Settings`."""

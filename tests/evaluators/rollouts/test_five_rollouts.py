@@ -14,8 +14,7 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.rollouts.five import DEPTH, FiveRollouts
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
-from gtp_engine.play.settings import Settings
-from gtp_engine.search.params import RECIPES
+from gtp_engine.play.settings import RECIPES, Settings
 
 SIZE = 7
 
@@ -141,17 +140,14 @@ def test_rollouts_go_by_the_rules(rules: str, value: float, tmp_path: Path) -> N
 
 def test_a_game_by_his_recipe_and_without_the_small_net(tmp_path: Path) -> None:
     path = write_nets(tmp_path)
-    recipe = RECIPES["pierre"]
     told = Settings(
-        game="five",
+        **RECIPES["pierre"],
         net=str(path),
         size=(SIZE, SIZE),
         playouts=60,
         device="cpu",
         threads=1,
         seed=1,
-        parameters=recipe["parameters"],
-        rollout_weight=recipe["rollout_weight"],
     )
     moves = []
     for _ in range(2):

@@ -175,7 +175,7 @@ def without_rollouts(wanted: str | None) -> tuple[str | None, bool]:
         return wanted, False
     parts = wanted.split("+")
     nets = [part for part in parts if part != ROLLOUTS_PART]
-    return "+".join(nets) or NO_NET, len(nets) < len(parts)
+    return "+".join(nets) if nets else NO_NET, len(nets) < len(parts)
 
 
 def find_parts(wanted: str | None) -> list[Part]:

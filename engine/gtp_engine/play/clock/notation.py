@@ -125,6 +125,8 @@ def time_left_numbers(system: TimeSystem, left: PlayerTime, knows: Callable[[str
             earlier = periods - 1 if count == 0 else count - 2
             if earlier >= 0:  # the last period is yet to come: to the engine it is the main time
                 seconds, count = seconds + earlier * period, 0
+        case Absolute():
+            pass
         case Fischer(_, increment) if seconds >= increment + 1.0:
             seconds -= increment
         case Fischer():
