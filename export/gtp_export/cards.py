@@ -107,6 +107,7 @@ def format_record_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
 
 def format_reinforced_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
     """Return a card in Markdown; the facts are those that `Reinforcement` gathers."""
+    baseline = "the value" if "value" in info.heads else "the mean result of the batch"
     rows = [
         (one["net"], one["other"], f"{one['points']:g} of {one['games']}", f"{one['core_hours']:g}")
         for one in facts["ladder"]
@@ -116,7 +117,7 @@ def format_reinforced_card(info: NetInfo, facts: Mapping[str, Any]) -> str:
         "## Training",
         f"{facts['rounds']:,} rounds, {facts['games']:,} games against a pool of past selves "
         f"without search, {facts['core_hours']:.2f} core-hours, learning rate "
-        f"{facts['learning_rate']:g} falling along a cosine: REINFORCE, the value as baseline.",
+        f"{facts['learning_rate']:g} falling along a cosine: REINFORCE, {baseline} as baseline.",
         f"    {facts['command']}",
         "## Games",
         _table(("net, by round", "against", "won", "core-hours"), rows),

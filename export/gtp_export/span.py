@@ -72,7 +72,7 @@ class Meter:
     """Measures what this process spends, and halts it while the run's folder says so."""
 
     def __init__(self, folder: Path) -> None:
-        self._pause = folder / PAUSE
+        self.pause = folder / PAUSE
         self._core_seconds = time.process_time()
         self._seconds = time.monotonic()
 
@@ -87,7 +87,7 @@ class Meter:
         self._seconds = time.monotonic()
 
     def is_halted(self) -> bool:
-        return self._pause.exists()
+        return self.pause.exists()
 
     def wait_while_halted(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Return when the file is not there, or all ends; the time until then does not count."""

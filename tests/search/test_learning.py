@@ -77,7 +77,6 @@ def test_sequential_halving(candidates: int, playouts: int, expected: list[int])
 
 def root_result(**changed: object) -> RootResult:
     found = RootResult(
-        visits=4,
         value=0.0,
         raw_utility=0.2,
         priors=np.array([0.5, 0.25, 0.25, 0.0]),

@@ -322,7 +322,6 @@ class Forest:
         numbers = self.params.numbers
         read_children(self._tree, int(record["root"]), numbers, score, counts, utilities)
         return RootResult(
-            visits=int(node["visits"]),
             value=float(node["value_sum"]) / int(node["visits"]),
             raw_utility=utility_of(
                 float(node["raw_value"]), float(node["raw_lead"]), to_play, score

@@ -28,8 +28,6 @@ Floats = npt.NDArray[np.float64]
 class RootResult(NamedTuple):
     """What a finished search knows of its root, for the player to move there."""
 
-    visits: int
-    """Of the root, its own evaluation and a kept tree's visits among them."""
     value: float
     """Mean win-loss value, -1 to 1."""
     raw_utility: float

@@ -86,6 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
         if is_given and name not in TAKEN.get(parts[0] if parts else "", ()):
             what = {"start": "--from", "span": "the length of a run"}.get(name, f"--{name}")
             raise NetFileError(f"{' '.join(['zero', *parts])}: does not take {what}")
+    host, _, port = (arguments.ray or "").rpartition(":")
+    if arguments.ray not in (None, "local") and not (host and port.isdecimal()):
+        raise NetFileError(f"--ray {arguments.ray}: is neither HOST:PORT nor local")
     run_folder = RunFolder(Path(folder))
     if parts:
         return _run_part(parts[0], run_folder, arguments)
@@ -158,7 +161,9 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
         from gtp_export.architectures.presets import preset_of
 
         start = find_net(arguments.start, arguments.size or Settings.size).resolve()
-        given |= {"start": str(start), "preset": preset_of(start, OnnxNet(start, "cpu").info)}
+        info = OnnxNet(start, "cpu").info
+        given |= {"start": str(start), "preset": preset_of(start, info)}
+        given |= {"licence": info.licence, "learned_before": info.trained_on}
     words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
     given |= {name: value for name, value in words.items() if value is not None}
     given |= dict(parse_setting(name, value) for name, value in arguments.set)

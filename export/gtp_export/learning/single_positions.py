@@ -231,6 +231,7 @@ def _train(
         learning_rate=run.learning_rate or preset.learning_rate,
         loss_weights=preset.loss_weights,
         stem=PRESET,
+        halt=run.out,
     )
     for part in range(1, MEASUREMENTS + 1):
         until, is_last = part / MEASUREMENTS, part == MEASUREMENTS

@@ -38,7 +38,7 @@ from gtp_export.learning.starting_weights import freeze, load_weights, read_chec
 from gtp_export.learning.torch_layers import CompiledNet, Net
 from gtp_export.plans import NetRun
 from gtp_export.progress_bar import ProgressBar
-from gtp_export.span import PAUSE, Meter, Spent, end_with_parent
+from gtp_export.span import Meter, Spent, end_with_parent
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +112,8 @@ class TrainPlan(NetRun):
     """How often the net is measured and written in the course of the run, if it is not short."""
     stem: str = "student"
     """What the names of written nets begin with."""
+    halt: Path | None = None
+    """The folder in which a file PAUSE halts it; None: `out`."""
     device: str = "cpu"
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
@@ -300,7 +302,7 @@ class Trainer:
         self.steps = 0
         self.spent = Spent()
         """By all processes; the same in all of them."""
-        self.meter = Meter(plan.out)
+        self.meter = Meter(plan.halt or plan.out)
         self._source: Source | None = None
         self._first_draw = False
         self.revived = 0
@@ -508,7 +510,7 @@ class _Reporter:
         meter = self.trainer.meter
         if meter.is_halted():
             self._save()
-            logger.info(f"halted until {self.plan.out / PAUSE} is gone")
+            logger.info(f"halted until {meter.pause} is gone")
             meter.wait_while_halted()
             logger.info("going on")
 

@@ -26,7 +26,7 @@ from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
 from gtp_export.plans import QuantisePlan
 from gtp_export.quantise.quantisation import quantise_file
-from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
+from gtp_export.zero.nets import NetRecord, add_net, describe_own, list_nets, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import ShardError, UnreadableShardError, new_shards
@@ -195,6 +195,9 @@ class Learning:
                 return False
         if self._trainer is None:
             self._trainer = self._begin()
+            made = {net.steps for net in list_nets(self._run, {})}
+            if self._trainer.steps not in (0, *made) and self._is_due(self._trainer):
+                self._export(self._trainer)  # the process ended before it could
         trainer, settings = self._trainer, self._settings
         try:
             found = trainer.step()
@@ -209,7 +212,7 @@ class Learning:
         for name, loss in found.items():
             before = self._losses.get(name, loss)
             self._losses[name] = LOSS_DECAY * before + (1.0 - LOSS_DECAY) * loss
-        is_due = trainer.steps % max(1, settings.net_samples // settings.batch) == 0
+        is_due = self._is_due(trainer)
         if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
             self._saved = time.monotonic()
             trainer.share = share_spent(self._run)
@@ -218,6 +221,11 @@ class Learning:
         if is_due:
             self._export(trainer)
         return True
+
+    def _is_due(self, trainer: Trainer) -> bool:
+        """Whether a net is to be made after so many steps."""
+        settings = self._settings
+        return trainer.steps % max(1, settings.net_samples // settings.batch) == 0
 
     def _is_ahead(self) -> bool:
         """Whether the next batch would be too many samples for so few positions."""

@@ -31,6 +31,8 @@ create table if not exists shards (id integer primary key, name text unique, gam
     made real, engine text);
 create table if not exists games (shard integer references shards, number integer, net text,
     komi real, winner text, black_points real, moves integer, reason text);
+create table if not exists resignations (shard integer references shards, games integer,
+    wrong integer);
 create table if not exists nets (name text primary key, steps integer, samples integer,
     positions integer, losses text, precision text, komi real, value real, lead real);
 create table if not exists matches (name text primary key, net text, other text, points real,
@@ -135,6 +137,9 @@ class Catalogue:
                     *(header.evaluations, header.core_seconds, path.stat().st_size),
                     *(header.made, header.engine),
                 ),
+            )
+            db.execute(
+                "insert into resignations values (?, ?, ?)", (row.lastrowid, *header.resigning)
             )
             db.executemany(
                 "insert into games values (?, ?, ?, ?, ?, ?, ?, ?)",

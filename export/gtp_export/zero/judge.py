@@ -82,7 +82,7 @@ class Judge:
         if new:
             self._write(self._match(new[-1].name, best.name, is_first=best.steps == 0))
             return True
-        if with_anchor and self._is_anchor_due(len(line)):
+        if with_anchor and self._is_anchor_due(best.name, len(line)):
             self._write(self._play_gnu_go(best.name))
             return True
         return False
@@ -150,13 +150,13 @@ class Judge:
             promoted=passes[settings.gate],
         )
 
-    def _is_anchor_due(self, promotions: int) -> bool:
-        """Whether the promotions have doubled since the last match with GNU Go."""
+    def _is_anchor_due(self, best: str, promotions: int) -> bool:
+        """Whether the promotions have doubled since a net met GNU Go, and this one has not yet."""
         settings = self._settings
         if not settings.has_komi or not settings.anchor_games or _find_gnu_go() is None:
             return False
-        before = sum(match.other == GNU_GO for match in self._matches.values())
-        return promotions >= 2 << before
+        met = {match.net for match in self._matches.values() if match.other == GNU_GO}
+        return best not in met and promotions >= 2 << len(met)
 
     @property
     def _deciding_komi(self) -> float:

@@ -73,13 +73,16 @@ def describe_own(settings: Settings, steps: int) -> NetInfo:
     size = settings.size
     boards = " to ".join(f"{one}x{one}" for one in sorted({settings.sizes[0], size}))
     rules = f", {settings.rules.replace(',', ', ')}" if settings.rules else ""
-    begun = f", begun with {Path(settings.start).name}" if settings.start else ""
+    own = f"{settings.game} on {boards}{rules}"
+    source = "learned from nothing but games with itself"
+    if settings.start:
+        source = f"begun with {Path(settings.start).name}, then learned from games with itself"
     return replace(
         describe_net(shape_of(settings), f"zero-{settings.game}-{size}x{size}-{steps}"),
         trained_sizes=(settings.sizes[0], size),
-        source=f"learned from nothing but games with itself, recipe {settings.recipe}{begun}",
-        trained_on=f"{settings.game} on {boards}{rules}",
-        licence="MIT",
+        source=f"{source}, recipe {settings.recipe}",
+        trained_on="; then ".join(filter(None, (settings.learned_before, own))),
+        licence=settings.licence,
         created_by="gtp-export zero",
     )
 

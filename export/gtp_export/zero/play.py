@@ -57,6 +57,8 @@ class _Game:
     """How many moves come from an earlier game."""
     plan: RootPlan = OPENING
     """Of the search under way."""
+    kind: int = FULL
+    """FULL or FAST, of the same."""
     hopeless: dict[int, int] = field(default_factory=lambda: {BLACK: 0, WHITE: 0})
     """Own turns in a row that looked lost, by color."""
     given_up: int = EMPTY
@@ -151,7 +153,7 @@ class SelfPlay:
         position.play_all(game.moves)
         plies = self._longest - position.ply + settings.visits + settings.fast_visits
         self.forest.sit(seat, position.branch(plies))
-        game.plan = self._begin_search(seat, game)
+        self._begin_search(seat, game)
         return game
 
     def _take_over(self, game: _Game) -> None:
@@ -182,9 +184,10 @@ class SelfPlay:
         komi = generator.normal(self.komi, wide * settings.komi_spread)
         return float(np.clip(np.rint(2.0 * komi) / 2.0, -self._area, self._area)) + 0.0  # no -0
 
-    def _begin_search(self, seat: int, game: _Game) -> RootPlan:
-        """Begin the search of a game's next move, and return what kind it is."""
+    def _begin_search(self, seat: int, game: _Game) -> None:
+        """Begin the search of a game's next move."""
         settings = self.settings
+        game.kind = FULL
         if game.openings > 0:
             plan = OPENING
         elif settings.gumbel:
@@ -193,9 +196,9 @@ class SelfPlay:
             noise = settings.root_noise > 0.0
             plan = RootPlan(settings.visits, noise=noise, forced=settings.forced_playouts)
         else:
-            plan = RootPlan(settings.fast_visits)
+            plan, game.kind = RootPlan(settings.fast_visits), FAST
+        game.plan = plan
         self.forest.begin(seat, plan)
-        return plan
 
     # Moving ---------------------------------------------------------------------------------------
 
@@ -220,7 +223,7 @@ class SelfPlay:
             return self._end(game, lead, "draw" if is_draw else self._kind.won_by)
         if len(game.moves) >= self._longest:
             return self._end(game, forest.white_lead(seat), "length")
-        game.plan = self._begin_search(seat, game)
+        self._begin_search(seat, game)
         return None
 
     def _draw_opening(self, found: RootResult) -> int:
@@ -234,7 +237,7 @@ class SelfPlay:
 
     def _choose(self, game: _Game, found: RootResult) -> int:
         """Return the action to play, and note what the search says."""
-        settings, plan = self.settings, game.plan
+        plan = game.plan
         if plan.gumbel:
             target = improved_policy(found)
             action = gumbel_move(found)
@@ -245,13 +248,12 @@ class SelfPlay:
                 counts = pruned_counts(counts, found.followed, found.utilities, params, plan.forced)
             target = count_policy(counts, found.priors)
             action = draw_move(target, self._temperature(len(game.moves)), self._generator)
-        is_full = plan.visits == settings.visits
-        if not is_full:  # nobody learns from it
+        if game.kind == FAST:  # nobody learns from it
             target = np.zeros_like(target)
         named = np.flatnonzero(np.rint(target * SHARE_UNIT))
         game.searched.append(
             Searched(
-                kind=FULL if is_full else FAST,
+                kind=game.kind,
                 value=found.value,
                 actions=named.astype(np.int16),
                 shares=target[named] / target[named].sum(),

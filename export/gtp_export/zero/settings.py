@@ -90,6 +90,10 @@ class Settings:
     preset: str = option("architecture", "b4c32", shown="what suits the board", metavar="NAME")
     start: str = option("file or name of a net to go on from", "", flag="--from", metavar="NET")
     """Empty: random weights."""
+    licence: str = "MIT"
+    """Of the nets."""
+    learned_before: str = ""
+    """What the net that the run goes on from was trained on."""
     seed: int = option("fixes what is random", 1, metavar="N")
     span: float = 60.0
     span_unit: str = "minutes"

@@ -122,7 +122,7 @@ class Header:
 
     @property
     def resigning(self) -> tuple[int, int]:
-        """In how many games played on somebody would have resigned, and in how many wrongly."""
+        """In how many games somebody would have resigned but might not, and in how many wrongly."""
         tested = [row for row in self.results if row[5] != EMPTY and not row[6]]
         return len(tested), sum(row[1] not in (3, 3 - row[5]) for row in tested)
 

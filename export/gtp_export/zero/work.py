@@ -102,6 +102,7 @@ class Worker:
                 self.write()
                 part.wait_while_halted(self._is_stopped)
             self.look()
+        self._retry_at = 0.0
         self.write()
         part.note(0.0)
 

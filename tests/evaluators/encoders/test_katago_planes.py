@@ -13,6 +13,7 @@ from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vert
 from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options, find_encoder
 from gtp_engine.evaluators.encoders.katago_features import komi_wave
 from gtp_engine.evaluators.nets.net_info import ENCODERS
+from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.ladders import Reader, new_reader
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import HandicapBonus, Ko, Rules, Scoring, Tax
@@ -327,3 +328,13 @@ def test_planes_exclude_each_other(seed: int, territory: bool) -> None:
             assert ((planes[3] + planes[4] + planes[5]) <= (planes[1] | planes[2])).all()
             assert (planes[14] <= (planes[3] | planes[4])).all(), "one or two liberties"
             assert (planes[17] <= empty).all()
+
+
+def test_a_komi_that_means_nothing_is_not_shown() -> None:
+    shown = []
+    for komi in (0.0, 7.0, -25.0):
+        game = AtariGo(5, rules=Rules(komi=komi))
+        game.play(BLACK, parse_vertex("C3", 5, 5))
+        planes, features = encoded(game)
+        shown.append((planes.tobytes(), features.tobytes()))
+    assert len(set(shown)) == 1

@@ -135,6 +135,7 @@ def test_a_run_goes_on_pools_and_judges(
     card = (out / "run.md").read_text()
     assert info.name == "run" and info.created_by == "gtp-export reinforce"
     assert "| 000002 | 000000 |" in card and "without search" in card
+    assert "the value as baseline" in card
     # The same again has nothing to do, and puts the net there once more.
     (out / "run.onnx").unlink()
     assert reinforce(net, out, "--samples", "900") == 0

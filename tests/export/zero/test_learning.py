@@ -133,6 +133,28 @@ def test_training_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) ->
     assert state["steps"] == 4 and again._trainer is not None and again._trainer.steps == 5
 
 
+def test_a_net_that_a_kill_kept_from_being_written_is_written_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+
+    def kill(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Learning, "_export", kill)
+        with pytest.raises(KeyboardInterrupt):
+            for _ in range(5):
+                learning.step()
+    assert not list_nets(run, {})
+    again = Learning(run, run.settings())
+    for _ in range(2):
+        again.step()
+    assert [net.steps for net in list_nets(run, {})] == [4]
+
+
 def test_gradients_that_blow_up_lead_back_to_the_checkpoint_at_half_the_rate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -370,11 +392,26 @@ def test_gnu_go_is_met_each_time_that_the_promotions_have_doubled(
 
     def play(judge: Judge, net: str) -> MatchRecord:
         played.append(net)
-        return MatchRecord(net, GNU_GO, 1.0, 20, 16, float(len(played)))
+        return MatchRecord(net, GNU_GO, 0.0, 20, 16, 0.5)
 
     monkeypatch.setattr(Judge, "_play_gnu_go", play)
     due = promote_one_by_one(run, lambda: judge_of(run).step())
     assert due == [False, True, False, True, False, False, False, True]
+
+
+def test_gnu_go_that_comes_late_is_met_once_by_each_net(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = new_run(tmp_path, anchor_games=20)
+    monkeypatch.setattr("gtp_export.zero.judge._find_gnu_go", lambda: None)
+    promote_one_by_one(run, lambda: judge_of(run).step())
+    monkeypatch.setattr("gtp_export.zero.judge._find_gnu_go", lambda: "gnugo")
+
+    def play(judge: Judge, net: str) -> MatchRecord:
+        return MatchRecord(net, GNU_GO, 0.0, 20, 16, 0.5)
+
+    monkeypatch.setattr(Judge, "_play_gnu_go", play)
+    assert [judge_of(run).step() for _ in range(3)] == [True, False, False]
 
 
 def test_a_match_with_gnu_go_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

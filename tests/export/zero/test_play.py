@@ -75,6 +75,12 @@ def test_caps_vary_from_move_to_move() -> None:
     assert set(kinds) == {FAST, FULL}
 
 
+def test_what_is_learned_does_not_depend_on_how_long_the_others_are() -> None:
+    settings = small(visits=8, fast_visits=8, full_share=0.25, stored_share=0.0)
+    searched = [one for game in play(settings, 60) for one in game.searched if one is not None]
+    assert 0.2 < sum(one.kind == FULL for one in searched) / len(searched) < 0.3
+
+
 @pytest.mark.parametrize(
     ("name", "off"),
     [

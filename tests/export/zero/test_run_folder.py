@@ -15,7 +15,9 @@ pytest.importorskip("onnx")
 
 from tests.export.zero.test_targets import write_games
 
+from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.rules import ATARI_GO, GO
 from gtp_export.architectures.onnx_layers import write_graph
 from gtp_export.architectures.tower import random_weights
@@ -69,7 +71,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def contents(run: RunFolder) -> dict[str, list[Sequence[object]]]:
-    tables = ("shards", "games", "nets", "matches", "problems")
+    tables = ("shards", "games", "resignations", "nets", "matches", "problems")
     return {table: sorted(rows(run, f"select * from {table}"), key=repr) for table in tables}
 
 
@@ -180,6 +182,7 @@ def test_another_run_in_the_same_folder_is_refused(
         (["status", "RUN", "--hours", "1"], "zero status: does not take the length of a run"),
         (["judge", "RUN", "--from", "default"], "zero judge: does not take --from"),
         (["RUN", "--size", "4", "--json"], "zero: does not take --json"),
+        (["work", "RUN", "--ray", "1.2.3.4:x"], "--ray 1.2.3.4:x: is neither HOST:PORT nor local"),
     ],
 )
 def test_options_of_other_parts_are_refused(
@@ -208,6 +211,11 @@ def test_a_net_of_a_name_begins_with_its_weights_for_the_board(tmp_path: Path) -
         run = RunFolder(tmp_path / size)
         zero._prepare(run, parser.parse_args([str(run.path), "--size", size, "--from", "small"]))
         assert Path(run.settings().start).stem == stem
+        made = describe_own(run.settings(), 0)
+        begun = OnnxNet(find_net(stem), "cpu").info
+        assert made.licence == begun.licence and made.trained_on.startswith(begun.trained_on)
+        assert made.trained_on.endswith(f"; then go on {size}x{size}")
+        assert made.source.startswith(f"begun with {stem}.onnx") and "nothing" not in made.source
 
 
 def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

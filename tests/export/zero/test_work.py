@@ -92,10 +92,11 @@ def test_a_full_disk_loses_no_game(
         step_until(worker, lambda: len(worker.waiting) > 25)
     assert len(caplog.messages) == 1
     assert "No space left on device" in caplog.text
-    monkeypatch.setattr(work, "RETRY_SECONDS", 0.0)
-    worker._retry_at = 0.0
     waiting = len(worker.waiting)
-    worker.write()
+    worker.write()  # too soon
+    assert len(worker.waiting) == waiting
+    (run.path / STOP).touch()
+    worker.work()
     assert check_shards(run) == waiting
 
 

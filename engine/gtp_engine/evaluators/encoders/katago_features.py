@@ -250,7 +250,9 @@ def mark_encore_start(
 
 @kernel
 def own_komi(turn: TurnRecord, rules: RuleFlags) -> float:
-    """Return all points beyond the board for the player to move."""
+    """Return all points beyond the board for the player to move; none where only a capture wins."""
+    if rules.must_move:
+        return 0.0
     komi = np.float64(np.float32(white_komi(turn, rules)))  # nets were trained on single precision
     return komi if turn["to_play"] == WHITE else -komi
 
