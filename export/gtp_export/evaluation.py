@@ -327,7 +327,7 @@ def _judge(games: Games, samples: RecordSamples, answers: _Answers, row: int, ta
         if right_points is not None:
             tally.add("ownership", (END,), game, right_points)
         return
-    overall = (ALL, games.sources[table.source[game]] or "unnamed")
+    overall = tuple(dict.fromkeys((ALL, games.sources[table.source[game]] or "unnamed")))
     first = ply // MOVES_PER_GROUP * MOVES_PER_GROUP
     stage = (
         f"quarter {1 + QUARTERS * ply // length}",

@@ -386,7 +386,9 @@ class DescribePlan(NetTexts):
     policy: str = option("what the policy holds", "logits", choices=("logits", "probabilities"))
     value_kind: str = option("what the value holds", VALUE_WIN_LOSS_NORESULT, choices=VALUE_KINDS)
     value_range: str = option(
-        "range of a value of one number; 0..1 is stretched", "-1..1", choices=_RANGES
+        "range of a value of one number; 0..1 is stretched; of three: they are probabilities",
+        "-1..1",
+        choices=_RANGES,
     )
     ownership_range: str = option(
         "range of ownership, 1 for the player to move; 0..1 is stretched", "-1..1", choices=_RANGES

@@ -1,6 +1,7 @@
 """Plain ONNX files fitted to the names of `net_info` by `gtp-export describe`."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetInfo, golden_from_metadata
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_export.commands import run
@@ -88,6 +90,8 @@ def test_describing_in_place_and_again(tmp_path: Path, capsys: pytest.CaptureFix
     assert NetInfo.from_metadata(metadata).name == "second"
     assert len(metadata) == 2
     before = path.read_bytes()
+    assert run(["describe", str(path), "--encoder", "lz18"]) == 1
+    assert "with the encoder dlgo1" in capsys.readouterr().err
     for option in (["--policy", "probabilities"], ["--value-range", "0..1"]):
         assert run(["describe", str(path), *again, *option]) == 1
         assert f"leave {option[0]} out" in capsys.readouterr().err
@@ -139,6 +143,49 @@ def test_a_net_of_ownership_alone(tmp_path: Path, opset: int) -> None:
     (expected,) = before.run(None, {"planes": shown.astype(np.float32)})
     found = net.run(shown, np.zeros((2, 0), np.float32)).ownership
     np.testing.assert_allclose(found, 2 * expected[:, 0] - 1, atol=1e-6)
+
+
+def test_what_is_not_said_anew_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    before = OnnxNet(find_net("small-int8"), "cpu").info
+    again = ["--encoder", before.encoder, "--strength", "some"]
+    assert run(["describe", str(find_net("small-int8")), "--out", str(path), *again]) == 0
+    assert OnnxNet(path, "cpu").info == replace(before, strength="some")
+
+
+def test_a_value_of_three_probabilities_becomes_logits(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    planes = helper.make_tensor_value_info("spatial_in", TensorProto.FLOAT, ["n", 2, SIZE, SIZE])
+    value = helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n", 3])
+    kernel = np.random.default_rng(1).standard_normal((2 * SIZE * SIZE, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Flatten", ["spatial_in"], ["flat"]),
+        helper.make_node("MatMul", ["flat", "kernel"], ["logits"]),
+        helper.make_node("Softmax", ["logits"], ["value"]),
+    ]
+    weights = [numpy_helper.from_array(kernel, "kernel")]
+    graph = helper.make_graph(nodes, "value", [planes], [value], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    before = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    assert run(["describe", str(path), "--encoder", "dlgo1", "--value-range", "0..1"]) == 0
+    shown = np.random.default_rng(2).integers(0, 2, (3, 2, SIZE, SIZE), np.uint8)
+    (expected,) = before.run(None, {"spatial_in": shown.astype(np.float32)})
+    found = OnnxNet(path, "cpu").run(shown, np.zeros((3, 0), np.float32)).value
+    assert found is not None
+    np.testing.assert_allclose(np.exp(found), expected, rtol=1e-4)
+
+
+def test_a_net_of_one_position_at_a_time_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    model = onnx.load(path)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    path.write_bytes(model.SerializeToString())
+    assert run(["describe", str(path), *ARGUMENTS]) == 1
+    assert "takes 1 of spatial_in at a time" in capsys.readouterr().err
 
 
 def arguments_without(option: str, value: str | None = None) -> list[str]:

@@ -53,6 +53,13 @@ def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
     assert 0.5 < figures["win_log_loss all"].mean < 0.9
 
 
+def test_names_of_sources_hide_and_double_nothing(pack: Path) -> None:
+    pack.write_text(COUNTED.format("all") + COUNTED.format("Club at Paris"))
+    figures = evaluate_net(TINY_NET, [pack], EvaluationPlan(100, per_game=8))
+    assert figures["top1 all"].positions == 2 * figures["top1 Club at Paris"].positions == 16
+    assert "top1 Club at Paris " in table(figures)
+
+
 def test_counted_games_are_judged_late(pack: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # All of the board is Black's.
     big = "(;SZ[4]KM[0.5]RE[B+15.5]XD[];B[ba];W[];B[bb];W[];B[bc];W[];B[bd];W[])\n"

@@ -22,17 +22,23 @@ from tests.export.convert.katago_writer import (
 from tests.export.convert.leela_zero_writer import write_leela_zero
 from tests.paths import TINY, TINY_NET
 
+from gtp_engine.coords import PASS
 from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_files import shipped_folder
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.nets.self_check import differences_of
+from gtp_export.architectures.net_file import describe_net
+from gtp_export.architectures.net_file import write_net as write_tower
+from gtp_export.architectures.presets import find_preset
+from gtp_export.architectures.tower import random_weights
 from gtp_export.commands import run
 from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import add_golden, golden_inputs
 from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.labelling.selfplay import Game
 from gtp_export.plans import MIN_MAX, Bounds, QuantisePlan
 from gtp_export.quantise import sensitivity
 from gtp_export.quantise.folding import fold_norms
@@ -155,18 +161,22 @@ def test_norms_and_convolutions_that_are_computed_or_unread_stay() -> None:
     computed = edit.node("Conv", [conv.input[0], weights.output[0]], edit.fresh("mixed"))
     ones = [edit.add_constant(np.ones(8, np.float32), "norm") for _ in range(4)]
     after = edit.node("BatchNormalization", [computed.output[0], *ones], edit.fresh("normed"))
+    bias = edit.node("Identity", [ones[0]], edit.fresh("bias"))
+    shifted = edit.node("Conv", [*conv.input[:2], bias.output[0]], edit.fresh("shifted"))
+    shifted.attribute.extend(conv.attribute)
+    last = edit.node("BatchNormalization", [shifted.output[0], *ones], edit.fresh("last"))
     mean = edit.node("ReduceMean", [conv.output[0]], edit.fresh("mean"))
     moved = edit.node(
         "BatchNormalization", [conv.output[0], *[mean.output[0]] * 4], edit.fresh("moved")
     )
-    extra = [unread, weights, computed, after, mean, moved]
+    extra = [unread, weights, computed, after, bias, shifted, last, mean, moved]
     edit.set_nodes([*edit.nodes, *extra])
     layers = list_layers(edit)
     assert [layer.name for layer in layers] == [
         layer.name for layer in list_layers(GraphEdit(load_model(TINY)))
     ]
     fold_norms(edit)
-    assert ops_of(edit.finish()).count("BatchNormalization") == 2
+    assert ops_of(edit.finish()).count("BatchNormalization") == 3
 
 
 # Layers -----------------------------------------------------------------------------------------
@@ -420,6 +430,36 @@ def test_fp16_keeps_the_contract(content: bytes, tmp_path: Path) -> None:
         assert np.abs(a - b).max() <= 0.03 * max(1.0, np.abs(a).max())
 
 
+def test_chains_are_pooled_in_fp16_too(tmp_path: Path) -> None:
+    source, target = tmp_path / "net.onnx", tmp_path / "half.onnx"
+    shape = find_preset("gocnn-chain").shape
+    write_tower(source, shape, random_weights(shape, 1), describe_net(shape, "chain"))
+    quantise_file(source, target, plan(precision="fp16"))
+    assert OnnxNet(target, "cpu").info.precision == "fp16"
+
+
+def test_logarithms_of_small_shares_stay_in_fp32() -> None:
+    model = load_model(TINY)
+    for node in model.graph.node:
+        node.output[:] = ["given" if name == "policy" else name for name in node.output]
+    weights = {"factor": 100.0, "least": 1e-30}
+    model.graph.initializer.extend(
+        numpy_helper.from_array(np.array(value, np.float32), name)
+        for name, value in weights.items()
+    )
+    model.graph.node.extend(
+        [
+            helper.make_node("Mul", ["given", "factor"], ["sharp"]),
+            helper.make_node("Softmax", ["sharp"], ["shares"], axis=1),
+            helper.make_node("Max", ["shares", "least"], ["above"]),
+            helper.make_node("Log", ["above"], ["policy"]),
+        ]
+    )
+    info = read_info(TINY, model)
+    for a, b in zip(outputs_of(model, info), outputs_of(to_half(model), info), strict=True):
+        assert np.isfinite(b).all() and np.abs(a - b).max() <= 0.05 * np.abs(a).max()
+
+
 def _initializer(model: onnx.ModelProto, name: str) -> TensorProto:
     return next(tensor for tensor in model.graph.initializer if tensor.name == name)
 
@@ -440,6 +480,16 @@ def test_positions_of_several_sizes_the_same_each_time() -> None:
     assert not np.array_equal(first[0].spatial, other[0].spatial)
     stones = [int(batch.spatial[:, 1:3].sum(axis=(1, 2, 3)).max()) for batch in first]
     assert max(stones) > 40
+
+
+def test_short_games_are_followed_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=16, cache_mb=0)
+    monkeypatch.setattr("gtp_export.quantise.positions.Game.advance", pass_on)
+    assert sum(len(batch.features) for batch in play_positions(net, 40, seed=3)) == 40
+
+
+def pass_on(game: Game, policy: object, lead: float) -> None:
+    game.position.play(game.position.to_play, PASS)
 
 
 def test_only_boards_that_the_net_takes(tmp_path: Path) -> None:
@@ -549,7 +599,7 @@ def test_seven_bits_are_advised_where_eight_overflow(
     assert ("--seven-bit" in str(refused.value)) == is_advised
 
 
-def test_mistakes(tmp_path: Path) -> None:
+def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "out.onnx"
     target.write_bytes(TINY.read_bytes())
     with pytest.raises(NetFileError, match=r"there is no folder .*nowhere"):
@@ -563,6 +613,12 @@ def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(NetFileError, match="is not an ONNX file"):
         quantise_file(tmp_path / "text", tmp_path / "o.onnx", plan())
     assert not (tmp_path / "o.onnx").exists()
+    both = ["quantise", str(TINY), str(tmp_path / "o.onnx"), "--fp16", "--sensitivity"]
+    assert run(both) == 1
+    assert "--sensitivity is for --int8 alone" in capsys.readouterr().err
+    with pytest.raises(NetFileError, match=r"\(--force writes it all the same\)"):
+        strict = plan(precision="fp16", bounds=Bounds(max_kl=-1.0))
+        quantise_file(TINY, tmp_path / "o.onnx", strict)
 
 
 def test_a_net_without_layers_is_refused(tmp_path: Path) -> None:

@@ -472,15 +472,18 @@ def read_plain_root(properties: str) -> GameRecord:
     return read_nodes([root])
 
 
-def parse_game_line(line: str) -> GameRecord:
+def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
     """Read a line that holds one game.
 
     Raises:
-        SgfError: There is no game of Go in it.
+        SgfError: There is no game of this kind in it, or not all of one.
     """
-    plain = _PLAIN.fullmatch(line)
+    plain = _PLAIN.fullmatch(line) if kind is Position else None
     if plain is None:
-        return parse_sgf(line)
+        found = parse_sgf(line, kind)
+        if not line.rstrip().endswith(")"):
+            raise SgfError("the game does not end with the line")
+        return found
     record = read_plain_root(plain[1])
     has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
     if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
@@ -528,8 +531,7 @@ def _read_file(
             if not line.strip():
                 continue
             try:
-                text = decode_sgf(line)
-                record = parse_game_line(text) if kind is Position else parse_sgf(text, kind)
+                record = parse_game_line(decode_sgf(line), kind)
             except SgfError as error:
                 _complain(f"{file}, line {number}: {error}", on_error)
             else:

@@ -63,17 +63,18 @@ def table(figures: "Mapping[str, Figure]") -> str:
     """Return the figures as lines for people, those of counted games' stages as a table below."""
     from gtp_export.evaluation import STAGE_FIGURES, STAGES
 
+    ends = tuple(f" at {stage}" for stage in STAGES)
     lines = [
         f"{name:<28}{figure.mean:8.4f}  ({figure.low:.4f} to {figure.high:.4f})"
         f"  {counted(figure.positions, 'position')} of {counted(figure.games, 'game')}"
         for name, figure in figures.items()
-        if " at " not in name
+        if not name.endswith(ends)
     ]
     rows = [("counted games", *(f"at {stage}" for stage in STAGES))]
     for name, text in STAGE_FIGURES.items():
         found = [figures.get(f"{name} at {stage}") for stage in STAGES]
         cells = ["-" if f is None else f"{f.mean:.3f} ({f.low:.3f}-{f.high:.3f})" for f in found]
         rows.append((text, *cells))
-    if any(" at " in name for name in figures):
+    if any(name.endswith(ends) for name in figures):
         lines += ["", align(rows)]
     return "\n".join(lines)

@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
     from gtp_export.quantise.quantisation import quantise_file
 
     table = print if arguments.sensitivity else None
+    if table and arguments.fp16:
+        raise NetFileError("--sensitivity is for --int8 alone")
     plan = plan_of(arguments)
     report(arguments.target, quantise_file(arguments.source, arguments.target, plan, table))
     return 0

@@ -1,5 +1,6 @@
 """Fitting an ONNX file of unknown origin to the names of `net_info` and describing it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from gtp_engine.evaluators.nets.net_info import (
     NO_RESULT_NEVER,
     OUTPUT_NAMES,
     SPATIAL_INPUT,
+    VALUE_SCALAR,
     VALUE_WIN_LOSS_NORESULT,
     GoldenCase,
     MetadataError,
@@ -26,7 +28,7 @@ from gtp_engine.evaluators.nets.net_info import (
 )
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import load_model, replace_info
+from gtp_export.convert.onnx_file import load_model, read_info, replace_info
 from gtp_export.plans import DescribePlan
 
 Steps = list[tuple[str, NDArray[Any] | None]]
@@ -34,6 +36,13 @@ Steps = list[tuple[str, NDArray[Any] | None]]
 
 _STRETCHED: Steps = [("Mul", np.array(2.0, np.float32)), ("Sub", np.array(1.0, np.float32))]
 """From 0..1 to -1..1."""
+_LOGARITHM: Steps = [("Max", np.array(1e-30, np.float32)), ("Log", None)]
+"""From probabilities to logits."""
+_TOLD = (
+    *("has_pass", "value_kind", "score_columns", "komi_min", "komi_max", "rules"),
+    *("architecture", "source", "trained_on", "licence", "strength"),
+)
+"""What the user says that stands in the description by the same name."""
 
 
 def describe_file(plan: DescribePlan) -> NetInfo:
@@ -56,7 +65,8 @@ def describe_file(plan: DescribePlan) -> NetInfo:
     editor.take_floats()
     editor.natural_units(plan)
     try:
-        info = _info(editor, plan)
+        before = read_info(plan.file, model) if editor.is_described else None
+        info = _info(editor, plan, before)
         replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
         write_model(model, plan.out or plan.file)
@@ -163,9 +173,10 @@ class _Editor:
                 f"has been described before; begin with the original file, or leave --{option} out"
             )
         if plan.policy == "probabilities" and "policy" in self.outputs:
-            self.append("policy", [("Max", np.array(1e-30, np.float32)), ("Log", None)])
+            self.append("policy", _LOGARITHM)
         if plan.value_range == "0..1" and "value" in self.outputs:
-            self.append("value", _STRETCHED)
+            is_one = plan.value_kind == VALUE_SCALAR
+            self.append("value", _STRETCHED if is_one else _LOGARITHM)
         if plan.ownership_range == "0..1" and "ownership" in self.outputs:
             self.append("ownership", _STRETCHED)
 
@@ -214,8 +225,10 @@ class _Editor:
             self.graph.node.append(helper.make_node(op, inputs, [tensor]))
 
 
-def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
-    """Put together what the graph shows and what the user says."""
+def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInfo:
+    """Put together what the graph shows, what the user says, and what was said before."""
+    if before is not None and before.encoder != plan.encoder:
+        editor.fail(f"has been described before, with the encoder {before.encoder}")
     version, planes, globals_ = ENCODERS[plan.encoder]
     _check_input(editor, SPATIAL_INPUT, 4, planes, plan.encoder)
     if globals_:
@@ -233,6 +246,10 @@ def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
             f"say --rename {unknown[0]}=NAME with one of {', '.join(OUTPUT_NAMES)}"
         )
     sizes = _board_sizes(editor, plan)
+    told = {name: getattr(plan, name) for name in _TOLD}
+    if before is not None:
+        given = {name: told[name] for name in _TOLD if told[name] != getattr(DescribePlan, name)}
+        return replace(before, name=plan.name or before.name, **given)
     parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
     return NetInfo(
         encoder=plan.encoder,
@@ -241,25 +258,15 @@ def _info(editor: _Editor, plan: DescribePlan) -> NetInfo:
         global_features=globals_,
         meta_features=N_META if has_meta else 0,
         heads=dict.fromkeys(editor.outputs, "as described by its owner"),
-        has_pass=plan.has_pass,
-        value_kind=plan.value_kind,
         no_result=NO_RESULT_NEVER,
-        score_columns=plan.score_columns,
         board_min=min(sizes, default=2),
         board_max=max(sizes, default=25),
         square_only=bool(sizes),
         board_sizes=sizes,
-        komi_min=plan.komi_min,
-        komi_max=plan.komi_max,
         parameters=parameters,
         created_by="gtp-export describe",
         name=plan.name or plan.file.stem,
-        architecture=plan.architecture,
-        source=plan.source or plan.file.name,
-        trained_on=plan.trained_on,
-        licence=plan.licence,
-        strength=plan.strength,
-        rules=plan.rules,
+        **(told | {"source": plan.source or plan.file.name}),
     )
 
 
@@ -269,6 +276,8 @@ def _check_input(editor: _Editor, name: str, rank: int, width: int, encoder: str
     dims = editor.dims(editor.inputs[name])
     if len(dims) != rank:
         editor.fail(f"takes {name} with {len(dims)} axes instead of {rank}")
+    if dims[0] is not None:
+        editor.fail(f"takes {dims[0]} of {name} at a time; export it for batches of any size")
     if dims[1] not in (None, width):
         editor.fail(f"takes {name} with {dims[1]} channels, but {encoder} makes {width}")
 

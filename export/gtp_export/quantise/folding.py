@@ -118,8 +118,12 @@ def is_plain_conv(edit: GraphEdit, node: onnx.NodeProto) -> bool:
 
 
 def conv_weights(edit: GraphEdit, node: onnx.NodeProto) -> Floats | None:
-    """Return a convolution's weights [out, in, kh, kw]; None for other nodes."""
-    if node.op_type != "Conv":
+    """Return a convolution's weights [out, in, kh, kw]; None for other nodes.
+
+    One whose bias is computed is such another node.
+    """
+    bias = "".join(node.input[2:])
+    if node.op_type != "Conv" or (bias and edit.constant(bias) is None):
         return None
     weights = edit.constant(node.input[1])
     is_map = weights is not None and weights.ndim == 4 and weights.dtype == np.float32

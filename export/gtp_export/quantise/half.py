@@ -1,7 +1,8 @@
 """fp16 inside, the types of `net_info` outside: for GPUs.
 
-Sums of squares and everything computed from the board's size stay in fp32, where fp16 would
-overflow or lose what matters; they are small.
+Sums of squares, logarithms of what is hardly above 0, and everything computed from the board's
+size stay in fp32, where fp16 would overflow or lose what matters; so does what ONNX Runtime does
+not do in fp16. They are small.
 """
 
 import copy
@@ -14,7 +15,10 @@ from gtp_engine.evaluators.nets.net_info import SPATIAL_INPUT
 from gtp_export.convert.graph import GraphError
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
 
-FP32_OPS = ("Pow", "ReduceMean", "ReduceSum", "ReduceProd", "ReduceL2", "Softplus", "Range")
+FP32_OPS = (
+    *("Pow", "ReduceMean", "ReduceSum", "ReduceProd", "ReduceL2", "Softplus", "Range"),
+    *("Max", "Log", "ScatterElements"),
+)
 """Kinds of nodes that work in fp32 whatever stands around them."""
 PASSIVE_OPS = ("Shape", "Size")
 """Kinds of nodes that do not care about the type."""

@@ -103,8 +103,20 @@ class Laboratory:
         return compare(self._calibration_opinions, self._ask(model, self.calibration))
 
     def _ask(self, model: onnx.ModelProto, positions: Positions) -> list[Opinion]:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "candidate.onnx"
-            write_model(model, path)
-            net = NetEvaluator(OnnxNet(path, "cpu"), streams=1, max_batch=64, cache_mb=0)
-        return opinions(net, positions)
+        net = open_model(model)
+        try:
+            return opinions(NetEvaluator(net, streams=1, max_batch=64, cache_mb=0), positions)
+        except NetFileError as error:
+            raise NetFileError(str(error).replace(str(net.path), self.called)) from None
+
+
+def open_model(model: onnx.ModelProto) -> OnnxNet:
+    """Open a model that is in no file.
+
+    Raises:
+        NetFileError: It cannot be used.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "candidate.onnx"
+        write_model(model, path)
+        return OnnxNet(path, "cpu")

@@ -88,6 +88,17 @@ def _play_five(
 def _play_size(
     evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
 ) -> list[EvalBatch]:
+    kept: list[Position] = []
+    while len(kept) < wanted:  # games may be short
+        kept += _play_games(evaluator, size, wanted - len(kept), generator)
+    symmetries = generator.integers(8, size=len(kept))
+    return list(_encoded(evaluator, kept[:wanted], symmetries))
+
+
+def _play_games(
+    evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
+) -> list[Position]:
+    """Return so many positions, or those of a few games that are over by then."""
     per_game = KEPT_PER_GAME.get(size, max(2, size * size // 6))
     n_games = -(-wanted // per_game)
     plans = [_plan(generator, evaluator.net.info, size) for _ in range(n_games)]
@@ -107,8 +118,7 @@ def _play_size(
         ]
         for i, (policy, lead) in zip(running, _judge(evaluator, positions), strict=True):
             games[i].advance(policy, lead)
-    symmetries = generator.integers(8, size=len(kept))
-    return list(_encoded(evaluator, kept[:wanted], symmetries))
+    return kept
 
 
 def _plan(generator: np.random.Generator, info: NetInfo, size: int) -> GamePlan:

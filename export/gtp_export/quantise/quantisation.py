@@ -73,9 +73,11 @@ def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan) -> Outco
     broken = plan.bounds.for_heads(laboratory.info.heads).broken(accuracy["all"])
     if broken and not plan.force:
         problem = "; ".join(broken)
-        ways = "--keep-fp32 keeps more layers, --force writes it all the same"
-        if plan.precision == INT8 and plan.weight_bits == 8 and int8_may_overflow():
-            ways = f"--seven-bit weights do not overflow on this processor, {ways}"
+        ways = "--force writes it all the same"
+        if plan.precision == INT8:
+            ways = f"--keep-fp32 keeps more layers, {ways}"
+            if plan.weight_bits == 8 and int8_may_overflow():
+                ways = f"--seven-bit weights do not overflow on this processor, {ways}"
         raise NetFileError(
             f"{laboratory.called}: not written as {plan.precision}: {problem} ({ways})"
         )

@@ -1,11 +1,10 @@
 """What each group of layers costs in accuracy and brings in speed when it is put in int8."""
 
 import logging
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,9 @@ from numpy.typing import NDArray
 from gtp_engine.evaluators.accuracy import Accuracy
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.text_table import align
-from gtp_export.convert.graph import write_model
 from gtp_export.plans import Bounds
 from gtp_export.quantise.int8 import Int8Settings
-from gtp_export.quantise.laboratory import Laboratory
+from gtp_export.quantise.laboratory import Laboratory, open_model
 from gtp_export.quantise.layers import group_names, share
 from gtp_export.quantise.positions import Positions
 
@@ -77,6 +75,7 @@ def _accuracy_cells(found: Accuracy) -> list[str]:
     return [f"{found.policy_kl:.4f}", f"{found.top1:.1%}", f"{found.win_error:.2%}"]
 
 
+@lru_cache(maxsize=1)
 def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity:
     """Quantise every group alone, and everything but every group, and measure."""
     layers = laboratory.layers
@@ -89,15 +88,14 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
         name: _judge(laboratory, Int8Settings(members, weight_bits=weight_bits))
         for name, members in groups.items()
     }
-    with tempfile.TemporaryDirectory() as folder:
-        nets = {"": OnnxNet(laboratory.source, "cpu")}
-        variants = {"everything": everything}
-        variants |= {name: everything - members for name, members in groups.items()}
-        for name, kept in variants.items():
-            settings = Int8Settings(kept, weight_bits=weight_bits)
-            nets[name] = _open(laboratory, settings, Path(folder))
-        sizes = measured_sizes(laboratory.calibration)
-        found = speeds(nets, laboratory.calibration, sizes)
+    nets = {"": OnnxNet(laboratory.source, "cpu")}
+    variants = {"everything": everything}
+    variants |= {name: everything - members for name, members in groups.items()}
+    for name, kept in variants.items():
+        settings = Int8Settings(kept, weight_bits=weight_bits)
+        nets[name] = open_model(laboratory.int8_model(settings))
+    sizes = measured_sizes(laboratory.calibration)
+    found = speeds(nets, laboratory.calibration, sizes)
     effects = [
         GroupEffect(
             name,
@@ -114,12 +112,6 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
 
 def _judge(laboratory: Laboratory, settings: Int8Settings) -> Accuracy:
     return laboratory.judge_on_calibration(laboratory.int8_model(settings))
-
-
-def _open(laboratory: Laboratory, settings: Int8Settings, folder: Path) -> OnnxNet:
-    path = folder / "variant.onnx"
-    write_model(laboratory.int8_model(settings), path)
-    return OnnxNet(path, "cpu")
 
 
 def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) -> frozenset[str]:

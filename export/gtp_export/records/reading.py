@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
-from gtp_engine.go.sgf import decode_sgf, each_game, parse_sgf, read_games, read_plain_root
+from gtp_engine.go.sgf import decode_sgf, each_game, parse_game_line, read_games, read_plain_root
 from gtp_engine.kernels import int64, kernel
 from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
@@ -38,6 +38,7 @@ logger = logging.getLogger(__name__)
 _DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, tarfile.TarError, zipfile.BadZipFile)
 """What reading compressed files raises; zipfile a plain RuntimeError where a password is needed."""
 _READ_AT_ONCE = 1 << 20
+_TAR_ENDINGS = (".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz", ".tbz2", ".txz")
 _ROOT = re.compile(rb"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)(?=;[BW]\[)")
 _BROKEN_SHOWN = 5
 _LONGEST = 2048
@@ -77,7 +78,9 @@ def read_table(
 
 
 def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games:
-    if path.suffix == PACK_SUFFIX:
+    if path.is_dir():
+        _tell_what_is_left_out(path)
+    if path.suffix.lower() == PACK_SUFFIX:
         games = read_pack(path)
         if choose is not None and choose(GameRecord()) is None:
             games = games.take(np.zeros(0, np.int64))
@@ -85,7 +88,7 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
         return games
     complaints: list[str] = []
     collector = GameCollector(choose)
-    if path.suffix in PACKED_SUFFIXES and not _is_archive(path):
+    if path.suffix.lower() in PACKED_SUFFIXES and not _is_archive(path):
         _collect_lines(path, collector, complaints, kind)
     else:
         read = _archive_games if _is_archive(path) else read_games
@@ -103,9 +106,24 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
     return games
 
 
+def _tell_what_is_left_out(folder: Path) -> None:
+    """Say what there is in a folder besides SGF files and packs of one game a line."""
+    others = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.suffix.lower() == PACK_SUFFIX or _is_archive(file)
+    ]
+    if others:
+        more = f" and {len(others) - 1:,} more" if others[1:] else ""
+        logger.info(f"{others[0]}{more}: left out; name pack files and archives themselves")
+
+
 def _is_archive(path: Path) -> bool:
-    is_tar = ".tar" in path.suffixes or path.suffix == ".tgz"
-    return path.is_file() and (zipfile.is_zipfile(path) or is_tar)
+    return path.is_file() and (_is_zip(path) or path.name.lower().endswith(_TAR_ENDINGS))
+
+
+def _is_zip(path: Path) -> bool:
+    return path.suffix.lower() == ".zip" or zipfile.is_zipfile(path)
 
 
 def _archive_games(
@@ -122,7 +140,7 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     Raises:
         SgfError: It is damaged or needs a password.
     """
-    members = _zip_members if zipfile.is_zipfile(path) else _tar_members
+    members = _zip_members if _is_zip(path) else _tar_members
     most = left = most_unpacked(path.stat().st_size)
     try:
         for name, content in members(path):
@@ -147,8 +165,12 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None:
                 yield member.name, read_rest(cast(BinaryIO, file))
-        # Damage between two files looks like the end: the sum behind the real one tells.
-        while archive.fileobj is not None and archive.fileobj.read(_READ_AT_ONCE):
+        # Damage between two files looks like the end: what lies behind the real one tells.
+        assert archive.fileobj is not None
+        archive.fileobj.seek(archive.offset)
+        if len(archive.fileobj.read(tarfile.BLOCKSIZE)) < tarfile.BLOCKSIZE:
+            raise tarfile.ReadError("unexpected end of data")
+        while archive.fileobj.read(_READ_AT_ONCE):
             pass
 
 
@@ -183,8 +205,9 @@ def _collect_lines(
         raise SgfError(f"cannot read {path}: {_first_line(error)}") from None
     buffer = np.frombuffer(data, np.uint8)
     codes = np.empty(_LONGEST, np.int16)
-    start = 0
+    start = number = 0
     while start < len(data):
+        number += 1
         stop = data.find(b"\n", start)
         stop = len(data) if stop < 0 else stop
         root = _ROOT.match(data, start, stop)
@@ -198,11 +221,12 @@ def _collect_lines(
                 _collect(collector, record, codes[:n].copy(), complaints)
                 start = stop + 1
                 continue
-        if stop > start:
+        if data[start:stop].strip():
             try:
-                _collect(collector, parse_sgf(decode_sgf(data[start:stop]), kind), None, complaints)
+                record = parse_game_line(decode_sgf(data[start:stop]), kind)
+                _collect(collector, record, None, complaints)
             except SgfError as error:
-                complaints.append(str(error))
+                complaints.append(f"line {number}: {error}")
         start = stop + 1
 
 
@@ -237,7 +261,7 @@ def decode_line(
         stop: Where the line ends.
 
     Returns:
-        -1 if there is anything else, or if there is no room.
+        -1 if there is anything else, the game does not end there, or there is no room.
     """
     at = start
     n = 0
@@ -265,6 +289,8 @@ def decode_line(
         codes[n] = code if color == expected else code | OUT_OF_TURN
         expected = 3 - color
         n += 1
+    if at == stop or text[at] != 41:  # )
+        return -1
     while at < stop and (text[at] == 41 or text[at] == 13 or text[at] == 32):  # ) CR blank
         at += 1
     return n if at == stop else -1
@@ -280,7 +306,7 @@ def _playable(games: Games) -> tuple[Games, int]:
     cut = good < lengths
     if not cut.any():
         return games, 0
-    keep = np.repeat(good, lengths) > _ranks(lengths)
+    keep = np.repeat(good, lengths) > games.plies()[:, 1]
     table = games.table
     starts = np.concatenate([[0], np.cumsum(good)]).astype(np.int64)
     # What came of a game that goes on otherwise is not what came of its beginning.
@@ -289,9 +315,3 @@ def _playable(games: Games) -> tuple[Games, int]:
     table = table._replace(starts=starts, moves=table.moves[keep], settled=settled, score=score)
     shortened = replace(games, table=table)
     return shortened.take(np.flatnonzero(good > 0)), int(cut.sum())
-
-
-def _ranks(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return 0, 1, .. for each run of these lengths, one after another."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)

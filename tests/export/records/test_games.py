@@ -19,7 +19,7 @@ from gtp_engine.coords import BLACK, WHITE, point_to_action
 from gtp_engine.evaluators.encoders.inputs import encode_position
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.scoring import agreed_owners
-from gtp_engine.go.sgf import parse_sgf
+from gtp_engine.go.sgf import parse_sgf, read_games
 from gtp_export.commands import run as run_command
 from gtp_export.records import pack_file
 from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
@@ -117,7 +117,29 @@ def test_folders_and_archives_are_read(tmp_path: Path) -> None:
         file.addfile(member, io.BytesIO(HANDICAP.encode()))
     games = read_table([folder, archive])
     assert len(games) == 3 and set(games.sources) == {"one", ""}
-    assert len(read_table([archive.rename(tmp_path / "all.tgz")])) == 1
+    for name in ("all.tgz", "ALL.TGZ"):
+        archive = archive.rename(tmp_path / name)
+        assert len(read_table([archive])) == 1
+
+
+def test_a_folder_says_what_it_leaves_out(tmp_path: Path, said: list[str]) -> None:
+    (tmp_path / "a.sgf").write_text(PLAIN)
+    (tmp_path / "b.zip").write_bytes(archive_bytes("zip"))
+    (tmp_path / "c.GAMES").write_bytes(b"")
+    assert len(read_table([tmp_path])) == 1
+    assert said[0].startswith(f"{tmp_path / 'b.zip'} and 1 more: left out")
+
+
+@pytest.mark.parametrize("line", ["(;SZ[5];B[cc];W[aa]", "(;SZ[5];B[cc];W[c", "(;SZ[5]C[a];B[cc]"])
+def test_a_game_that_goes_on_beyond_its_line_is_left_out(
+    tmp_path: Path, line: str, said: list[str]
+) -> None:
+    pack = write_lines(tmp_path / "g.sgf.bz2", PLAIN, line, ODD)
+    assert len(read_table([pack])) == 2
+    assert said[1] == "  line 2: the game does not end with the line"
+    complaints: list[str] = []
+    assert len(list(read_games(pack, complaints.append))) == 2
+    assert complaints == [f"{pack}, line 2: the game does not end with the line"]
 
 
 def archive_bytes(kind: str) -> bytes:
@@ -130,12 +152,31 @@ def archive_bytes(kind: str) -> bytes:
             for i in range(50):
                 file.writestr(f"{i}.sgf", PLAIN)
         return content.getvalue()
-    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+    with tarfile.open(fileobj=content, mode="w:gz" if kind == "tar.gz" else "w") as archive:
         for i in range(50):
             member = tarfile.TarInfo(f"{i}.sgf")
             member.size = len(PLAIN)
             archive.addfile(member, io.BytesIO(PLAIN.encode()))
     return content.getvalue()
+
+
+@pytest.mark.parametrize("cut", [4608, 4800, 5000, 5632])
+def test_an_archive_that_was_cut_at_any_place_is_damaged(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "all.tar"
+    path.write_bytes(archive_bytes("tar"))
+    assert len(read_table([path])) == 50
+    path.write_bytes(archive_bytes("tar")[:cut])
+    with pytest.raises(SgfError, match=r"all\.tar: unexpected end"):
+        read_table([path])
+
+
+def test_a_zip_without_its_end_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.sgf", PLAIN)
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(SgfError, match=r"all\.zip"):
+        read_table([path])
 
 
 @pytest.mark.parametrize("kind", ["gz", "zip", "tar.gz"])
