@@ -108,11 +108,8 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
 
 def _tell_what_is_left_out(folder: Path) -> None:
     """Say what there is in a folder besides SGF files and packs of one game a line."""
-    others = [
-        file
-        for file in sorted(folder.rglob("*"))
-        if file.suffix.lower() == PACK_SUFFIX or _is_archive(file)
-    ]
+    endings = (PACK_SUFFIX, ".zip", *_TAR_ENDINGS)
+    others = [file for file in sorted(folder.rglob("*")) if file.name.lower().endswith(endings)]
     if others:
         more = f" and {len(others) - 1:,} more" if others[1:] else ""
         logger.info(f"{others[0]}{more}: left out; name pack files and archives themselves")
