@@ -29,18 +29,28 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
     for path in (pipe, Path("/dev/zero"), tmp_path):
         with pytest.raises(OSError) as caught:
             read_file(path)
-        assert caught.value.strerror in ("not a regular file", os.strerror(errno.EISDIR))
+        assert str(caught.value) == f"[Errno 22] not a regular file: '{path}'"
         with pytest.raises(OSError, match="not a regular file"):
             write_whole(path, "text")
     assert pipe.is_fifo() and sorted(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs Linux")
+def test_what_is_refused_is_closed(tmp_path: Path) -> None:
+    before = os.listdir("/proc/self/fd")
+    for _ in range(3):
+        with pytest.raises(OSError):
+            read_file(tmp_path)
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_name_that_no_file_has_is_refused(tmp_path: Path) -> None:
     for name in ("a\0b", "\ud800"):
         with pytest.raises(OSError):
             read_file(tmp_path / name)
-    with pytest.raises(OSError, match="no name"):
-        write_whole(Path("a\0b"), "text")
+    for pipes in (False, True):
+        with pytest.raises(OSError, match="no name"):
+            write_whole(Path("a\0b"), "text", pipes=pipes)
 
 
 def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:

@@ -47,11 +47,10 @@ def open_regular(path: str | Path) -> BinaryIO:
         descriptor = os.open(path, READ_FLAGS)
     except ValueError as error:  # a null byte, or what no encoding of file names has
         raise OSError(errno.EINVAL, f"no name for a file: {error}", str(path)) from None
-    file = os.fdopen(descriptor, "rb")
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        file.close()
+        os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    return file
+    return os.fdopen(descriptor, "rb")
 
 
 def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
@@ -153,7 +152,8 @@ def whole_file(
         part.replace(path)
         sync_folder(path.parent)
     except BaseException as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(part)):
             error.filename = str(path)  # nobody else knows the other name
         raise
@@ -196,7 +196,7 @@ def write_json(path: Path, document: object) -> None:
 def find_output(path: Path) -> int | None:
     """Return 1 or 2 if a file is this process's output or where it complains, None otherwise."""
     for descriptor in (1, 2):
-        with contextlib.suppress(OSError):  # closed, or there is no such file
+        with contextlib.suppress(OSError, ValueError):  # closed, or there is no such file
             if os.path.samestat(path.stat(), os.fstat(descriptor)):
                 return descriptor
     return None

@@ -69,13 +69,13 @@ def sync_folder(folder: Path) -> None:
     """Wait until a folder's list of names is on the disk; Windows sees to it by itself."""
     if sys.platform == "win32":
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError:  # some file systems know no such thing
-        pass
-    finally:
-        os.close(descriptor)
+    # Some folders may not be read, and some file systems know no such thing.
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def kill_group(process: "subprocess.Popen[Any]") -> None:

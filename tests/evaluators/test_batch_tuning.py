@@ -73,7 +73,7 @@ def test_a_search_meanwhile_spoils_the_measurement(
     evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch = evaluator.new_batch(1, 5, 5)
-    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is not None
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5) is not None
     measure = batch_tuning._speed
 
     def disturbed(*args: object) -> float:
@@ -81,7 +81,7 @@ def test_a_search_meanwhile_spoils_the_measurement(
         return measure(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(batch_tuning, "_speed", disturbed)
-    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is None
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5) is None
     tune(evaluator)
     assert recall_batch(evaluator.net) is None and evaluator.gpu_batch == GPU_BATCH
 
@@ -99,4 +99,4 @@ def test_a_net_that_has_left_the_gpu_is_not_measured(
     monkeypatch.setattr(batch_tuning, "_speed", fail)
     tune(evaluator)
     assert len(tried) == 1 and recall_batch(evaluator.net) is None
-    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5, [1]) is None
+    assert measure_batches(evaluator.net, evaluator.batcher, 5, 5) is None

@@ -80,11 +80,9 @@ def check_inputs(evaluator: NetEvaluator, position: Position, row: Row) -> None:
     rules = position.rules.flags
     evaluator.encode(batch, 0, position.history, position.ply, rules, 0, 0.0)
     np.testing.assert_array_equal(batch.spatial[0], planes_of(row))
-    expected = list(row["input"]["global"])
-    if "playout_doubling_advantage" in row:
-        expected[15:17] = [0.0, 0.0]  # a search is told of none
     profile = row["input"]["meta"] if evaluator.net.info.meta_features else []
-    np.testing.assert_allclose(batch.features[0], expected + profile, rtol=0, atol=1e-6)
+    expected = row["input"]["global"] + profile
+    np.testing.assert_allclose(batch.features[0], expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", KATAGO_NETS)
@@ -96,7 +94,8 @@ def test_katago(reference_data: Path, open_tiny: Open, name: str) -> None:
         position = position_of(row)
         optimism = row.get("optimism", 0.0)
         advantage = row.get("playout_doubling_advantage", 0.0)
-        found = evaluator.raw_evaluation(position, row["symmetry"], optimism, advantage)
+        evaluator._options = evaluator._options._replace(playout_doubling=advantage)
+        found = evaluator.raw_evaluation(position, row["symmetry"], optimism)
         try:
             check_inputs(evaluator, position, row)
             check_outputs(found, row)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,15 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.position import Position
-from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler, share_out
+from gtp_engine.play.analysis_scheduler import (
+    AnalysisJob,
+    AnalysisRequest,
+    AnalysisScheduler,
+    share_out,
+)
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
+from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
@@ -179,6 +186,34 @@ def test_a_system_without_threads_is_an_error_once(monkeypatch: pytest.MonkeyPat
     assert str(found) == "the system has no thread left"
     assert all(isinstance(one, Analysis) for one in analyse(scheduler, POSITIONS[:2]))
     scheduler.close()
+
+
+def test_what_was_stopped_while_it_waited_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[AnalysisJob] = []
+    begin = AnalysisJob.begin
+
+    def noted(job: AnalysisJob, make_search: Callable[[], Search]) -> Run | None:
+        begun.append(job)
+        return begin(job, make_search)
+
+    monkeypatch.setattr(AnalysisJob, "begin", noted)
+    scheduler = AnalysisScheduler(FakeEvaluator(), threads=1, at_once=1)
+    has_begun, hold = threading.Event(), threading.Event()
+
+    def held() -> Position:
+        has_begun.set()
+        hold.wait(60)
+        return POSITIONS[0]
+
+    asked = [AnalysisRequest(held, lambda found: None, Limits(visits=5))] * 6
+    jobs = [scheduler.submit(request) for request in asked]
+    assert has_begun.wait(60)
+    for job in jobs[1:5]:
+        job.stop()
+    hold.set()
+    scheduler.wait()
+    scheduler.close()
+    assert begun == [jobs[0], jobs[5]]
 
 
 def test_closing_stops_what_runs_and_drops_what_waits() -> None:

@@ -48,6 +48,27 @@ def test_the_net_is_opened_while_kernels_are_loaded(monkeypatch: pytest.MonkeyPa
     made.wait_ready()
 
 
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_thread_that_cannot_be_started_is_no_end(
+    monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    begun: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def start_but_one(thread: threading.Thread) -> None:
+        begun.append(thread)
+        if len(begun) == 1 + failing:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    made = loader()
+    monkeypatch.setattr(threading.Thread, "start", start_but_one)
+    if failing == 0:
+        with pytest.raises(EngineUnavailableError, match="can't start new thread"):
+            made.wait_ready(PATIENCE)
+    assert made.wait_ready(PATIENCE)
+
+
 def test_what_measures_waits_for_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     had_kernels: list[bool] = []
     made = loader()
@@ -75,13 +96,13 @@ def test_people_who_wait_hear_how_far_it_is(
     for number in range(76):  # of an earlier start that was killed, some of them
         (tmp_path / f"{number}.kernel").touch()
     monkeypatch.setattr(CACHE, "compiled", 36)
-    assert made.progress == "compiling the kernels (once), 76 of about 190, 40%"
+    assert made.progress == "compiling the kernels (once), 76 of about 200, 38%"
     monkeypatch.setattr(CACHE, "obstacle", "no space")
     assert made.progress.startswith("compiling the kernels (at each start: no space), 76 of about")
     monkeypatch.setattr(CACHE, "folder", None)
     assert made.progress.startswith("compiling the kernels (at each start: no space), 36 of about")
     monkeypatch.setattr(CACHE, "compiled", 240)
-    assert made.progress == "compiling the kernels (at each start: no space)"
+    assert made.progress.endswith("200 of about 200, 99%")
 
 
 def test_a_wait_may_be_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,9 +256,9 @@ class _EncodingNet(NetEvaluator):
 
     _fake = FakeEvaluator()
 
-    def encode(self, *leaf: Any, **options: Any) -> None:
-        super().encode(*leaf, **options)
-        self._fake.encode(*leaf[:7])
+    def encode(self, *leaf: Any) -> None:
+        super().encode(*leaf)
+        self._fake.encode(*leaf)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the slots as they are."""

@@ -6,7 +6,7 @@ the others' results are known. So the smallest batch is taken that comes near th
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -67,18 +67,16 @@ def best_batch(speeds: Mapping[int, float]) -> int:
     return min(batch for batch, speed in speeds.items() if speed >= enough)
 
 
-def measure_batches(
-    net: Net, batcher: Batcher, width: int, height: int, candidates: Sequence[int] = CANDIDATES
-) -> dict[int, float] | None:
+def measure_batches(net: Net, batcher: Batcher, width: int, height: int) -> dict[int, float] | None:
     """Return positions a second by batch; None if the net failed or was used meanwhile."""
     speeds = {}
     before = batcher.runs
     try:
-        for batch in candidates:
+        for batch in CANDIDATES:
             speeds[batch] = _speed(net, batcher.streams, width, height, batch)
             if net.device != "cuda":
                 return None
-    except NetFileError:
+    except (NetFileError, RuntimeError):  # the latter at the end of the interpreter
         return None
     return speeds if batcher.runs == before else None
 

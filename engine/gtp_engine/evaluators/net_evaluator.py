@@ -284,12 +284,8 @@ class NetEvaluator:
         rules: RuleFlags,
         symmetry: int,
         optimism: float,
-        options: Options | None = None,
     ) -> None:
-        """Fill a slot's inputs and legal moves from the position at a ply; see `Evaluator`.
-
-        A net is told its own options unless others are given.
-        """
+        """Fill a slot's inputs and legal moves from the position at a ply; see `Evaluator`."""
         height, width = batch.spatial.shape[2:]
         symmetry_maps = point_table(width, height)
         planes, numbers = batch.spatial[slot], batch.features[slot]
@@ -303,8 +299,7 @@ class NetEvaluator:
         different = distinct_points(width, height)
         salt += self.threat_nodes
         self._begin(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
-        reader = self._reader()
-        told = options or self._options
+        reader, told = self._reader(), self._options
         self._encode(history, ply, rules, told, reader, symmetry_maps[symmetry], planes, numbers)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
@@ -356,7 +351,6 @@ class NetEvaluator:
         position: Position,
         symmetry: int | None = None,
         optimism: float | None = None,
-        playout_doubling: float = 0.0,
         *,
         remember: bool = False,
     ) -> RawEvaluation:
@@ -365,19 +359,17 @@ class NetEvaluator:
         Args:
             symmetry: 0..7; the mean over all of them when None.
             optimism: Share of an optimistic policy; the net's own for a root when None.
-            playout_doubling: Doublings of playouts that the player to move is said to have ahead
-                of the opponent, -3 to 3, for nets that mind it.
             remember: Whether searches find it in the cache, under this optimism; for one symmetry.
         """
         width, height = position.width, position.height
         shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
         share = self.net.info.policy_optimism_root if optimism is None else optimism
-        # The net's own: rollouts beside it add an ownership that nobody asks for here.
+        # The net's own: nobody asks here for rollouts beside it.
         batch = NetEvaluator.new_batch(self, len(shown), width, height)
         rules = position.rules.flags
-        options = self._options._replace(playout_doubling=playout_doubling)
         for slot, one in enumerate(shown):
-            self.encode(batch, slot, position.history, position.ply, rules, one, share, options)
+            leaf = batch, slot, position.history, position.ply, rules, one, share
+            NetEvaluator.encode(self, *leaf)
         raw = self.batcher.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)
         if remember and self._cache_bytes:

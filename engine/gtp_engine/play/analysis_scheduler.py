@@ -232,6 +232,7 @@ class AnalysisScheduler:
                     self._changed.notify_all()
                     return False
             taken: list[AnalysisJob] = []
+            self._drop_stopped()
             while self._has_turn() and len(own) + len(taken) < self._share_of_a_thread():
                 _, _, job = heapq.heappop(self._waiting)
                 self._running.add(job)
@@ -244,6 +245,12 @@ class AnalysisScheduler:
             else:
                 own[job] = run
         return True
+
+    def _drop_stopped(self) -> None:
+        """Let go of those next in turn that were stopped while they waited. The lock is held."""
+        while self._waiting and self._waiting[0][2].is_stopped:
+            heapq.heappop(self._waiting)
+            self._changed.notify_all()
 
     def _has_turn(self) -> bool:
         """Whether one of those that wait may begin. The lock is held."""

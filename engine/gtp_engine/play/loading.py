@@ -95,8 +95,11 @@ class Loader:
         with self._guard:
             if self._is_started:
                 return
+            try:
+                threading.Thread(target=self._load, daemon=True).start()
+            except RuntimeError as error:  # the system has no thread left
+                raise EngineUnavailableError(f"the engine cannot be loaded: {error}") from None
             self._is_started = True
-        threading.Thread(target=self._load, daemon=True).start()
 
     @property
     def progress(self) -> str:
@@ -104,7 +107,8 @@ class Loader:
         cache = self._kernel_cache
         if cache is None or not cache.compiled:
             return "loading the engine"
-        done = max(cache.compiled, cache.files)
+        # Kernels of other commands may be among them.
+        done = min(max(cache.compiled, cache.files), KERNELS_OF_A_GAME)
         often = f"at each start: {cache.obstacle}" if cache.obstacle else "once"
         doing = f"compiling the kernels ({often})"
         share = min(0.99, done / KERNELS_OF_A_GAME)
@@ -195,7 +199,10 @@ class Loader:
                 self._opened.set_exception(error)
 
         if self._has_net:
-            threading.Thread(target=begin, daemon=True).start()
+            try:
+                threading.Thread(target=begin, daemon=True).start()
+            except RuntimeError:  # the system has no thread left
+                self._opened.set_result(None)
 
     def _open_net(self) -> "Net":
         from gtp_engine.evaluators.nets.composition import open_whole

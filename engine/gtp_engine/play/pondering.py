@@ -54,5 +54,5 @@ class Ponderer:
     def _think(self, search: "Search", stop: threading.Event) -> None:
         try:
             search.run(Limits(seconds=LONGEST_SECONDS, stop=stop))
-        except NetFileError as error:
-            logger.error(error)
+        except (NetFileError, RuntimeError, MemoryError) as error:
+            logger.error(f"no pondering: {error}")

@@ -253,9 +253,9 @@ class MixedEvaluator(NetEvaluator):
         batch = super().new_batch(slots, width, height)
         return batch._replace(ownership=np.zeros((slots, width * height), np.float32))
 
-    def encode(self, *leaf: Any, **options: Any) -> None:
+    def encode(self, *leaf: Any) -> None:
         """Fill a slot's inputs and play the position out; see `NetEvaluator`."""
-        super().encode(*leaf, **options)
+        super().encode(*leaf)
         self._player.play_out(*leaf[:5], is_alone=False)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
