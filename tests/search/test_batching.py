@@ -7,7 +7,7 @@ import pytest
 from tests.search.trees import assert_sound
 
 from gtp_engine.arena.signature import random_position
-from gtp_engine.coords import BLACK, PASS
+from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -68,27 +68,35 @@ def untimed(found: Analysis) -> Analysis:
 def test_every_search_finds_what_it_finds_alone() -> None:
     """Other lengths, sizes, slots, restrictions and a game about to end change nothing."""
     only_two = AvoidRule(BLACK, frozenset([PASS, 8]), depth=1, allow=True)
+    deep = ReportRequest(avoid=(AvoidRule(WHITE, frozenset([PASS, 7, 8, 12]), depth=5),))
+    usual, hot = SearchParams(), SearchParams(policy_temperature=2.0)
     over_soon = Position(3)
     over_soon.play(BLACK, PASS)
-    cases: list[tuple[Position, Limits, ReportRequest, int]] = [
-        (random_position(5, 5, "chinese-ogs", 3, seed=1), Limits(visits=80), ReportRequest(), 1),
-        (random_position(5, 5, "japanese", 7, seed=2), Limits(visits=7), ReportRequest(), 3),
-        (random_position(4, 6, "tromp-taylor", 2, seed=3), Limits(playouts=61), ReportRequest(), 1),
-        (Position(5), Limits(visits=40), ReportRequest(avoid=(only_two,)), 2),
-        (over_soon, Limits(visits=120), ReportRequest(), 4),
-        (Position(5), Limits(visits=1), ReportRequest(), 1),
+    plain, some = ReportRequest(), ReportRequest(avoid=(only_two,))
+    ogs = random_position(5, 5, "chinese-ogs", 3, seed=1)
+    japanese = random_position(5, 5, "japanese", 7, seed=2)
+    oblong = random_position(4, 6, "tromp-taylor", 2, seed=3)
+    cases: list[tuple[Position, Limits, ReportRequest, SearchParams, int]] = [
+        (ogs, Limits(visits=80), plain, usual, 1),
+        (japanese, Limits(visits=7), plain, usual, 3),
+        (oblong, Limits(playouts=61), plain, usual, 1),
+        (Position(5), Limits(visits=40), some, usual, 2),
+        (Position(5), Limits(visits=60), deep, usual, 1),
+        (ogs, Limits(visits=60), deep, hot, 2),
+        (over_soon, Limits(visits=120), plain, usual, 4),
+        (Position(5), Limits(visits=1), plain, usual, 1),
     ]
     evaluator = FakeEvaluator()
     runs = [
-        begin(evaluator, position, limits, report, batch=slots)
-        for position, limits, report, slots in cases
+        begin(evaluator, position, limits, report, params, batch=slots)
+        for position, limits, report, params, slots in cases
     ]
-    for run, shared, (position, limits, report, slots) in zip(
+    for run, shared, (position, limits, report, params, slots) in zip(
         runs, together(runs), cases, strict=True
     ):
         assert shared.visits == (limits.visits or limits.playouts)
         assert_sound(run.shared.tree)
-        lone = Search(evaluator, memory_mb=16, seed=5, batch=slots)
+        lone = Search(evaluator, params, memory_mb=16, seed=5, batch=slots)
         lone.set_position(position, avoid=report.avoid)
         assert untimed(shared) == untimed(lone.run(limits, report))
 

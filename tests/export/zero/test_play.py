@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gtp_engine.coords import BLACK, PASS, WHITE, point_to_action
+from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.go.history import History
-from gtp_engine.go.rules import ATARI_GO, GO
+from gtp_engine.go.rules import ATARI_GO, GO, LONGEST_GAME
 from gtp_engine.go.scoring import format_result
-from gtp_export.zero.play import SelfPlay
+from gtp_engine.search.forest import RootPlan
+from gtp_export.zero.play import OPENING, SelfPlay
 from gtp_export.zero.settings import RECIPES, Settings, settings_for
 from gtp_export.zero.shards import FAST, FULL, PlayedGame
 
@@ -48,6 +49,7 @@ def test_games_are_counted_and_searches_noted(recipe: str) -> None:
         position = record.position()
         assert game.reason in ("passes", "length")
         assert position.is_over == (game.reason == "passes")
+        assert game.reason == "passes" or len(record.moves) == LONGEST_GAME * SIZE**2
         assert record.result == format_result(position.white_margin())
         assert record.dead == ()
         assert len(game.searched) == len(record.moves)
@@ -81,34 +83,63 @@ def test_what_is_learned_does_not_depend_on_how_long_the_others_are() -> None:
     assert 0.2 < sum(one.kind == FULL for one in searched) / len(searched) < 0.3
 
 
-@pytest.mark.parametrize(
-    ("name", "off"),
-    [
-        ("full_share", 1.0),
-        ("root_noise", 0.0),
-        ("forced_playouts", 0.0),
-        ("score_utility", 0.0),
-        ("temperature", 0.0),
-        ("opening_moves", 0.0),
-        ("komi_spread", 0.0),
-        ("komi_wide_share", 0.0),
-        ("stored_share", 0.0),
-    ],
-)
-def test_each_trick_of_ours_can_be_switched_off(name: str, off: float) -> None:
-    def found(settings: Settings) -> list[tuple[object, ...]]:
-        players = SelfPlay(settings, FakeEvaluator(), "net", 0.5, 1)
-        games: list[PlayedGame] = []
-        while len(games) < 20:
-            games += players.step()
-        return [
-            (game.record.komi, move.point, None if one is None else one.actions.tobytes())
-            for game in games
-            for move, one in zip(game.record.moves, game.searched, strict=True)
-        ]
+def test_the_tricks_of_ours_are_on_or_off() -> None:
+    on = small(full_share=0.5)
+    full = RootPlan(on.visits, noise=True, forced=on.forced_playouts)
+    assert plans_of(on)[0] - {OPENING} == {full, RootPlan(on.fast_visits)}
+    tricks = ("root_noise", "forced_playouts", "temperature", "temperature_end", "opening_moves")
+    more = ("komi_spread", "komi_wide_share", "stored_share")
+    off = small(full_share=1.0, **dict.fromkeys((*tricks, *more), 0.0))
+    plans, games = plans_of(off)
+    assert plans == {RootPlan(off.visits)}
+    for game in games:
+        assert game.record.komi == 0.5 and game.begun == 0
+        for move, found in zip(game.record.moves, game.searched, strict=True):
+            assert found is not None and found.kind == FULL
+            action = point_to_action(move.point, SIZE, SIZE)
+            assert found.shares[found.actions == action] == found.shares.max()
 
-    settings = small()
-    assert found(replace(settings, **{name: off})) != found(settings)  # type: ignore[arg-type]
+
+def plans_of(settings: Settings) -> tuple[set[RootPlan], list[PlayedGame]]:
+    """Return the kinds of searches in some games, and the games."""
+    players = SelfPlay(settings, FakeEvaluator(), "net", 0.5, 1)
+    plans: set[RootPlan] = set()
+    games: list[PlayedGame] = []
+    while len(games) < 20:
+        games += players.step()
+        plans |= {game.plan for game in players._games}
+    return plans, games
+
+
+def test_targets_are_pruned_of_forced_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def prune(counts: Any, *rest: Any) -> Any:
+        return np.where(np.arange(len(counts)) == counts.argmax(), counts, 0)
+
+    monkeypatch.setattr("gtp_export.zero.play.pruned_counts", prune)
+    for game in play(small(), 20):
+        found = [one for one in game.searched if one is not None and one.kind == FULL]
+        assert all(one.shares.tolist() == [1.0] for one in found)
+
+
+def test_the_temperature_halves_its_way_to_the_last() -> None:
+    players = SelfPlay(
+        small(temperature=0.8, temperature_end=0.2, temperature_halving=2.0),
+        UniformEvaluator(),
+        *("net", 0.5, 1),
+    )
+    found = [players._temperature(ply) for ply in (0, 2 * SIZE, 4 * SIZE, 1000)]
+    assert found == pytest.approx([0.8, 0.5, 0.35, 0.2])
+
+
+def test_komi_and_rules_are_drawn_as_wide_as_asked() -> None:
+    settings = small(rules_share=1.0, komi_spread=0.5, komi_wide_share=0.5)
+    players = SelfPlay(replace(settings, size=9), UniformEvaluator(), "net", 7.0, 1)
+    rules = {players._draw_rules() for _ in range(100)}
+    assert len({(one.ko, one.multi_stone_suicide) for one in rules}) == 4
+    off = np.array([players._draw_komi() - 7.0 for _ in range(1000)])
+    # Half of them from a spread of 0.5, half from one of 5.
+    assert 0.4 < (np.abs(off) <= 1.5).mean() < 0.75
+    assert np.std(off) == pytest.approx(3.55, abs=0.4)
 
 
 def test_the_same_seed_makes_the_same_games() -> None:
@@ -155,10 +186,10 @@ def test_games_begin_in_the_middle_of_earlier_ones() -> None:
     games = play(small(stored_share=0.5, rules_share=0.5), 80)
     taken = [game for game in games if game.begun > 0]
     assert 10 < len(taken) < 60
-    starts = {tuple(game.record.moves[:n]) for game in games for n in range(1, 30)}
-    for game in taken:
+    for number, game in enumerate(games):
+        begun = game.record.moves[: game.begun]
         assert game.searched[: game.begun] == (None,) * game.begun
-        assert tuple(game.record.moves[: game.begun]) in starts
+        assert not begun or any(one.record.moves[: game.begun] == begun for one in games[:number])
     assert len({game.record.rules for game in games}) > 2
 
 
@@ -185,6 +216,18 @@ def test_resigning_is_for_some_games_and_tested_in_the_others() -> None:
     played_on = [game for game in games if not game.may_resign]
     assert any(game.given_up == BLACK and game.record.winner == BLACK for game in played_on)
     assert not any(game.given_up == WHITE for game in games)
+
+
+def test_nobody_gives_up_who_had_hope_in_between() -> None:
+    players = SelfPlay(small(resign_winrate=0.1), UniformEvaluator(), "net", 0.5, 1)
+    game = players._games[0]
+    game.may_resign = False
+    for value in (-0.9, -0.9, 0.0, -0.9, -0.9):
+        players._gives_up(game, BLACK, value)
+    assert game.given_up == EMPTY
+    players._gives_up(game, WHITE, -0.9)  # counted apart
+    players._gives_up(game, BLACK, -0.9)
+    assert game.given_up == BLACK
 
 
 def test_atari_go_ends_with_a_capture() -> None:

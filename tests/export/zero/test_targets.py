@@ -21,35 +21,36 @@ ENCODER = "katago_v7"
 BOARDS = [(GO, SIZE, SIZE)]
 
 
-def random_game(generator: np.random.Generator, game: str = GO) -> PlayedGame:
+def random_game(generator: np.random.Generator, game: str = GO, size: int = SIZE) -> PlayedGame:
     """Return a game to the end; what its searches say is certain of the move that was made."""
     rules = Rules(friendly_pass_ok=False, komi=0.5)
-    position = new_game(game, SIZE, SIZE, rules)
+    position = new_game(game, size, size, rules)
     searched = []
     while not position.is_over:
         moves = position.legal_moves()
         if position.ply < 12 and len(moves) > 1:
             moves = [move for move in moves if move != PASS]
         move = int(generator.choice(moves)) if position.ply < 30 else PASS
-        action = np.array([point_to_action(move, SIZE, SIZE)], np.int16)
+        action = np.array([point_to_action(move, size, size)], np.int16)
         kind = FAST if position.ply % 3 == 2 else FULL
         value = (-1.0) ** position.ply * 0.25
         searched.append(Searched(kind, value, action, np.ones(1)))
         position.play(position.to_play, move)
     result = format_result(position.white_margin())
-    record = GameRecord(SIZE, SIZE, 0.5, position.rules, moves=position.moves, result=result)
+    record = GameRecord(size, size, 0.5, position.rules, moves=position.moves, result=result)
     is_counted = game == GO
     return PlayedGame(replace(record, dead=() if is_counted else None), tuple(searched), "", "")
 
 
-def write_games(folder: Path, seed: int, game: str = GO, games: int = 3) -> Path:
+def write_games(folder: Path, seed: int, game: str = GO, games: int = 3, size: int = SIZE) -> Path:
     generator = np.random.default_rng(seed)
-    return write_shard(folder, game, [random_game(generator, game) for _ in range(games)])
+    return write_shard(folder, game, [random_game(generator, game, size) for _ in range(games)])
 
 
 def test_targets_turn_with_what_the_net_sees(tmp_path: Path) -> None:
     window = Window(ENCODER, BOARDS)
-    window.add(write_games(tmp_path, 1))
+    for games in (1, 2):  # one behind the other, and not of one length
+        window.add(write_games(tmp_path, games, games=games))
     samples = window.draw(300, np.random.default_rng(2))
     seen = samples.seen
     rows = np.arange(300)
@@ -60,6 +61,16 @@ def test_targets_turn_with_what_the_net_sees(tmp_path: Path) -> None:
     points = seen.action < AREA
     assert not stones.reshape(300, AREA)[rows[points], seen.action[points]].any()
     np.testing.assert_array_equal(samples.value, np.where(seen.ply % 2, -0.25, 0.25))
+
+
+def test_sizes_come_as_often_as_they_have_positions(tmp_path: Path) -> None:
+    window = Window(ENCODER, [(GO, 3, 3), (GO, 4, 4)])
+    few = window.add(write_games(tmp_path, 1, games=1, size=3))
+    many = window.add(write_games(tmp_path, 2, games=9))
+    generator = np.random.default_rng(3)
+    widths = [window.draw(1, generator).seen.spatial.shape[3] for _ in range(300)]
+    expected = few / (few + many)
+    assert expected < 0.15 and abs(widths.count(3) / 300 - expected) < 0.06
 
 
 def test_score_and_ownership_are_one_count(tmp_path: Path) -> None:
