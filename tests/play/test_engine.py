@@ -432,6 +432,37 @@ def test_pondering_starts_after_an_own_move_and_ends_with_the_next_command() -> 
     assert not made._ponderer.is_at_work
 
 
+def test_a_move_is_not_searched_while_the_engine_ponders(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine(SlowEvaluator(0.001), ponder=True)
+    made.genmove(BLACK)
+    under_way: list[bool] = []
+    run = Search.run
+
+    def watched(search: Search, *args: object, **more: object) -> Analysis:
+        under_way.append(made._ponderer.is_at_work)
+        return run(search, *args, **more)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "run", watched)
+        made.genmove(WHITE, commit=False)
+    made.close()
+    assert under_way and not any(under_way)
+
+
+def test_the_width_of_an_analysis_is_not_that_of_the_next_move(fake: Engine) -> None:
+    widths = []
+    report = ReportRequest(callback=lambda found: widths.append(fake.search.params.wide_root_noise))
+    fake.analyze(BLACK, report, Limits(playouts=5))
+    assert widths == [fake.settings.analysis_width] and fake.search.params == fake.search_params
+
+
+def test_new_parameters_begin_the_tree_anew(fake: Engine) -> None:
+    fake.genmove(BLACK, commit=False)
+    fake.search_params = replace(fake.search_params, cpuct=2.0)
+    found = fake.genmove(BLACK, commit=False).analysis
+    assert found is not None and found.visits == found.playouts
+
+
 def test_a_system_without_threads_is_no_reason_to_lose_a_move(
     monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
@@ -486,8 +517,8 @@ def test_nobody_ponders_without_being_told_to_or_over_a_finished_game(fake: Engi
 # On the clock ------------------------------------------------------------------------------------
 
 
-def test_a_net_that_is_too_slow_for_the_clock_is_not_asked() -> None:
-    made = engine(SlowEvaluator(0.2), playouts=None)
+def test_a_net_that_is_too_slow_for_the_clock_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine(SlowEvaluator(0.2), playouts=None, lag=0.3)
     made.wait_ready()
     made.clock.set_system(Byoyomi(0.0, 0.5, 1))
     assert made.move_limits(BLACK) is None, "the speed is known before the first move"
@@ -495,9 +526,11 @@ def test_a_net_that_is_too_slow_for_the_clock_is_not_asked() -> None:
     assert decision.point is not None and decision.analysis is None
     assert made.position.ply == 1 and "no time" in decision.reason
     made.clock.set_system(Byoyomi(0.0, 30.0, 1))
+    monkeypatch.setattr(Search, "step_seconds", 0.2)
+    made._loader.step_seconds = 0.2
     limits = made.move_limits(WHITE)
-    assert limits is not None and limits.seconds is not None
-    assert 27.0 < limits.seconds <= 30.0 - 0.3 - 2 * 0.2
+    # Kept back: half a second, the lag and 0.05 s of any move, five evaluations.
+    assert limits is not None and limits.seconds == pytest.approx(30.0 - 0.5 - 0.35 - 5 * 0.2)
 
 
 class _StallingEvaluator(FakeEvaluator):

@@ -15,7 +15,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.endgame import Endgame, territory_to_leave
-from gtp_engine.play.move_choice import Reason, decide, pass_or_play
+from gtp_engine.play.move_choice import PASS_COST_LIMIT, Reason, decide, pass_or_play
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
@@ -561,6 +561,38 @@ def test_nothing_is_closed_where_stones_count_or_the_land_is_in_doubt() -> None:
     assert Endgame(position_of(OPEN_BELOW, JAPANESE), None).closing_move() is None
     # Two neutral points between the players are nobody's land.
     assert Endgame(position_of(WALLS, JAPANESE), owned(WALLS_OWNED)).closing_move() is None
+
+
+def test_a_settled_board_is_played_on_where_a_pass_would_cost_points(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for points, reason in ((PASS_COST_LIMIT, Reason.COSTS), (0.0, Reason.SETTLED)):
+        monkeypatch.setattr(
+            "gtp_engine.play.move_choice.lead_over_pass", lambda *args, points=points: points
+        )
+        judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
+        decision = decide(Search(judge), finished(TROMP_TAYLOR, BLACK), Limits(playouts=8))
+        assert (decision.reason, decision.point == PASS) == (reason, reason == Reason.SETTLED)
+
+
+def test_all_that_is_searched_for_a_move_keeps_to_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    asked: list[float | None] = []
+    run = Search.run
+
+    def half_as_long(search: Search, limits: Limits, report: Any = None) -> Any:
+        nonlocal now
+        asked.append(limits.seconds)
+        now += 0.5 * (limits.seconds or 0.0)
+        return run(search, replace(limits, seconds=None), report)
+
+    monkeypatch.setattr(Search, "run", half_as_long)
+    monkeypatch.setattr("gtp_engine.play.move_choice.time.monotonic", lambda: now)
+    judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
+    limits = Limits(playouts=8, seconds=8.0)
+    decide(Search(judge), finished(TROMP_TAYLOR, BLACK), limits)
+    # Half of the time for the move; then half of what is left for each side of a pass.
+    assert asked == [8.0, 2.0, 2.0]
 
 
 def test_a_border_is_not_closed_at_the_cost_of_something_else(

@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.export.test_evaluate import write_net_for  # noqa: E402
 from tests.export.tiny_net import write_tiny_net  # noqa: E402
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE  # noqa: E402
@@ -90,9 +91,22 @@ def test_only_moves_that_count_are_drawn_and_measured(tmp_path: Path, net: Path)
     plan = EvaluationPlan(positions=1000, per_game=100)
     figures = evaluate_games(OnnxNet(net, "cpu"), games, plan)
     assert figures["top1 all"].positions == 5 * 4 and "moves 001-020" in str(figures.keys())
-    first, gain = compare_on_games(OnnxNet(net, "cpu"), OnnxNet(net, "cpu"), games, plan)
-    assert first["top1 all"].mean == figures["top1 all"].mean
-    assert all((one.mean, one.low, one.high) == (0.0, 0.0, 0.0) for one in gain.values())
+
+
+def test_a_gain_is_that_of_the_second_net(tmp_path: Path) -> None:
+    games = tmp_path / "games.sgf"
+    games.write_text("(;SZ[4];B[aa])\n(;SZ[4];B[bb])\n")
+    plan = EvaluationPlan(positions=8, per_game=1)
+    # The one thinks all moves alike, the other is sure of the first game's.
+    even, sure = (
+        OnnxNet(write_net_for(4, tmp_path / f"{is_sure}.onnx", is_sure=is_sure), "cpu")
+        for is_sure in (False, True)
+    )
+    first, gain = compare_on_games(even, sure, read_table([games]), plan)
+    assert first["top1 all"].mean == pytest.approx(1 / 17)
+    assert gain["top1 all"].mean == pytest.approx(1 / 2 - 1 / 17)
+    _, loss = compare_on_games(sure, even, read_table([games]), plan)
+    assert loss["top1 all"].mean == pytest.approx(1 / 17 - 1 / 2)
 
 
 @pytest.mark.parametrize("name", ["default", "small", "human", "alphago-sl", "dlgo"])

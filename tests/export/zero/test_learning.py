@@ -5,10 +5,10 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,8 +21,9 @@ import torch
 from tests.export.zero.test_run_folder import SIZE, new_run, put_net, warnings_of
 from tests.export.zero.test_targets import write_games
 
-from gtp_engine.arena.many_games import PlayedGame, play_games
+from gtp_engine.arena.many_games import PlayedGame, Terms, play_games
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.games import FIVE
 from gtp_export.learning import zero_training
 from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, train_run
@@ -31,7 +32,7 @@ from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import GNU_GO, ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
 from gtp_export.zero.part import Part
-from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder
+from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, settings_for
 from gtp_export.zero.status import newest_game
 from gtp_export.zero.targets import Window
 from gtp_export.zero.work import earlier_games
@@ -353,6 +354,48 @@ def test_the_first_net_that_learned_from_nothing_passes_the_sequential_test_in_a
     monkeypatch.setattr("gtp_export.zero.judge.points", lambda games: 0.0)
     assert judge_of(run).step()
     assert [match.promoted for match in matches_of(run)] == [passes]
+
+
+@pytest.mark.parametrize(("share", "passes"), [(1.0, True), (0.0, False)])
+def test_a_match_that_is_decided_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, passes: bool
+) -> None:
+    run = new_run(
+        tmp_path, gate=SPRT, gate_games=10 * ROUND, gate_elo=80.0, judge_visits=2, anchor_games=0
+    )
+    for steps in (0, 4, 8):
+        put_net(run, steps)
+        monkeypatch.setattr("gtp_export.zero.judge.points", len if steps < 8 else scaled(share))
+        judge_of(run).step()
+    match = matches_of(run)[-1]
+    assert match.promoted == passes and ROUND <= match.games < 10 * ROUND
+
+
+def scaled(share: float) -> Callable[[Sequence[object]], float]:
+    return lambda games: share * len(games)
+
+
+def test_matches_are_played_on_all_sizes_by_all_rules_with_the_judges_visits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunFolder(tmp_path / "run")
+    wanted = {"least_size": 5, "rules": "freestyle,renju", "gate": SHARE, "judge_visits": 3}
+    run.create(settings_for(FIVE, 7, "ours", gate_games=4 * ROUND, **wanted))
+    asked: list[tuple[int, Terms]] = []
+
+    def play(players: Any, terms: Terms, games: int, *rest: Any, **more: Any) -> list[PlayedGame]:
+        asked.append((players[0].limits.visits, terms))
+        return cast(list[PlayedGame], [None] * games)
+
+    monkeypatch.setattr("gtp_export.zero.judge.play_games", play)
+    monkeypatch.setattr("gtp_export.zero.judge.points", scaled(0.6))
+    put_net(run, 0)
+    put_net(run, 4)
+    assert judge_of(run).step()
+    assert {visits for visits, _ in asked} == {3}
+    assert [(terms.width, terms.rules.describe()) for _, terms in asked] == [
+        *((5, "freestyle"), (7, "freestyle"), (5, "renju"), (7, "renju")),
+    ]
 
 
 def test_without_a_gate_nets_are_rated_one_after_the_other(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.settings import RunFolder, settings_for
 from gtp_export.zero.shards import read_shard
-from gtp_export.zero.work import STOP, Worker
+from gtp_export.zero.work import EARLIER_SHARDS, STOP, Worker, earlier_games
 
 SIZE = 3
 
@@ -76,6 +76,31 @@ def test_games_become_shards_and_shards_sgf(tmp_path: Path) -> None:
     assert write_games(run, tmp_path / "sgf") == n
     assert len(list(read_games(tmp_path / "sgf"))) == n
     assert write_games(run, tmp_path / "sgf") == n
+
+
+def test_games_that_are_old_become_a_shard_though_they_are_few(tmp_path: Path) -> None:
+    run = new_run(tmp_path, shard_games=10_000, shard_seconds=0.0)
+    worker = Worker(run, seed=1)
+    step_until(worker, lambda: len(shards_of(run)) > 0)
+    assert read_shard(shards_of(run)[0]).header.games < 100
+
+
+def test_a_worker_plays_at_the_newest_fair_komi(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    worker = Worker(run, seed=1)
+    write_whole(run.komi, "2.5\n")
+    worker.look()
+    assert [play.komi for play in worker._plays] == [2.5]
+
+
+def test_a_worker_begins_where_the_newest_games_left_off(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    worker = Worker(run, seed=1)
+    step_until(worker, lambda: len(shards_of(run)) == 6)
+    for age, path in enumerate(shards_of(run)):
+        os.utime(path, (1e9 - age, 1e9 - age))
+    newest = [read_shard(path).header.games for path in shards_of(run)[:EARLIER_SHARDS]]
+    assert len(earlier_games(run.shards, run.settings())) == sum(newest)
 
 
 def test_a_full_disk_loses_no_game(
