@@ -99,8 +99,10 @@ def test_a_worker_begins_where_the_newest_games_left_off(tmp_path: Path) -> None
     step_until(worker, lambda: len(shards_of(run)) == 6)
     for age, path in enumerate(shards_of(run)):
         os.utime(path, (1e9 - age, 1e9 - age))
-    newest = [read_shard(path).header.games for path in shards_of(run)[:EARLIER_SHARDS]]
-    assert len(earlier_games(run.shards, run.settings())) == sum(newest)
+    newest = [read_shard(path).games for path in shards_of(run)[:EARLIER_SHARDS]]
+    expected = [games.record(number).moves for games in newest for number in range(len(games))]
+    found = [game.record.moves for game in earlier_games(run.shards, run.settings())]
+    assert found == [moves for moves in expected if moves]
 
 
 def test_a_full_disk_loses_no_game(
