@@ -123,6 +123,25 @@ def test_a_whole_board_is_filled_before_anything_is_loaded(
 
 
 @pytest.mark.parametrize(
+    ("info", "seconds"),
+    [
+        ({}, 5.0 - 0.2),
+        ({"timeout_turn": 3000}, 3.0 - 0.2),
+        ({"timeout_turn": 100}, 0.1 / 2),
+        ({"timeout_match": 7000}, 7.0 / 35 / 2),
+        ({"timeout_match": 350_000, "time_left": 70_000}, 70.0 / 35 - 0.2),
+        ({"timeout_match": 350_000, "time_left": 70_000, "timeout_turn": 1000}, 1.0 - 0.2),
+        ({"timeout_match": 0, "time_left": 2147483647, "timeout_turn": 1000}, 1.0 - 0.2),
+    ],
+)
+def test_the_time_of_a_move(info: dict[str, int], seconds: float, engine: Engine) -> None:
+    manager = Manager(engine)
+    manager._server._info = info
+    assert manager._server._seconds() == pytest.approx(seconds)
+    manager.leave()
+
+
+@pytest.mark.parametrize(
     ("infos", "thinks"),
     [
         ([["timeout_turn 0"], []], [0.0, 0.0]),

@@ -9,9 +9,16 @@ from tests.search.scripted import FailingEvaluator, FlatEvaluator
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.go.board import BOARD
 from gtp_engine.go.position import Position
+from gtp_engine.go.random_games import area_difference, play_random_game
 from gtp_engine.go.rules import Rules
-from gtp_engine.play.fallback_move import criticality, decide_quickly, undisputed_points
+from gtp_engine.play.fallback_move import (
+    RANDOM_GAMES,
+    criticality,
+    decide_quickly,
+    undisputed_points,
+)
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
@@ -71,8 +78,21 @@ def test_random_games_find_the_point_that_decides() -> None:
 
 
 def test_criticality_is_a_covariance() -> None:
+    position = Position(5)
+    state = np.uint64(int(position.board["hash"]) | 1)
+    board = np.zeros(1, BOARD)
+    owned, margins = [], []
+    for _ in range(RANDOM_GAMES):
+        board[0] = position.board
+        state, _ = play_random_game(board[0], BLACK, state)
+        state = np.uint64(state)
+        owned.append(board[0]["color"] == BLACK)
+        margins.append(area_difference(board[0]))
+    together = np.mean(np.array(owned) * np.array(margins)[:, None], axis=0)
+    expected = together - np.mean(owned, axis=0) * np.mean(margins)
+    assert expected.max() > 1.0
+    np.testing.assert_allclose(criticality(position), expected, atol=1e-9)
     worth = criticality(position_of(FULL))
-    assert np.all(np.abs(worth) <= 25)
     assert worth[parse_vertex("C3", 5, 5)] == 0.0, "who always owns a point decides nothing"
 
 

@@ -1,6 +1,7 @@
 """Positions judged by rollouts, alone and beside a net, and the file of patterns they need."""
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -213,10 +214,17 @@ def test_with_a_seed_and_one_thread_a_search_is_the_same_twice() -> None:
 
 
 def test_threads_draw_different_games() -> None:
-    search = Search(RolloutEvaluator(7), threads=2)
-    search.set_position(Position(5))
-    analysis = search.run(Limits(visits=100))
-    assert analysis.visits >= 100 and 0.0 < analysis.winrate < 1.0
+    evaluator, found = RolloutEvaluator(7), []
+
+    def judge() -> None:
+        found.append([judged(evaluator, Position(5)).value[0] for _ in range(10)])
+
+    threads = [threading.Thread(target=judge) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2 and found[0] != found[1]
 
 
 # Rollouts beside a net ----------------------------------------------------------------------------
