@@ -151,6 +151,9 @@ def test_what_is_not_said_anew_stays_as_it_was(tmp_path: Path) -> None:
     again = ["--encoder", before.encoder, "--strength", "some"]
     assert run(["describe", str(find_net("small-int8")), "--out", str(path), *again]) == 0
     assert OnnxNet(path, "cpu").info == replace(before, strength="some")
+    assert run(["describe", str(path), *again, "--board-sizes", "7,9"]) == 0
+    found = OnnxNet(path, "cpu").info
+    assert (found.board_sizes, found.board_min, found.board_max) == ((7, 9), 7, 9)
 
 
 def test_a_value_of_three_probabilities_becomes_logits(tmp_path: Path) -> None:

@@ -146,6 +146,18 @@ def test_an_error_concerns_its_position_alone() -> None:
     scheduler.close()
 
 
+def held_position() -> tuple[threading.Event, threading.Event, Callable[[], Position]]:
+    """Return what says that a position was asked for, what lets it go, and the position."""
+    has_begun, hold = threading.Event(), threading.Event()
+
+    def held() -> Position:
+        has_begun.set()
+        hold.wait(60)
+        return POSITIONS[0]
+
+    return has_begun, hold, held
+
+
 def test_what_was_stopped_takes_no_share_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     shares: list[int] = []
     whole = AnalysisScheduler._new_search
@@ -156,13 +168,7 @@ def test_what_was_stopped_takes_no_share_of_the_machine(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(AnalysisScheduler, "_new_search", noted)
     scheduler = AnalysisScheduler(FakeEvaluator(), threads=2, at_once=2)
-    has_begun, hold = threading.Event(), threading.Event()
-
-    def held() -> Position:
-        has_begun.set()
-        hold.wait(60)
-        return POSITIONS[0]
-
+    has_begun, hold, held = held_position()
     job = scheduler.submit(AnalysisRequest(held, lambda found: None, Limits(visits=5)))
     assert has_begun.wait(60)
     job.stop()
@@ -198,13 +204,7 @@ def test_what_was_stopped_while_it_waited_is_passed_over(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(AnalysisJob, "begin", noted)
     scheduler = AnalysisScheduler(FakeEvaluator(), threads=1, at_once=1)
-    has_begun, hold = threading.Event(), threading.Event()
-
-    def held() -> Position:
-        has_begun.set()
-        hold.wait(60)
-        return POSITIONS[0]
-
+    has_begun, hold, held = held_position()
     asked = [AnalysisRequest(held, lambda found: None, Limits(visits=5))] * 6
     jobs = [scheduler.submit(request) for request in asked]
     assert has_begun.wait(60)

@@ -247,9 +247,18 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
         )
     sizes = _board_sizes(editor, plan)
     told = {name: getattr(plan, name) for name in _TOLD}
+    boards: dict[str, Any] = {
+        "board_min": min(sizes, default=2),
+        "board_max": max(sizes, default=25),
+        "square_only": bool(sizes),
+        "board_sizes": sizes,
+    }
+    heads = dict.fromkeys(editor.outputs, "as described by its owner")
     if before is not None:
         given = {name: told[name] for name in _TOLD if told[name] != getattr(DescribePlan, name)}
-        return replace(before, name=plan.name or before.name, **given)
+        given |= boards if plan.board_sizes else {}
+        heads |= {name: text for name, text in before.heads.items() if name in heads}
+        return replace(before, name=plan.name or before.name, heads=heads, **given)
     parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
     return NetInfo(
         encoder=plan.encoder,
@@ -257,16 +266,12 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
         spatial_planes=planes,
         global_features=globals_,
         meta_features=N_META if has_meta else 0,
-        heads=dict.fromkeys(editor.outputs, "as described by its owner"),
+        heads=heads,
         no_result=NO_RESULT_NEVER,
-        board_min=min(sizes, default=2),
-        board_max=max(sizes, default=25),
-        square_only=bool(sizes),
-        board_sizes=sizes,
         parameters=parameters,
         created_by="gtp-export describe",
         name=plan.name or plan.file.stem,
-        **(told | {"source": plan.source or plan.file.name}),
+        **(boards | told | {"source": plan.source or plan.file.name}),
     )
 
 
