@@ -15,6 +15,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import timedelta
@@ -305,6 +306,9 @@ class Trainer:
         self.meter = Meter(plan.halt or plan.out)
         self._source: Source | None = None
         self._first_draw = False
+        self._drawer = ThreadPoolExecutor(1) if _draws_ahead(plan.device) else None
+        self._ahead: Future[Batch] | None = None
+        """The next step's batch."""
         self.revived = 0
         """Channels of the net begun with that let nothing through and learn anew."""
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
@@ -347,7 +351,7 @@ class Trainer:
         Raises:
             TrainError: The run has diverged; the weights are as they were before the step.
         """
-        batch = self._draw(np.random.default_rng([self._plan.seed, self._rank, self.steps]))
+        batch = self._take_batch()
         self.net.train()
         for norm in self._frozen_norms:
             norm.eval()
@@ -374,6 +378,18 @@ class Trainer:
         self.steps += 1
         self._update_average()
         return {name: float(loss.detach()) for name, loss in found.items()}
+
+    def _take_batch(self) -> Batch:
+        """Return the batch of this step; the same whether or not it is drawn ahead."""
+        if self._drawer is None:
+            return self._draw(self._generator(self.steps))
+        ahead = self._ahead or self._drawer.submit(self._draw, self._generator(self.steps))
+        batch = ahead.result()
+        self._ahead = self._drawer.submit(self._draw, self._generator(self.steps + 1))
+        return batch
+
+    def _generator(self, step: int) -> np.random.Generator:
+        return np.random.default_rng([self._plan.seed, self._rank, step])
 
     def _draw(self, generator: np.random.Generator) -> Batch:
         plan = self._plan
@@ -415,10 +431,11 @@ class Trainer:
     def _update_average(self) -> None:
         # Early on the average follows closely, so that it forgets the random start.
         decay = min(self._plan.average_decay, (1.0 + self.steps) / (10.0 + self.steps))
-        state = self.net.state_dict()
-        with torch.no_grad():
-            for name, average in self.average.state_dict().items():
-                average.lerp_(state[name], 1.0 - decay)
+        state, average = self.net.state_dict(), self.average.state_dict()
+        with torch.no_grad():  # all at once: a GPU takes as long for each of many small ones
+            torch._foreach_lerp_(
+                list(average.values()), [state[name] for name in average], 1.0 - decay
+            )
 
     def save(self) -> None:
         """Write a checkpoint, all of it or nothing."""
@@ -462,6 +479,11 @@ class Trainer:
         for module in _norms(self.net):
             module.steps.fill_(state["norm_steps"])
         self.steps, self.spent = state["steps"], _spent_of(state, path)
+
+
+def _draws_ahead(device: str) -> bool:
+    """Whether a batch is drawn while the one before it is learned, which a GPU does meanwhile."""
+    return device == "cuda"
 
 
 def has_bfloat16(device: str) -> bool:

@@ -27,6 +27,7 @@ from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import Generator, count_by_kind  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
+from gtp_export.learning import training  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
@@ -189,6 +190,17 @@ def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
     for name, array in weights_of(trainer.average).items():
         np.testing.assert_array_equal(weights_of(resumed.average)[name], array)
     assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
+
+
+def test_batches_drawn_ahead_are_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_for(data, LONG)
+    plan.out.mkdir()
+    losses = []
+    for ahead in (False, True):
+        monkeypatch.setattr(training, "_draws_ahead", lambda device, ahead=ahead: ahead)
+        trainer = Trainer(0, plan)
+        losses.append([trainer.step() for _ in range(3)])
+    assert losses[0] == losses[1]
 
 
 def test_a_fine_tuning_goes_on_without_the_net_that_it_began_with(data: Path) -> None:
