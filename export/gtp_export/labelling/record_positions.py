@@ -27,6 +27,8 @@ ASTRAY_RATE = 0.25
 MAX_ASTRAY_MOVES = 3
 GAMES_AT_ONCE = 8
 """Games replayed before their positions are labelled; each position holds its whole line."""
+GAMES_AT_ONCE_FOR_A_GPU = 28
+"""The positions of so many nearly fill one of its batches."""
 
 
 def label_records(
@@ -49,8 +51,9 @@ def label_records(
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     parts = []
-    for at in range(0, len(records), GAMES_AT_ONCE):
-        group = records[at : at + GAMES_AT_ONCE]
+    at_once = GAMES_AT_ONCE_FOR_A_GPU if teacher.net.device == "cuda" else GAMES_AT_ONCE
+    for at in range(0, len(records), at_once):
+        group = records[at : at + at_once]
         picked = [found for record in group for found in _pick_positions(record, generator)]
         if picked:
             labels = teacher.label([position for position, _ in picked])

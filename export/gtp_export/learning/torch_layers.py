@@ -4,13 +4,8 @@ Every hidden layer, dense ones included, is followed by a norm; without it the v
 the learning rates the convolutions like.
 """
 
-import logging
-from collections import Counter
-from typing import ClassVar
-
 import torch
 from torch import Tensor, nn
-from torch._dynamo.exc import FailOnRecompileLimitHit, TorchDynamoException
 from torch.nn import functional
 
 from gtp_export.architectures.layers import SIZE_CENTER, SIZE_SCALE
@@ -24,15 +19,8 @@ from gtp_export.architectures.tower import (
 from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.running_norm import RunningNorm
 
-logger = logging.getLogger(__name__)
-
 PLAIN_OUTPUT_GAIN = 0.3
 """Untrained outputs of nets without residual blocks are mild."""
-COMPILE_AFTER = 2000
-"""Batches of a shape after which the net is compiled for it. That takes a minute, so it pays
-only where many more will come."""
-COMPILED_SHAPES = 4
-"""No more than these: others are rare."""
 
 
 class Net(nn.Module):
@@ -86,50 +74,6 @@ class Net(nn.Module):
         return NetOutputs(
             heads.get("policy"), heads.get("value"), heads.get("score"), heads.get("ownership")
         )
-
-
-class CompiledNet:
-    """A net in training, compiled for the shapes of batch that come often.
-
-    What lies between the convolutions, half of a step, is then done in a few passes over memory
-    instead of many; docs/experiments/nets.md has figures.
-    """
-
-    # Of all nets of the process, for they share what is compiled of their architecture.
-    _seen: ClassVar[Counter[tuple[Shape, torch.Size]]] = Counter()
-    _often: ClassVar[set[tuple[Shape, torch.Size]]] = set()
-
-    def __init__(self, net: Net) -> None:
-        self._net = net
-        self._compiled = torch.compile(net, dynamic=False, fullgraph=True)
-        self._works = True
-
-    def __call__(self, spatial: Tensor, features: Tensor) -> NetOutputs:
-        """Evaluate a batch; see `Net.forward`."""
-        if self._works and self._comes_often(spatial.shape):
-            # The backward pass too is compiled now, where a failure can still be mended; and in
-            # this process, for others would stay behind when it is killed.
-            with (
-                torch._functorch.config.patch(force_non_lazy_backward_lowering=True),
-                torch._inductor.config.patch(compile_threads=1),
-            ):
-                try:
-                    found: NetOutputs = self._compiled(spatial, features)
-                    return found
-                except (TorchDynamoException, FailOnRecompileLimitHit) as error:
-                    self._works = False
-                    reason = " ".join(str(error).strip().splitlines()[:2])
-                    logger.info(f"training goes on without compiling, which fails here: {reason}")
-        outputs: NetOutputs = self._net(spatial, features)
-        return outputs
-
-    def _comes_often(self, shape: torch.Size) -> bool:
-        key = self._net.shape, shape
-        if key not in self._often and len(self._often) < COMPILED_SHAPES:
-            self._seen[key] += 1
-            if self._seen[key] > COMPILE_AFTER:
-                self._often.add(key)
-        return key in self._often
 
 
 class TorchLayers:

@@ -34,9 +34,10 @@ from gtp_engine.go.game_record import SgfError
 from gtp_engine.messages import set_up
 from gtp_export.architectures.shape import Shape, arrays_of
 from gtp_export.learning.batch import Batch, NetOutputs
+from gtp_export.learning.fast_passes import CompiledNet, GraphedNet
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.starting_weights import freeze, load_weights, read_checkpoint
-from gtp_export.learning.torch_layers import CompiledNet, Net
+from gtp_export.learning.torch_layers import Net
 from gtp_export.plans import NetRun
 from gtp_export.progress_bar import ProgressBar
 from gtp_export.span import Meter, Spent, end_with_parent
@@ -293,12 +294,17 @@ class Trainer:
         self._rank = rank
         shape = plan.task.shape
         self.net = Net(shape).to(plan.device)
-        # In fp32 the convolutions take nearly all the time, and compiling brings nothing.
-        is_compiled = plan.device == "cpu" and has_bfloat16("cpu")
-        self._compute = CompiledNet(self.net) if is_compiled else self.net
+        self._compute: Callable[[Tensor, Tensor], NetOutputs] = self.net
+        if plan.device == "cuda":
+            self._compute = GraphedNet(self.net)
+        elif has_bfloat16("cpu"):  # in fp32 the convolutions take nearly all the time
+            self._compute = CompiledNet(self.net)
         self.average = Net(shape).to(plan.device)
         self._autocast = torch.autocast(
-            plan.device, torch.bfloat16, enabled=has_bfloat16(plan.device)
+            plan.device,
+            torch.bfloat16,
+            enabled=has_bfloat16(plan.device),
+            cache_enabled=False,  # no weight is used twice, and graphs do not bear it
         )
         self.steps = 0
         self.spent = Spent()
@@ -313,7 +319,7 @@ class Trainer:
         """Channels of the net begun with that let nothing through and learn anew."""
         if plan.start is not None and not (plan.out / CHECKPOINT).exists():
             generator = np.random.default_rng([plan.seed, rank])
-            boards = (self._draw(generator) for _ in range(STARTING_BATCHES))
+            boards = (self._draw(generator).to(plan.device) for _ in range(STARTING_BATCHES))
             self.revived = load_weights(self.net, plan.start, boards)
             if plan.processes > 1:  # each has seen other boards
                 for array in self.net.state_dict().values():
@@ -386,7 +392,7 @@ class Trainer:
         ahead = self._ahead or self._drawer.submit(self._draw, self._generator(self.steps))
         batch = ahead.result()
         self._ahead = self._drawer.submit(self._draw, self._generator(self.steps + 1))
-        return batch
+        return batch.to(self._plan.device)  # here, for nobody else may use the GPU at times
 
     def _generator(self, step: int) -> np.random.Generator:
         return np.random.default_rng([self._plan.seed, self._rank, step])
@@ -399,7 +405,7 @@ class Trainer:
             drawn = int(np.random.SeedSequence(seed).generate_state(1)[0])
             self._source = plan.task.source(plan.batch_points, drawn, self._rank, plan.processes)
             self._first_draw = True
-        batch = self._source.draw(generator).to(plan.device)
+        batch = self._source.draw(generator)
         if self._first_draw:  # what starting takes, compiling above all, is not training
             self._first_draw = False
             self.meter.forgive_seconds()

@@ -188,6 +188,7 @@ def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:
     [
         (OUT_OF_MEMORY, True),
         ("CUDA failure 2: out of memory ; GPU=0", True),
+        ("Available memory of 19293184 is smaller than requested bytes of 47464704", True),
         ("CUBLAS failure 3: CUBLAS_STATUS_ALLOC_FAILED", True),
         ("CUDNN failure 4002: CUDNN_STATUS_INTERNAL_ERROR", False),
         ("CUDA failure 700: an illegal memory access was encountered", False),

@@ -30,12 +30,13 @@ from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # n
 from gtp_export.learning import training  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
+from gtp_export.learning.fast_passes import CompiledNet  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
-from gtp_export.learning.torch_layers import CompiledNet, Net  # noqa: E402
+from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.training import (  # noqa: E402
     CHECKPOINT,
     Trainer,
@@ -404,8 +405,8 @@ def test_steps_of_a_compiled_net_are_those_of_the_net(
     monkeypatch.setattr("gtp_export.learning.training.has_bfloat16", lambda device: False)
     wanted, _ = steps_of(data)
     assert not CompiledNet._often
-    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILE_AFTER", 0)
-    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILED_SHAPES", 1)
+    monkeypatch.setattr("gtp_export.learning.fast_passes.COMPILE_AFTER", 0)
+    monkeypatch.setattr("gtp_export.learning.fast_passes.COMPILED_SHAPES", 1)
     found, compiled = steps_of(data)
     assert compiled._works and len(compiled._often) == 1
     for one, other in zip(found, wanted, strict=True):
@@ -420,7 +421,7 @@ def test_training_goes_on_where_nothing_can_be_compiled(
     monkeypatch.setattr(CompiledNet, "_often", set())
     wanted, _ = steps_of(data)
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("gtp_export.learning.torch_layers.COMPILE_AFTER", 0)
+    monkeypatch.setattr("gtp_export.learning.fast_passes.COMPILE_AFTER", 0)
     with torch._inductor.config.patch({"cpp.cxx": ("/nowhere/g++",)}), caplog.at_level("INFO"):
         found, compiled = steps_of(data)
     assert not compiled._works

@@ -31,7 +31,13 @@ GRAPH_ID = "gpu_graph_id"
 LARGEST_FILE = (1 << 31) - 1
 """Bytes; an ONNX file of one piece holds no more."""
 
-_OUT_OF_MEMORY = ("out of memory", "failed to allocate memory", "alloc_failed", "memoryallocation")
+_OUT_OF_MEMORY = (
+    "out of memory",
+    "failed to allocate memory",
+    "smaller than requested bytes",
+    "alloc_failed",
+    "memoryallocation",
+)
 """What the errors of the runtime's arena, of CUDA, cuBLAS and cuDNN have in common, lower case."""
 
 
@@ -171,10 +177,11 @@ def _new_session(
 ) -> Any:
     import onnxruntime
 
+    onnxruntime.set_default_logger_severity(_FATAL)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = _FATAL
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.x64quantprecision", str(int(is_exact)))
     with warnings.catch_warnings():
@@ -248,6 +255,9 @@ def is_out_of_memory(error: Exception) -> bool:
     return any(phrase in text for phrase in _OUT_OF_MEMORY)
 
 
+_FATAL = 4
+"""Severity from which on the runtime writes to stderr: what fails is raised as well, and a GPU's
+memory may run out without harm."""
 _LONGEST_GIST = 240
 _SOURCE_PLACE = re.compile(r"(Load model from .* failed:)?/\S*onnxruntime\S*:\d+ .*\) (?=[A-Z])")
 """A file, a line and a function of the runtime's source, with what may stand before them."""
