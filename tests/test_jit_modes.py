@@ -113,7 +113,7 @@ def test_no_kernel_is_compiled_for_a_second_width_of_integers(
     wanted = [
         "history.is_legal",
         "history.repeats",
-        "history.recapture_mark",
+        "history.can_hold",
         "history.situation_hash",
     ]
     wanted += ["board.is_playable", "board.count_liberties"]

@@ -196,6 +196,17 @@ def recapture_mark(board: BoardRecord, turn: TurnRecord, point: int, color: int)
     return 0
 
 
+@kernel
+def can_hold(history: History, ply: int, point: int, color: int, rules: RuleFlags) -> bool:
+    """Whether the board can hold a stone of a color at any point number, ko rules aside."""
+    board = history.boards[ply]
+    if not 0 < point < board["n_points"]:
+        return False
+    if recapture_mark(board, history.turns[ply], point, color) != 0:
+        return True
+    return is_playable(board, point, color, rules.multi_stone_suicide)
+
+
 @inline_kernel
 def ko_ban(board: BoardRecord, turn: TurnRecord, color: int) -> int:
     """Return where simple ko forbids a player's next move; 0 for nowhere, as after an own move."""

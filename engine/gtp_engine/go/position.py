@@ -23,7 +23,7 @@ from gtp_engine.coords import (
     star_lines,
 )
 from gtp_engine.go import history as histories
-from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, is_playable, place_stone
+from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, place_stone
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, TurnRecord
 from gtp_engine.go.rules import Rules
@@ -405,18 +405,16 @@ class Position:
             raise error(f"{point} is no point of a {self.width}x{self.height} board")
 
     def _check(self, color: int, point: int, strict: bool) -> None:
-        self._check_on_board(point, IllegalMoveError)
-        if strict and self.is_legal(color, point):
+        can_hold = histories.can_hold(self.history, self.ply, point, color, self._flags)
+        if can_hold and (not strict or self.is_legal(color, point)):
             return
+        self._check_on_board(point, IllegalMoveError)
         name = f"{COLOR_NAMES[color]} {self.vertex(point)}"
-        lifts_ban = histories.recapture_mark(self.board, self.turn, point, color)
-        if not lifts_ban:
-            if self.color_at(point) != EMPTY:
-                raise IllegalMoveError(f"{name} is occupied")
-            if not is_playable(self.board, point, color, self._flags.multi_stone_suicide):
-                raise IllegalMoveError(f"{name} is suicide")
-        if strict:
+        if can_hold:
             raise IllegalMoveError(f"{name} repeats an earlier position")
+        if self.color_at(point) != EMPTY:
+            raise IllegalMoveError(f"{name} is occupied")
+        raise IllegalMoveError(f"{name} is suicide")
 
     def _as_if_to_play(self, color: int) -> tuple[History, int]:
         """Return a history and ply at which this player is to move on the current board."""

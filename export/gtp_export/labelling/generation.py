@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gtp_engine.children import isolate_pools
 from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
@@ -47,6 +48,8 @@ STUDENT_POSITIONS = 1500
 """Of a shard of the student's games, about."""
 STUDENT_SIZES = {(9, 9): 0.4, (13, 13): 0.1, (19, 19): 0.4}
 """Share of the student's shards by board size; the rest is for any other."""
+GPU_SCALE = 3
+"""A GPU makes shards of so many times as many games: it labels more positions at once as fast."""
 NOTE = "labelling.json"
 ALL_SIDES = range(MIN_SIZE, MAX_SIZE + 1)
 
@@ -96,6 +99,8 @@ class Job:
     played_weight: float = 0.0
     sides: range = ALL_SIDES
     """Longest sides of self-play's boards."""
+    scale: int = 1
+    """How many times as many games as its kind says it plays."""
 
 
 class Generator:
@@ -129,7 +134,8 @@ class Generator:
                     Teacher(net, "cpu", run.runtime)
         self._folder = folder
         self._games = games
-        self._chunks = [] if games is None else _chunks(games, run.seed)
+        self._scale = 1 if cuda_obstacle() else GPU_SCALE
+        self._chunks = [] if games is None else _chunks(games, run.seed, self._scale)
         student_share = 0.0 if student is None else run.student_games
         shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
         shares |= {kind: student_share for kind in KINDS if kind.name == STUDENT}
@@ -224,6 +230,7 @@ class Generator:
                 records,
                 self._run.played_weight,
                 self._run.sides,
+                self._scale,
             )
         return None
 
@@ -253,16 +260,16 @@ def _side(number: int) -> str:
     return VALID if number % VALID_EVERY == 1 else TRAIN
 
 
-def _chunks(games: Games, seed: int) -> list[tuple[str, NDArray[np.int64]]]:
+def _chunks(games: Games, seed: int, scale: int) -> list[tuple[str, NDArray[np.int64]]]:
     """Return the games in random order, in groups of one side and one board size, a group a shard.
 
-    The sides take turns as long as both have groups.
+    The sides take turns as long as both have groups. Groups are `scale` times as large as usual.
     """
     generator = np.random.Generator(np.random.PCG64([seed, len(games)]))
     order = generator.permutation(len(games))
     valid = games.is_valid(1.0 / VALID_EVERY)[order]
     left = {
-        side: _groups(games, order[chosen], generator)
+        side: _groups(games, order[chosen], generator, scale)
         for side, chosen in ((TRAIN, ~valid), (VALID, valid))
     }
     chunks: list[tuple[str, NDArray[np.int64]]] = []
@@ -275,10 +282,10 @@ def _chunks(games: Games, seed: int) -> list[tuple[str, NDArray[np.int64]]]:
 
 
 def _groups(
-    games: Games, order: NDArray[np.int64], generator: np.random.Generator
+    games: Games, order: NDArray[np.int64], generator: np.random.Generator, scale: int
 ) -> list[NDArray[np.int64]]:
     """Return games in groups of one board size, the groups in random order."""
-    size = next(kind.games for kind in KINDS if kind.name == RECORDS)
+    size = scale * next(kind.games for kind in KINDS if kind.name == RECORDS)
     groups = []
     for width, height in games.sizes:
         alike = order[np.isin(order, games.of_size(width, height))]
@@ -347,11 +354,11 @@ def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None
         width, height = _draw_student_size(generator, job.sides)
         plans = [
             replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
-            for _ in range(max(1, STUDENT_POSITIONS // (width * height)))
+            for _ in range(max(1, job.scale * STUDENT_POSITIONS // (width * height)))
         ]
         return play_games(teacher, plans, width, height, seed, student)
     width, height = kind.size or draw_size(generator, job.sides)
-    plans = [draw_plan(generator, width, height) for _ in range(kind.games)]
+    plans = [draw_plan(generator, width, height) for _ in range(job.scale * kind.games)]
     return play_games(teacher, plans, width, height, seed)
 
 

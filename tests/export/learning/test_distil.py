@@ -19,6 +19,7 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_export.labelling import generation
 from gtp_export.labelling.generation import (
     KINDS,
     Generator,
@@ -462,8 +463,8 @@ def test_a_record_never_changes_sides(tmp_path: Path) -> None:
     path.write_text("\n".join(games * 2))
     table = read_table([path])
     sides = []
-    for games_of_run in (table, table.take(np.arange(len(table) - 7))):
-        chunks = _chunks(games_of_run, seed=1)
+    for games_of_run, scale in ((table, 1), (table.take(np.arange(len(table) - 7)), 3)):
+        chunks = _chunks(games_of_run, seed=1, scale=scale)
         found = {side: set[tuple[Move, ...]]() for side, _ in chunks}
         for side, chunk in chunks:
             found[side] |= {tuple(games_of_run.record(int(game)).moves) for game in chunk}
@@ -485,6 +486,19 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     assert Generator(RUN, tmp_path, games).run(ENDLESS) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
+
+
+def test_a_gpu_makes_larger_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_kinds(monkeypatch, "9x9", games=2)
+    monkeypatch.setattr(generation, "play_games", lambda teacher, plans, *_: len(plans))
+    made = []
+    for obstacle in ("no driver", None):
+        monkeypatch.setattr(generation, "cuda_obstacle", lambda obstacle=obstacle: obstacle)
+        generator = Generator(replace(RUN, processes=1), tmp_path, None)
+        job = generator._next_job()
+        assert job is not None
+        made.append(generation._make(generator._worker._teacher, job, None))
+    assert made == [2, 2 * generation.GPU_SCALE]
 
 
 def test_several_processes_leave_the_teacher_to_themselves(
