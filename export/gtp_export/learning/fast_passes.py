@@ -82,6 +82,10 @@ class GraphedNet:
         self._seen: Counter[torch.Size] = Counter()
         self._passes: dict[torch.Size, _Pass] = {}
         self._works = True
+        # What a replay gives comes from another stream than it was captured on, and harms nobody.
+        silence = getattr(torch.autograd.graph, "set_warn_on_accumulate_grad_stream_mismatch", None)
+        if silence is not None:
+            silence(False)
 
     def __call__(self, spatial: Tensor, features: Tensor) -> NetOutputs:
         """Evaluate a batch under autocast without a cache; see `Net.forward`."""
