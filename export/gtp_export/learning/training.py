@@ -312,7 +312,8 @@ class Trainer:
         self.meter = Meter(plan.halt or plan.out)
         self._source: Source | None = None
         self._first_draw = False
-        self._drawer = ThreadPoolExecutor(1) if _draws_ahead(plan.device) else None
+        # A GPU learns from one batch while the processor draws the next.
+        self._drawer = ThreadPoolExecutor(1) if plan.device == "cuda" else None
         self._ahead: Future[Batch] | None = None
         """The next step's batch."""
         self.revived = 0
@@ -485,11 +486,6 @@ class Trainer:
         for module in _norms(self.net):
             module.steps.fill_(state["norm_steps"])
         self.steps, self.spent = state["steps"], _spent_of(state, path)
-
-
-def _draws_ahead(device: str) -> bool:
-    """Whether a batch is drawn while the one before it is learned, which a GPU does meanwhile."""
-    return device == "cuda"
 
 
 def has_bfloat16(device: str) -> bool:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import Generator, count_by_kind  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
-from gtp_export.learning import training  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
 from gtp_export.learning.fast_passes import CompiledNet  # noqa: E402
@@ -193,13 +193,13 @@ def test_training_goes_on_from_its_checkpoint(data: Path) -> None:
     assert resumed.step() == pytest.approx(trainer.step(), rel=0.05)
 
 
-def test_batches_drawn_ahead_are_the_same(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_drawn_ahead_are_the_same(data: Path) -> None:
     plan = plan_for(data, LONG)
     plan.out.mkdir()
     drawn: list[list[Batch]] = []
-    for ahead in (False, True):
-        monkeypatch.setattr(training, "_draws_ahead", lambda device, ahead=ahead: ahead)
+    for drawer in (None, ThreadPoolExecutor(1)):
         trainer = Trainer(0, plan)
+        trainer._drawer = drawer
         drawn.append([])
         for trainer.steps in range(3):
             drawn[-1].append(trainer._take_batch())
