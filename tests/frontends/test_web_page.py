@@ -152,6 +152,12 @@ def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any, server: Serv
     assert tab.locator("#board .ghosts circle").count() == 0
     tap(tab, "J1")
     text(tab, "#note", "press End")
+    with server.client() as client:
+        wish(client, "dead", at="A1")
+        text(tab, "#note", "no count to change")
+    text(tab, "#note", "press End")  # whatever is told meanwhile
+    tab.keyboard.press("End")
+    sync_api.expect(tab.locator("#note")).not_to_contain_text("press End", timeout=30_000)
     tab.keyboard.press("Home")
     text(tab, "#standing", "Move 0: ")
     text(tab, "#standing", "Black wins")

@@ -11,6 +11,7 @@ let told = null; // the newest state of the server
 let shown = null; // the turn that is looked at; null: the newest
 let sent = null; // a move of one's own that the server has not answered yet: {turn, point}
 let line = null; // a candidate's line that is shown as numbered stones: {turn, index}
+let hint = ""; // why the page itself did not do what was last tried
 let looking = false, owners = false;
 
 // To and from the server --------------------------------------------------------------------------
@@ -26,6 +27,7 @@ function connect() {
 }
 
 function wish(what, more = {}) {
+  hint = "";
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ do: what, ...more }));
 }
 
@@ -128,7 +130,7 @@ function write(turn) {
   const lines = last ? [`${nameOf(last.color)} ${positionAt(0).vertex(last.point)}.`] : [];
   if (doing) lines.push(`${doing[0].toUpperCase()}${doing.slice(1)} …`);
   if (review?.error) lines.push(`No review: ${review.error}.`);
-  say([...lines, ...told.said]);
+  say([...lines, ...told.said, ...(hint ? [hint] : [])]);
   byId("visits-made").textContent = now ? `${now.visits} visits` : "";
   byId("go").textContent = isThinking ? "Move now" : "Engine moves";
   nameLines(now && !sent ? now.candidates.slice(0, 3) : []);
@@ -155,6 +157,12 @@ function showLine(index) {
   show();
 }
 
+// Stays while the server goes on telling, until something else is tried.
+function refuse(why) {
+  hint = why;
+  if (told) show();
+}
+
 function say(sentences) {
   const text = sentences.join("\n");
   if (byId("note").textContent !== text) byId("note").textContent = text;
@@ -164,6 +172,7 @@ function say(sentences) {
 
 function go(turn) {
   if (!told) return;
+  hint = "";
   const to = Math.max(0, Math.min(told.moves.length, turn));
   shown = to === told.moves.length ? null : to;
   if (looking) look();
@@ -176,8 +185,8 @@ function look() {
 
 function playAt(vertex, point = null) {
   if (!told || !told.is_ready || sent) return;
-  if (told.result) return say(["The game is over. Undo takes it up again; New game begins another."]);
-  if (shown !== null) return say(["Moves are made in the newest position: press End, or take moves back."]);
+  if (told.result) return refuse("The game is over. Undo takes it up again; New game begins another.");
+  if (shown !== null) return refuse("Moves are made in the newest position: press End, or take moves back.");
   const isMine = told.seat.you === "both" || colorOf(told.seat.you) === told.to_play;
   if (!isMine || (point !== null && positionAt(told.moves.length).stones[point] !== EMPTY)) return;
   if (point !== null && socket.readyState === WebSocket.OPEN) sent = { turn: told.moves.length, point };
@@ -205,7 +214,8 @@ function fields() {
 async function load(file) {
   byId("file").value = ""; // so that the same one may be chosen again
   if (!file) return;
-  if (file.size > MOST_FILE) return say(["The file is too large for a game."]);
+  if (file.size > MOST_FILE) return refuse("The file is too large for a game.");
+  hint = "";
   socket.send(await file.arrayBuffer());
 }
 
