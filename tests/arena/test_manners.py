@@ -19,24 +19,26 @@ def test_score_counts_boards_and_names_misses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], said: list[str]
 ) -> None:
     # Two pass-alive players, and a white stone that cannot live: nothing is left to a net. The
-    # second file says that the stone is alive.
+    # second file says that the stone is alive, the third that it may be either.
     board = ["W b b", "bbbbb", "     ", "WWWWW", " W W "]
     marks = ["BBBBB", "BBBBB", "*****", "WWWWW", "WWWWW"]
     document = {"board": board, "correct_ownership": marks}
     (tmp_path / "right.json").write_text(json.dumps(document))
     document["correct_ownership"] = ["W" + marks[0][1:], *marks[1:]]
     (tmp_path / "wrong.json").write_text(json.dumps(document))
+    document["correct_ownership"] = ["*" + marks[0][1:], *marks[1:]]
+    (tmp_path / "either.json").write_text(json.dumps(document))
     (tmp_path / "z.json").write_text("no board")
     (tmp_path / "two.sgf").write_text("(;SZ[5];B[aa];W[aa])")
     assert run(["score", "--net", TINY_NET, "--misses", str(tmp_path)]) == 1
     captured = capsys.readouterr()
-    assert "2/2 boards, 0 s left" in captured.err
+    assert "3/3 boards, 0 s left" in captured.err
     assert "\n".join(said).count("z.json: not a marked board") == 1
     assert f"{tmp_path}, game 1: move 2, white A5, is occupied" in said
     out = captured.out.splitlines()
     assert out[0] == "wrong: taken for dead: A5"
-    assert "dead stones as marked on 1 of 2 boards, 50.0%" in out[1]
-    assert "the owner of 97.50% of the 40 points" in out[1]
+    assert "dead stones as marked on 2 of 3 boards, 66.7%" in out[1]
+    assert "the owner of 98.31% of the 59 points" in out[1]
 
 
 def test_score_of_nothing_and_of_no_file(

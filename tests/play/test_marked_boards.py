@@ -43,8 +43,7 @@ def test_records_without_marks_are_left_out(tmp_path: Path) -> None:
 
 
 JSON_BOARD = {
-    "board": ["W bW ", "  bW ", " bbWb"],
-    # s and * leave open whose a point is.
+    "board": ["W bW ", "  bWb", " bbWb"],
     "correct_ownership": ["BBBWW", "BBBW*", " sBWW"],
 }
 
@@ -54,6 +53,7 @@ def test_boards_in_json(tmp_path: Path) -> None:
     (board,) = read(tmp_path)
     assert board.name == "a" and board.position.rules.preset == "chinese"
     assert board.dead == {point("A3"), point("E1")}
+    assert board.undecided == {point("E2"), point("B1")}
     assert point("E2") not in board.owners and point("A1") not in board.owners
     assert board.owners[point("A3")] == BLACK and board.owners[point("E1")] == WHITE
 

@@ -80,7 +80,7 @@ class _Tally:
         """Count a board; return the stones whose status is wrong."""
         from gtp_engine.go.scoring import agreed_owners
 
-        wrong = set(status.dead) ^ board.dead
+        wrong = (set(status.dead) ^ board.dead) - board.undecided
         found = agreed_owners(board.position, status.dead)
         known = [p for p, owner in board.owners.items() if owner != EMPTY]
         self.boards += 1

@@ -29,6 +29,8 @@ class MarkedBoard:
     owners: dict[int, int]
     """BLACK or WHITE by point; points that are nobody's, or of which nothing is said, are left
     out."""
+    undecided: frozenset[int] = frozenset()
+    """Stones that may be judged either way."""
 
 
 def read_marked(
@@ -89,7 +91,9 @@ def marked_board(name: str, record: GameRecord) -> MarkedBoard | None:
 
 
 def read_json_board(file: Path) -> MarkedBoard:
-    """Read a board of OGS's tests: `board` of " bW" and `correct_ownership` of " BW" and others.
+    """Read a board of OGS's tests: `board` of " bW" and `correct_ownership` of " BW", "s" and "*".
+
+    With "s", a gap in an open border, and "*" those tests are content with any owner.
 
     Raises:
         ValueError, KeyError, TypeError or IndexError: It is something else.
@@ -118,8 +122,8 @@ def read_json_board(file: Path) -> MarkedBoard:
         position.set_up(black, [p for p in stones if p not in black])
     except (InvalidRulesError, SetupError) as error:
         raise ValueError(str(error)) from None
-    # Other symbols leave open whose a point is.
     names = {"B": BLACK, "W": WHITE, " ": EMPTY}
-    dead = {p for p, color in stones.items() if names.get(said[p], color) != color}
+    undecided = frozenset(p for p in stones if said[p] not in names)
+    dead = {p for p, color in stones.items() if p not in undecided and names[said[p]] != color}
     owners = {p: names[symbol] for p, symbol in said.items() if symbol in ("B", "W")}
-    return MarkedBoard(file.stem, position, frozenset(dead), owners)
+    return MarkedBoard(file.stem, position, frozenset(dead), owners, undecided)
