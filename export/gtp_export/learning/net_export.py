@@ -13,7 +13,7 @@ from gtp_export.architectures.net_file import write_net
 from gtp_export.convert.graph import GraphError
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import TrainError
+from gtp_export.learning.trainer import TrainError
 
 
 @dataclass(frozen=True)

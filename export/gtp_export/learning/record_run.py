@@ -22,7 +22,8 @@ from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import Trainer, TrainPlan, keep_settings, read_metrics, train
+from gtp_export.learning.trainer import Trainer, TrainPlan
+from gtp_export.learning.training import keep_settings, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games

@@ -27,7 +27,7 @@ MEASURE_SEED = 11
 
 @dataclass(frozen=True)
 class RecordSource:
-    """Batches of a stream, which has a seed of its own; see `training.Source`."""
+    """Batches of a stream, which has a seed of its own; see `trainer.Source`."""
 
     stream: PositionStream
 

@@ -47,13 +47,8 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import (
-    CHECKPOINT,
-    CHECKPOINT_SECONDS,
-    Trainer,
-    TrainPlan,
-    keep_settings,
-)
+from gtp_export.learning.trainer import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
+from gtp_export.learning.training import keep_settings
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import GameCollector, Games

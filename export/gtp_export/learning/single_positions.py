@@ -34,14 +34,8 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import (
-    CHECKPOINT,
-    TrainPlan,
-    keep_settings,
-    read_metrics,
-    spent_in,
-    train,
-)
+from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, spent_in
+from gtp_export.learning.training import keep_settings, read_metrics, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games

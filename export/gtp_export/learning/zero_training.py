@@ -23,7 +23,7 @@ from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.training import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
+from gtp_export.learning.trainer import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
 from gtp_export.plans import QuantisePlan
 from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, list_nets, shape_of
@@ -108,7 +108,7 @@ class ShardSource:
             self._window.keep(self._settings.window_positions(self.positions))
 
     def draw(self, generator: np.random.Generator) -> Batch:
-        """Return a batch; see `training.Source`."""
+        """Return a batch; see `trainer.Source`."""
         if self._batches is None:
             self._batches = self._window.batches(self._settings.batch, generator)
         return batch_of(next(self._batches), self._settings.value_mix)

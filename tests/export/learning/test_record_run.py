@@ -190,7 +190,7 @@ def test_exhausted_memory_keeps_the_checkpoint(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("gtp_export.learning.training.Trainer.step", fail)
+    monkeypatch.setattr("gtp_export.learning.trainer.Trainer.step", fail)
     assert train(games, out, "--preset", "tiny", "--samples", "400") == 1
     assert "memory is exhausted" in capsys.readouterr().err
     assert (out / "checkpoint.pt").read_bytes() == before

@@ -37,16 +37,18 @@ from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
 from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
-from gtp_export.learning.training import (  # noqa: E402
+from gtp_export.learning.trainer import (  # noqa: E402
     CHECKPOINT,
     Trainer,
     TrainError,
     TrainPlan,
-    describe_figures,
     has_bfloat16,
+    spent_in,
+)
+from gtp_export.learning.training import (  # noqa: E402
+    describe_figures,
     keep_settings,
     read_metrics,
-    spent_in,
     train,
 )
 from gtp_export.progress_bar import ProgressBar  # noqa: E402
@@ -267,7 +269,7 @@ def test_a_run_begins_with_a_net_by_many_different_boards(
         seen.extend(tuple(batch.spatial.shape) for batch in batches)
         return 0
 
-    monkeypatch.setattr("gtp_export.learning.training.load_weights", load)
+    monkeypatch.setattr("gtp_export.learning.trainer.load_weights", load)
     Trainer(0, replace(plan_for(data, SHORT), start=tmp_path / "start.onnx"))
     assert len(seen) == 32 and len(set(seen)) == 3, "boards of 5x5, 4x6 and 6x4"
 
@@ -408,7 +410,7 @@ def test_steps_of_a_compiled_net_are_those_of_the_net(
     monkeypatch.setattr(CompiledNet, "_seen", Counter())
     monkeypatch.setattr(CompiledNet, "_often", set())
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("gtp_export.learning.training.has_bfloat16", lambda device: False)
+    monkeypatch.setattr("gtp_export.learning.trainer.has_bfloat16", lambda device: False)
     wanted, _ = steps_of(data)
     assert not CompiledNet._often
     monkeypatch.setattr("gtp_export.learning.fast_passes.COMPILE_AFTER", 0)

@@ -25,7 +25,7 @@ from gtp_engine.arena.many_games import PlayedGame, Terms, play_games
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.games import FIVE
 from gtp_export.learning import zero_training
-from gtp_export.learning.training import CHECKPOINT, Trainer, TrainError
+from gtp_export.learning.trainer import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, train_run
 from gtp_export.zero.catalogue import MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
