@@ -9,11 +9,13 @@ neither. A note beside the folders says what it took so far.
 
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -146,7 +148,7 @@ class Generator:
             and (kind.name != RECORDS or self._chunks)
             and (kind.size is None or max(kind.size) in run.sides)
         ]
-        self._planned = _count_shards(folder)
+        self._planned = _list_shards(folder)
 
     def run(self, span: Span) -> int:
         """Add shards until a span is spent, and return how many positions were made.
@@ -210,13 +212,14 @@ class Generator:
         """Return the job that the mixture lacks most; None when nothing can be made."""
         while self._kinds:
             kind = min(
-                self._kinds, key=lambda kind: (self._planned.get(kind.name, 0) + 1) / kind.share
+                self._kinds, key=lambda kind: (len(self._planned[kind.name]) + 1) / kind.share
             )
-            number = self._planned.get(kind.name, 0)
+            planned = self._planned[kind.name]
+            number = next(number for number in count() if number not in planned)
             if kind.name == RECORDS and number >= len(self._chunks):
                 self._kinds.remove(kind)
                 continue
-            self._planned[kind.name] = number + 1
+            planned.add(number)
             side, records = _side(number), tuple[GameRecord, ...]()
             if kind.name == RECORDS and self._games is not None:
                 side, chunk = self._chunks[number]
@@ -333,15 +336,15 @@ def _make_shard_here(job: Job) -> Spent:
     return _worker_here[0].make(job)
 
 
-def _count_shards(folder: Path) -> dict[str, int]:
-    """Return by kind the number of the next shard; make the folders."""
-    numbers: dict[str, int] = {}
+def _list_shards(folder: Path) -> defaultdict[str, set[int]]:
+    """Return the numbers of the shards by kind; a kill may have left out some. Make the folders."""
+    numbers = defaultdict[str, set[int]](set)
     for side in (TRAIN, VALID):
         (folder / side).mkdir(parents=True, exist_ok=True)
         for path in (folder / side).glob("*-*.npz"):
             name, _, number = path.stem.rpartition("-")
             if number.isdecimal():  # not the copy that somebody made of one
-                numbers[name] = max(numbers.get(name, 0), int(number) + 1)
+                numbers[name].add(int(number))
     return numbers
 
 

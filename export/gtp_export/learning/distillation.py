@@ -99,7 +99,12 @@ def distil(run: DistilRun) -> Path:
             "--student-games needs a student: a net given by --from, or one of an earlier round"
         )
     info = describe_student(run, task.shape)
-    sides = {"smallest_board": run.smallest_board, "largest_board": run.largest_board}
+    settings: dict[str, Any] = {
+        "teacher": run.teacher.name,
+        "from": run.start.name if run.start else "",
+        "smallest_board": run.smallest_board,
+        "largest_board": run.largest_board,
+    }
     games: Games | None = None
     for number in range(1, run.rounds + 1):
         part = number / run.rounds
@@ -109,7 +114,7 @@ def distil(run: DistilRun) -> Path:
         is_short = labels.share(spent_on_labels(task.data)) < 1.0
         if is_short and run.games and games is None:
             games = _read_games(run)
-        keep_settings(run.out, **sides)
+        keep_settings(run.out, **settings)
         if is_short:
             Generator(run, task.data, games, _newest_student(plan)).run(labels)
         train(plan, NetExport(run.out, info), until=part)

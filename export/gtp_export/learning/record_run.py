@@ -73,7 +73,8 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
         loss_weights=task.preset.loss_weights,
         stem=info.name,
     )
-    keep_settings(run.out, games=task.train.fingerprint())
+    begun = {"from": run.start.name if run.start else ""}
+    keep_settings(run.out, games=task.train.fingerprint(), **begun)
     train(plan, NetExport(run.out, info))
     return finish(run, plan, task, info)
 

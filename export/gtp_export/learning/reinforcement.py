@@ -40,7 +40,9 @@ from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import PRESETS, Preset, preset_of
 from gtp_export.architectures.shape import Shape
 from gtp_export.cards import format_reinforced_card
-from gtp_export.convert.onnx_file import load_model, read_info
+from gtp_export.convert.golden import add_golden
+from gtp_export.convert.graph import write_model
+from gtp_export.convert.onnx_file import load_model, read_info, replace_info
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
@@ -69,6 +71,7 @@ GATE_SHARE = 0.55
 FINAL_GAMES = 400
 BEGUN = "000000"
 """Name of the net that the run began with."""
+NOTHING_GAINED = "nothing was gained: it is the net that the run began with"
 
 
 class PairSource:
@@ -334,7 +337,7 @@ class Reinforcement:
     def _finish(self) -> Path:
         """Measure the best net against the first one, and write it with its card."""
         run, best = self._run, self._best()
-        strength = "nothing was gained: it is the net that the run began with"
+        strength = NOTHING_GAINED
         if best != BEGUN:
             final = [m for m in self._ladder if m["games"] == FINAL_GAMES and m["net"] == best]
             if not final:
@@ -345,9 +348,12 @@ class Reinforcement:
                 f"with, {last['games']} games on {run.size}x{run.size} without search"
             )
         self._draw_ladder()
-        info: NetInfo = replace(self._info, strength=strength)
-        target = run.out / f"{self._info.name}.onnx"
-        write_whole(target, (self._nets / f"{best}.onnx").read_bytes())
+        path, target = self._nets / f"{best}.onnx", run.out / f"{self._info.name}.onnx"
+        model = load_model(path)
+        info: NetInfo = replace(read_info(path, model), strength=strength)
+        replace_info(model, info)
+        add_golden(model, info)
+        write_model(model, target)
         facts = {
             "command": run.command_line,
             "rounds": self._round,

@@ -47,13 +47,15 @@ Export = Callable[[Net, str], None]
 def keep_settings(folder: Path, **wanted: Any) -> None:
     """Note what a folder is made with, by option; make sure that what is there was made so too.
 
+    What failed before it made anything binds nobody.
+
     Raises:
         NetFileError: It was made otherwise.
         OSError: The note cannot be written.
     """
     note = folder / "settings.json"
-    if not note.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not note.exists() or [*folder.iterdir()] == [note]:
         write_whole(note, json.dumps(wanted) + "\n")
     try:
         made = dict(json.loads(note.read_text(encoding="utf-8")))

@@ -28,7 +28,14 @@ from gtp_engine.go.sgf import decode_sgf, each_game, parse_game_line, read_games
 from gtp_engine.kernels import int64, kernel
 from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
-from gtp_export.records.games import OUT_OF_TURN, GameCollector, Games, first_of, join_games
+from gtp_export.records.games import (
+    OUT_OF_TURN,
+    UNKNOWN_WINNER,
+    GameCollector,
+    Games,
+    first_of,
+    join_games,
+)
 from gtp_export.records.pack_file import PACK_SUFFIX, read_pack
 from gtp_export.records.replay import count_playable
 
@@ -309,6 +316,9 @@ def _playable(games: Games) -> tuple[Games, int]:
     # What came of a game that goes on otherwise is not what came of its beginning.
     settled = np.where(cut, 0, table.settled).astype(np.uint8)
     score = np.where(cut, np.nan, table.score).astype(table.score.dtype)
-    table = table._replace(starts=starts, moves=table.moves[keep], settled=settled, score=score)
+    winner = np.where(cut, UNKNOWN_WINNER, table.winner).astype(table.winner.dtype)
+    table = table._replace(
+        starts=starts, moves=table.moves[keep], settled=settled, score=score, winner=winner
+    )
     shortened = replace(games, table=table)
     return shortened.take(np.flatnonzero(good > 0)), int(cut.sum())

@@ -270,8 +270,8 @@ class Settings:
         return Span(self.span, self.span_unit)
 
 
-OPTIONS = ("format", "game", "size", "rules", "recipe")
-"""Settings that come from a run's options alone."""
+NOT_BY_SET = ("format", "game", "size", "rules", "recipe", "start")
+"""Settings that `--set` refuses: a run's options alone give them."""
 CHOICES: dict[str, Sequence[str]] = {
     "game": GAMES,
     "recipe": tuple(RECIPES),
@@ -352,7 +352,7 @@ def parse_setting(name: str, text: str) -> tuple[str, Any]:
         RunError: There is no such setting, or the value is of another kind.
     """
     kind = _kinds().get(name)
-    if kind is None or name in OPTIONS:
+    if kind is None or name in NOT_BY_SET:
         raise RunError(f"--set {name}: no such setting")
     try:
         if kind is bool:

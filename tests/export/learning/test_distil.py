@@ -395,6 +395,11 @@ def test_records_become_shards_until_they_are_used_up(
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
     assert Generator(RUN, tmp_path, games).run(ENDLESS) == 0
+    lost = next(tmp_path.rglob("records-000001.npz"))  # as a kill leaves it
+    content = lost.read_bytes()
+    lost.unlink()
+    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 2
+    assert lost.read_bytes() == content
 
 
 def test_a_file_halts_labelling_at_a_batch_of_positions(

@@ -130,7 +130,7 @@ def test_every_shipped_net_with_a_policy_can_learn(name: str, tmp_path: Path) ->
 
 
 def test_the_command_tunes_and_says_what_came_of_it(
-    tmp_path: Path, net: Path, said: list[str]
+    tmp_path: Path, net: Path, said: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = write_games(tmp_path / "games", 40), tmp_path / "mine [1].onnx"
     assert learn(folder, net, out, "--player", "ann", "--others", str(folder)) == 0
@@ -151,6 +151,12 @@ def test_the_command_tunes_and_says_what_came_of_it(
     assert learn(folder, net, out, "--player", "ann") == 0
     assert "what it forgot is not measured without --others" in "\n".join(said)
     assert out.exists() and not any(path.exists() for path in old)
+    # But not of another net, as whose child it would describe itself.
+    another = tmp_path / "another.onnx"
+    another.write_bytes(net.read_bytes())
+    capsys.readouterr()
+    assert learn(folder, another, out, "--player", "ann") == 1
+    assert "was made with another --from; choose another --out" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(

@@ -1,6 +1,7 @@
 """Reinforcement: games in step, whose moves are learned and which way, runs that go on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,14 @@ from gtp_engine.arena.policy_games import AT_RANDOM, play_policy_games, points_o
 from gtp_engine.coords import BLACK, PASS, WHITE  # noqa: E402
 from gtp_engine.evaluators.fake import FakeEvaluator  # noqa: E402
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
+from gtp_engine.files import write_json  # noqa: E402
 from gtp_engine.go.board import is_own_eye  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets  # noqa: E402
 from gtp_export.learning.reinforcement import (  # noqa: E402
+    NOTHING_GAINED,
     PairSource,
     ReinforceTask,
     collect,
@@ -136,11 +139,18 @@ def test_a_run_goes_on_pools_and_judges(
     assert info.name == "run" and info.created_by == "gtp-export reinforce"
     assert "| 000002 | 000000 |" in card and "without search" in card
     assert "the value as baseline" in card
+    assert "10 games on 4x4 without search" in info.strength and info.strength in card
     # The same again has nothing to do, and puts the net there once more.
     (out / "run.onnx").unlink()
     assert reinforce(net, out, "--samples", "900") == 0
     assert len(json.loads((out / "ladder.json").read_text())) == len(ladder)
-    assert (out / "run.onnx").exists()
+    assert OnnxNet(out / "run.onnx", "cpu").info == info
+    write_json(out / "ladder.json", [one | {"promoted": False} for one in ladder])
+    (out / "nets" / "000000.onnx").write_bytes(net.read_bytes())
+    assert reinforce(net, out, "--samples", "900") == 0
+    begun = OnnxNet(net, "cpu").info
+    assert OnnxNet(out / "run.onnx", "cpu").info == replace(begun, strength=NOTHING_GAINED)
+    assert f"# {begun.name}\n" in (out / "run.md").read_text()
     for start, more, words in (
         (net, ("--size", "5"), "was made with another --size"),
         (net, ("--komi", "0.5"), "was made with another --komi"),

@@ -533,7 +533,9 @@ def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> No
 
 
 def test_a_folder_is_of_one_run(tmp_path: Path) -> None:
+    keep_settings(tmp_path, size=19, games="typo")  # nothing came of it
     keep_settings(tmp_path, size=9, games="a")
+    (tmp_path / "checkpoint.pt").touch()
     keep_settings(tmp_path, size=9, games="a")
     for wanted, complaint in (
         ({"size": 13}, "with another --size"),
@@ -655,6 +657,8 @@ def test_the_command_makes_a_net(
     # It learned all boards, so it does not become a net of small ones alone.
     assert run_command(["distil", *arguments, "--samples", "600", "--largest-board", "9"]) == 1
     assert "was made with another --largest-board; choose another" in capsys.readouterr().err
+    assert run_command(["distil", *arguments, "--samples", "600", "--from", TINY_NET]) == 1
+    assert "was made with another --from; choose another" in capsys.readouterr().err
 
 
 def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(

@@ -22,7 +22,7 @@ from gtp_engine.go.scoring import agreed_owners
 from gtp_engine.go.sgf import parse_sgf, read_games
 from gtp_export.commands import run as run_command
 from gtp_export.records import pack_file
-from gtp_export.records.games import OUT_OF_TURN, Games, GameTable
+from gtp_export.records.games import OUT_OF_TURN, UNKNOWN_WINNER, Games, GameTable
 from gtp_export.records.pack_file import read_pack, write_pack
 from gtp_export.records.reading import decode_line, read_table
 from gtp_export.records.stream import PositionReader, PositionStream
@@ -102,6 +102,9 @@ def test_a_game_ends_before_an_illegal_move_and_is_not_settled(
     games = read_table([path])
     assert [len(games.record(i).moves) for i in range(3)] == [1, 1, 5]
     assert games.table.settled.tolist() == [0, 0, 1]
+    # Nor is it won by who has won what came after.
+    assert games.table.winner.tolist() == [UNKNOWN_WINNER, UNKNOWN_WINNER, BLACK]
+    assert [games.record(i).result for i in range(2)] == ["", ""]
     assert "2 of them end before" in said[0] and "1 left out" in said[0]
 
 

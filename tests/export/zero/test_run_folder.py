@@ -160,6 +160,7 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--set", "window_power", "0"], "the value makes no sense"),
         (["--set", "vists", "3"], "no such setting"),
         (["--set", "size", "5"], "no such setting"),
+        (["--set", "start", "default"], "no such setting"),
         (["--set", "preset", "b6c64"], "is a run with preset tiny, not b6c64"),
         (["--set", "learning_rate", "inf"], "the value makes no sense"),
     ],
