@@ -287,6 +287,15 @@ def test_chance_counts_in_handicap_and_decided_games() -> None:
     assert not is_decided(1, 0.9)
 
 
+def test_stones_that_a_record_sets_up_are_a_handicap_without_being_called_so() -> None:
+    stones = "AB[cc][gc][cg]PL[W]"
+    for named in ("", "HA[3]"):
+        record = parse_sgf(f"(;SZ[9]{named}{stones};W[ee];B[eg])")
+        report = make_report(record, carry_out(record, {}, {}), name="game", digest="")
+        assert report["game"]["handicap"] == 3
+        assert all(move["is_decided"] for move in report["moves"])
+
+
 def test_players_are_found_by_name() -> None:
     game = {"black": "Ada L.", "white": "Bo"}
     assert color_of_player(game, "bo") == "white"

@@ -234,6 +234,14 @@ def test_moves_are_drawn_from_the_policy_until_a_page_wants_another_level() -> N
     assert playouts_at("10") == 50
 
 
+def test_a_page_that_names_no_playouts_has_those_that_it_began_with() -> None:
+    engine = Engine(Settings(size=(5, 5), playouts=30), evaluator=FakeEvaluator())
+    game = WebGame(engine, "both", [])
+    for named, playouts in (("", 30), ("1", 1), ("", 30)):
+        game._do_seat({**SEAT, "net": "default", "playouts": named})
+        assert engine.settings.playouts == playouts
+
+
 def test_a_game_ends_by_passes_or_by_resigning_and_is_taken_up_again(
     client: ClientConnection,
 ) -> None:

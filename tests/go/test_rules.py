@@ -73,8 +73,16 @@ def test_titles_name_no_server_and_are_understood() -> None:
 
 def test_a_json_object_with_spaces() -> None:
     rules = Rules.parse('{ "ko": "SITUATIONAL", "scoring" : "TERRITORY", "tax":"ALL", "komi": 5 }')
-    assert rules == Rules(ko=Ko.SITUATIONAL, scoring=Scoring.TERRITORY, tax=Tax.ALL, komi=5.0)
+    wanted = {"ko": Ko.SITUATIONAL, "scoring": Scoring.TERRITORY, "tax": Tax.ALL, "komi": 5.0}
+    assert rules == replace(PRESETS["tromp-taylor"], **wanted)
     assert rules.preset is None
+
+
+def test_absent_keys_are_as_in_katago() -> None:
+    assert Rules.parse("{}") == PRESETS["tromp-taylor"]
+    territory = Rules.parse('{"scoring":"TERRITORY"}')
+    assert territory.tax is Tax.SEKI
+    assert Rules.parse('{"scoring":"TERRITORY","tax":"NONE"}') == replace(territory, tax=Tax.NONE)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,23 @@ def test_area() -> None:
     assert score(position_of(FINISHED, AREA)) == (7 + 2) - (11 + 5) + 0.5
 
 
+def test_all_stones_live_where_dead_ones_are_to_be_captured() -> None:
+    """White's last stone cannot get out of Black's eye; B1 would capture it."""
+    diagram = """
+        . . X X O . O
+        X X X X O O O
+        . X X X O . .
+        X X X O O O O
+        . X X O . O .
+        X X X O O O O
+        O . X X O . .
+    """
+    for rules, margin in (("tromp-taylor", 2.0), ("cgos", 2.0), ("chinese", -1.0)):
+        position = position_of(diagram, replace(Rules.parse(rules), komi=0.0))
+        assert position.white_margin() == margin
+        assert agreed_score(position) == 2.0
+
+
 def test_territory_counts_stones_against_the_moves_made() -> None:
     # Set-up stones count as moves: each costs its player the point that it counts for.
     assert score(position_of(FINISHED, TERRITORY)) == 2 - 5 + 0.5

@@ -16,6 +16,7 @@ from gtp_engine.go import sgf
 from gtp_engine.go.game_record import describe_rules, parse_rules
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import PRESETS, Rules
+from gtp_engine.go.scoring import agreed_score
 from gtp_engine.go.sgf import (
     GameRecord,
     SgfError,
@@ -167,6 +168,28 @@ def test_stones_set_up_during_the_game() -> None:
     position = record.position()
     assert diagram_of(position) == plain(".....\n.X...\n..O..\n...X.\n....X")
     assert position.ply == 2 and position.to_play == BLACK
+
+
+@pytest.mark.parametrize(
+    ("game", "handicap", "white_score"),
+    [
+        ("(;SZ[9]RU[Japanese]KM[6.5];B[aa];W[ba];B[ee];W[ab];B[cc];W[gg])", 0, 8.5),
+        ("(;SZ[9]RU[Chinese]KM[0.5]HA[2]AB[gc][cg];W[ee];B[cc])", 2, 0.5),
+    ],
+)
+def test_prisoners_and_handicap_stay_where_stones_are_set_up_during_the_game(
+    game: str, handicap: int, white_score: float
+) -> None:
+    """Black has lost a stone; White has two points for the handicap."""
+    for more, points in (("", 0.0), (";AW[dd]", 1.0)):  # by area one for the stone
+        position = parse_sgf(game[:-1] + more + ")").position()
+        assert position.handicap == handicap
+        assert position.captured(BLACK) == (0 if handicap else 1)
+        assert agreed_score(position) == white_score + (points if handicap else 0.0)
+        rules = position.rules
+        position.set_rules(Rules.parse("aga"))  # plays the game over
+        position.set_rules(rules)
+        assert agreed_score(position) == white_score + (points if handicap else 0.0)
 
 
 def test_a_player_named_later_keeps_the_moves() -> None:

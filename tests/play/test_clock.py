@@ -122,6 +122,8 @@ def test_unlimited_time_stays() -> None:
         (Canadian(60.0, 30.0, 5), 20.0, 4, PlayerTime(20.0, 4)),
         (Byoyomi(60.0, 30.0, 5), 40.0, 0, PlayerTime(40.0)),
         (Byoyomi(60.0, 30.0, 5), 40.0, 2, PlayerTime(30.0, 2)),
+        (Byoyomi(0.0, 10.0, 5), 2.0, 0, PlayerTime(2.0, 1)),
+        (Byoyomi(0.0, 10.0, 5), 0.0, 0, PlayerTime(0.0)),
         (Fischer(60.0, 10.0, 65.0), 90.0, 0, PlayerTime(65.0)),
         (Fischer(60.0, 10.0), 90.0, 1, PlayerTime(90.0)),
         (Simple(10.0), 9.0, 0, PlayerTime(9.0, 1)),

@@ -167,6 +167,16 @@ def test_rules_and_komi_of_a_record_hold_for_its_game_alone(fake: Engine) -> Non
     assert (fake.komi, fake.rules.preset) == (2.5, "japanese")
 
 
+def test_other_rules_leave_a_records_komi_alone(fake: Engine) -> None:
+    usual = Rules.parse("chinese", 7.0)
+    fake.rules = usual
+    fake.rules = Rules.parse("japanese")
+    assert fake.komi == 6.5
+    fake.adopt(Position(9, 9, usual))
+    fake.rules = Rules.parse("japanese")
+    assert fake.komi == 7.0
+
+
 def test_a_record_without_komi_has_the_usual_one_of_its_board(fake: Engine) -> None:
     fake.position.komi = 0.5  # as in a handicap game
     for game in (fake.position, Position(9, 9, Rules.parse("japanese", 1.5))):

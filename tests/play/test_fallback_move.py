@@ -125,6 +125,22 @@ def test_safe_territory_is_left_alone_but_for_stones_that_must_be_captured() -> 
     assert decide_quickly(forbidding_search(), position).point in near
 
 
+@pytest.mark.parametrize("rules", ["japanese", "chinese"])
+def test_a_clean_up_captures_before_it_passes(rules: str) -> None:
+    position = position_of(SAFE_BUT_FOR_A_PRISONER, Rules.parse(rules))
+    for _ in range(4):
+        assert position.color_at(parse_vertex("F4", 7, 5)) == WHITE
+        decision = decide_quickly(forbidding_search(), position, cleanup=True)
+        assert decision.point != PASS and "stones to capture" in decision.reason
+        position.play(BLACK, decision.point)
+        if not position.stones(WHITE):
+            break
+        position.play(WHITE, PASS)
+    assert not position.stones(WHITE)
+    position.play(WHITE, PASS)
+    assert decide_quickly(forbidding_search(), position, cleanup=True).point == PASS
+
+
 def test_land_that_is_owned_anyway_is_not_filled_where_it_costs_a_point() -> None:
     japanese = replace(Rules.parse("japanese"), komi=0.5)
     position = position_of(TWO_HALVES, japanese, to_play=WHITE)

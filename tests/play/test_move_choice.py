@@ -196,6 +196,13 @@ def test_nobody_passes_before_the_game_has_begun() -> None:
     assert chosen(position, "pass A1", None) == ("pass", Reason.SEARCH)
 
 
+def test_a_search_that_looked_at_nothing_but_the_pass_does_not_pass_at_once() -> None:
+    search = Search(FlatEvaluator(favourite=PASS))
+    decision = decide(search, Position(5), Limits(playouts=2))
+    assert [move.point for move in decision.analysis.moves] == [PASS]
+    assert decision.point != PASS and decision.reason == Reason.EARLY
+
+
 def test_a_settled_board_is_not_played_on() -> None:
     sure = owned(FINISHED_OWNED)
     for color in (BLACK, WHITE):
@@ -453,6 +460,25 @@ def test_decide_leaves_own_eyes_alone() -> None:
     decision = decide(search, position, Limits(playouts=1))
     assert set(search.root_moves()) == {*points("E1", position), PASS}
     assert decision.point in search.root_moves()
+
+
+def test_a_lost_count_is_not_passed_into_though_a_stone_on_the_board_is_dead() -> None:
+    position = position_of(
+        """
+        . . X X O . O
+        X X X X O O O
+        . X X X O . .
+        X X X O O O O
+        . X X O . O .
+        X X X O O O O
+        O . X X O . .
+        """,
+        replace(Rules.parse("cgos"), komi=0.5),
+    )
+    position.play(WHITE, PASS)
+    decision = decide(Search(FlatEvaluator()), position, Limits(visits=50))
+    assert decision.point != PASS  # B1 captures it, now or later
+    assert Endgame(position, None).lead_as_it_stands == -2.5
 
 
 def test_a_clean_up_captures_dead_stones_before_it_passes() -> None:

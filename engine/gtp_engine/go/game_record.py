@@ -87,7 +87,8 @@ class GameRecord:
         """Play the game over.
 
         Repetitions are tolerated whatever the rules. Stones put down between moves begin a new
-        game from the board they make: what was played before cannot be undone then.
+        game from the board they make: what was played before cannot be undone then, but prisoners
+        and handicap stay.
 
         Args:
             before_move: Stop before the move of this number, counted from 1; past the last move
@@ -148,11 +149,14 @@ class GameRecord:
             color: [point for point, stone in stones.items() if stone == color]
             for color in (BLACK, WHITE)
         }
+        before = position.copy()
         try:
             position.set_up(by_color[BLACK], by_color[WHITE], to_play)
         except SetupError as error:
             where = f"the set-up after move {number}" if number else "the set-up"
             raise SgfError(f"{where} is impossible: {error}") from None
+        if number:
+            position.carry_over(before, before.ply)
 
     def _play(self, position: Position, number: int) -> None:
         move = self.moves[number]

@@ -170,7 +170,7 @@ class Position:
         return bool(self.turn["status"] != histories.PLAYING or self.turn["past_end"])
 
     def white_margin(self) -> float:
-        """Return White's points minus Black's if all stones on the board are alive."""
+        """Return White's points minus Black's if the game ends here; see `scoring.white_score`."""
         return float(white_score(self.history, self.ply, self._flags))
 
     @property
@@ -254,6 +254,24 @@ class Position:
         self.history = fresh
         self.ply = 0
 
+    def carry_over(self, past: "Position", ply: int) -> None:
+        """Let a start have prisoners, handicap and button of a game that it goes on with.
+
+        Args:
+            past: That game, as it was before the stones were set up anew.
+            ply: Where.
+        """
+        board, turn = past.history.boards[ply], past.history.turns[ply]
+        self.history.boards[0]["captured"] = board["captured"]
+        start = self.history.turns[0]
+        for name in ("handicap", "white_moved", "initial_black", "opening_black"):
+            start[name] = turn[name]
+        if self._flags.scoring == histories.TERRITORY:
+            start["white_bonus"] += int(board["captured"][BLACK]) - int(board["captured"][WHITE])
+        elif past._rules.button:
+            start["has_button"] = turn["has_button"] and self._rules.button
+            start["white_bonus"] = turn["white_bonus"]
+
     def set_rules(self, rules: Rules) -> None:
         """Change the rules in mid-game, replaying the moves under them.
 
@@ -269,6 +287,7 @@ class Position:
             return
         changed = type(self)(self.width, self.height, rules, encores=self.encores)
         changed.set_up(*self.start)
+        changed.carry_over(self, 0)
         for move in self.moves:
             try:
                 changed.play(move.color, move.point, strict=False)

@@ -138,14 +138,21 @@ class Rules:
 
     @classmethod
     def from_kata(cls, described: Mapping[str, Any], komi: float | None = None) -> "Rules":
-        """Return the rules of an object as `kata-get-rules` prints it; absent keys keep defaults.
+        """Return the rules of an object as `kata-get-rules` prints it.
+
+        Absent keys are as in Tromp-Taylor rules, and by territory there is a tax on seki, as in
+        KataGo.
 
         Raises:
             InvalidRulesError: An unknown key or value.
         """
-        rules = cls() if komi is None else cls(komi=komi)
+        rules = PRESETS["tromp-taylor"]
+        if komi is not None:
+            rules = replace(rules, komi=komi)
         for key, value in described.items():
             rules = rules.with_option(str(key), value)
+        if rules.scoring is Scoring.TERRITORY and "tax" not in described:
+            rules = replace(rules, tax=Tax.SEKI)
         return rules
 
     def with_option(self, key: str, value: Any) -> "Rules":

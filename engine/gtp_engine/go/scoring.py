@@ -90,6 +90,9 @@ def white_board_points(
 ) -> int:
     """Return White's points on the board minus Black's, komi and bonuses left out."""
     area = np.empty(MAX_POINTS, np.uint8)
+    if rules.scoring == AREA and rules.tax == TAX_NONE and not rules.friendly_pass_ok:
+        mark_agreed(board, np.zeros(MAX_POINTS, np.uint8), area)
+        return _count_owned(board, area)
     tax = find_area(board, turn, rules, suicide_legal, area)
     return _count_owned(board, area) - tax
 
@@ -98,7 +101,8 @@ def white_board_points(
 def white_score(history: History, ply: int, rules: RuleFlags) -> float:
     """Return White's score minus Black's if the game ends at a ply, every stone left on it alive.
 
-    A button that nobody has taken goes to the player to move.
+    Where nobody need capture dead stones, those that a pass-alive chain encloses for good count as
+    dead all the same, as KataGo has it. A button that nobody has taken goes to the player to move.
     """
     turn = history.turns[ply]
     points = white_board_points(history.boards[ply], turn, rules, rules.multi_stone_suicide)

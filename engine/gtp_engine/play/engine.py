@@ -191,7 +191,7 @@ class Engine(Game):
         if limits is None and position.rules.must_move:
             limits = Limits(playouts=1)
         if limits is None:
-            decision = decide_quickly(search, position, report)
+            decision = decide_quickly(search, position, report, cleanup=cleanup)
         elif self._level is not None:
             limits = replace(limits, stop=stop)
             decision = decide_at_level(
@@ -211,7 +211,7 @@ class Engine(Game):
             self.clock.spend(color, now - started, overhead, goes_on=True)
             if decision.point is not None:
                 self.position.play(color, decision.point, strict=False)
-                if cleanup and decision.point == PASS:
+                if cleanup and decision.point == PASS and decision.analysis is not None:
                     self._cleaned_up = self.position.board.tobytes()
             if self._recorder is not None:
                 self._recorder.decided(self.position, decision)

@@ -5,7 +5,7 @@ the one whose possession at the end goes together with a good result (after Coul
 "Criticality: a Monte-Carlo Heuristic for Go Programs").
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from gtp_engine.go.board import BOARD, MAX_POINTS
 from gtp_engine.go.history import AREA
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import tally_owners
+from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.decision import Decision
 from gtp_engine.play.endgame import Endgame, counts_dead_stones
 from gtp_engine.play.move_choice import left_alone, wanted_moves
@@ -33,12 +34,17 @@ GAMES_FOR_LAND = 60
 
 
 def decide_quickly(
-    search: Search, position: Position, report: ReportRequest | None = None
+    search: Search,
+    position: Position,
+    report: ReportRequest | None = None,
+    *,
+    cleanup: bool = False,
 ) -> Decision:
     """Return a move that is found at once; the game itself is not changed.
 
     Own safe territory is left alone, and where a move in it costs a point, so is land that is
-    somebody's in nearly all random games.
+    somebody's in nearly all random games. In a clean-up, stones that hardly ever survive random
+    games are captured first.
 
     Args:
         search: Its tree is used, and afterwards holds the position.
@@ -48,15 +54,21 @@ def decide_quickly(
     """
     avoid = report.avoid if report is not None else ()
     search.set_position(position)
-    point, reason = _choose(search, position, avoid)
+    point, reason = _choose(search, position, avoid, cleanup)
     if report is not None and report.callback is not None and search.favourites():
         search.run(Limits(playouts=0), report)  # it reports what the tree knows
     return Decision(position.to_play, point, None, f"no time to think{reason}")
 
 
-def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> tuple[int, str]:
+def _choose(
+    search: Search, position: Position, avoid: Iterable[AvoidRule], cleanup: bool
+) -> tuple[int, str]:
     """Return a move and where it comes from."""
     wanted = wanted_moves(position, avoid)
+    if cleanup:
+        expected = Endgame(position, ownership_at_random(position))
+        if captures := sorted(wanted & expected.liberties_of_dead):
+            return _likeliest(position, captures), "; stones to capture"
     may_pass = PASS in wanted
     after_pass = position.ply and position.moves[-1].point == PASS
     lead = Endgame(position, None).lead_as_it_stands
@@ -76,8 +88,12 @@ def _choose(search: Search, position: Position, avoid: Iterable[AvoidRule]) -> t
         moves = [p for p in moves if p not in settled]
         if not moves:
             return PASS, ", and nothing open"
+    return _likeliest(position, moves), "; what random games like"
+
+
+def _likeliest(position: Position, moves: Sequence[int]) -> int:
     worth = criticality(position)
-    return max(moves, key=lambda move: worth[move]), "; what random games like"
+    return max(moves, key=lambda move: worth[move])
 
 
 def criticality(position: Position) -> npt.NDArray[np.float64]:
@@ -94,10 +110,27 @@ def criticality(position: Position) -> npt.NDArray[np.float64]:
 
 def undisputed_points(position: Position) -> set[int]:
     """Return the points on which one of the players hardly ever ends with a stone."""
-    n = GAMES_FOR_LAND
-    shares = [_play_at_random(position, color, n)[0] / n for color in (BLACK, WHITE)]
-    rarest = np.minimum(*shares)
+    rarest = np.minimum(*_shares_at_random(position))
     return {p for p in position.points() if rarest[p] <= UNDISPUTED}
+
+
+def ownership_at_random(position: Position) -> Ownership:
+    """Return [height, width] whose points and stones survive random games, 1 for Black."""
+    black, white = _shares_at_random(position)
+    owned = black - white
+    for color, sign in ((BLACK, 1.0), (WHITE, -1.0)):
+        stones = position.stones(color)  # where they die, the point often ends as an eye
+        owned[stones] = sign * (2.0 * (black if color == BLACK else white)[stones] - 1.0)
+    return owned[position.points()].reshape(position.height, position.width).astype(np.float32)
+
+
+def _shares_at_random(position: Position) -> tuple[npt.NDArray[np.float64], ...]:
+    """Return [MAX_POINTS] the share of random games in which a point is Black's, and White's.
+
+    Each player begins those in which its own points are counted.
+    """
+    n = GAMES_FOR_LAND
+    return tuple(_play_at_random(position, color, n)[0] / n for color in (BLACK, WHITE))
 
 
 def _play_at_random(

@@ -71,10 +71,12 @@ class Game:
 
     @rules.setter
     def rules(self, rules: Rules) -> None:
-        """Change the rules, keeping the game and a komi that was set or is not the usual one."""
+        """Change the rules, keeping the game, a komi that was set, a record's, an unusual one."""
         self.rest()
         position = self.position
-        keeps = self._komi_is_set or position.komi != self._customary(position.rules)
+        is_records = self._own_rules is not None
+        is_usual = position.komi == self._customary(position.rules)
+        keeps = self._komi_is_set or is_records or not is_usual
         komi = position.komi if keeps else self._customary(rules)
         position.set_rules(replace(rules, komi=komi))
         if self._own_rules is not None:

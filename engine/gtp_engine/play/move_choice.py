@@ -118,7 +118,8 @@ def decide(
     search.set_position(position, forbidden, avoid)
     analysis = search.run(limits, report)
     found = [move.point for move in analysis.moves] if order is None else order(analysis)
-    moves = found or search.root_moves()
+    unvisited = [move for move in search.root_moves() if move not in found]
+    moves = [*found, *unvisited]
     end = Endgame(position, black_ownership_of(search))
 
     def chosen(point: int, reason: Reason) -> Decision:

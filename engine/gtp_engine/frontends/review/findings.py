@@ -40,7 +40,7 @@ def make_report(
     make = position_at(record)
     start = make(Spot(0))
     vertex = start.vertex
-    moves = _moves(record, material, vertex)
+    moves = _moves(record, material, start)
     return {
         "name": name,
         "game": {
@@ -114,9 +114,8 @@ def _figures(moves: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _moves(record: GameRecord, material: Material, vertex: Any) -> list[dict[str, Any]]:
+def _moves(record: GameRecord, material: Material, start: Position) -> list[dict[str, Any]]:
     """Return the moves of the game with what each lost."""
-    handicap = record.handicap
     found = []
     for turn, move in enumerate(record.moves):
         loss, chance = material.costs[turn]
@@ -125,12 +124,12 @@ def _moves(record: GameRecord, material: Material, vertex: Any) -> list[dict[str
             {
                 "number": turn + 1,
                 "color": COLOR_NAMES[move.color],
-                "move": vertex(move.point),
+                "move": start.vertex(move.point),
                 "loss": round(loss, 1),
                 "chance_lost": round(chance, 3),
                 "class": class_of(loss),
                 "chance_class": class_of(chance, CHANCE_CLASSES),
-                "is_decided": is_decided(handicap, before.black_winrate),
+                "is_decided": is_decided(start.handicap, before.black_winrate),
                 "is_best": material.best[turn] == move.point and class_of(loss) is None,
             }
         )

@@ -68,6 +68,8 @@ class WebGame:
         own = engine.settings.net or DEFAULT_NET
         self._nets = named if own in named else {"as started": own, **named}
         """What pages call the nets that they may choose."""
+        self._playouts = engine.settings.playouts
+        """Of a move, where pages name no number."""
         self._table = Table(engine, SEATS[seat])
         self._notices = notices
         self._wishes: queue.Queue[dict[str, Any] | bytes] = queue.Queue(MOST_WISHES)
@@ -294,7 +296,7 @@ class WebGame:
             _text(wish, key) for key in ("you", "net", "level", "playouts", "profile")
         )
         find_level(parse_count(level))
-        most = min(parse_count(playouts), MOST_PLAYOUTS) if playouts else engine.settings.playouts
+        most = min(parse_count(playouts), MOST_PLAYOUTS) if playouts else self._playouts
         whom = HumanProfile.parse(profile) if profile else None
         net = self._nets.get(name)
         if you not in SEATS or net is None:

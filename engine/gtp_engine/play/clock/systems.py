@@ -169,9 +169,14 @@ class Byoyomi:
         return PlayerTime(self.period, 1)
 
     def read(self, seconds: float, count: int) -> PlayerTime:
-        """Return what a player has left; a period holds no more than its length."""
+        """Return what a player has left; a period holds no more than its length.
+
+        Without a main time whoever names no period means the last one, or at 0 the beginning.
+        """
         if count == 0:
-            return PlayerTime(seconds)
+            if self.main > 0 or seconds == 0:
+                return PlayerTime(seconds)
+            count = 1
         return PlayerTime(min(seconds, self.period), count)
 
     def budget(self, left: PlayerTime) -> Budget:
