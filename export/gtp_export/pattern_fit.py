@@ -531,7 +531,7 @@ def _figures(
     return figures
 
 
-def run_fit(run: RecordRun) -> Path:
+def run_fit(run: RecordRun) -> None:
     """Fit both policies to games, measure them on others, and write the file and its card.
 
     Raises:
@@ -575,4 +575,3 @@ def run_fit(run: RecordRun) -> Path:
     write_whole(target, content)
     write_whole(target.with_suffix(".md"), format_pattern_card(header, len(content), *columns))
     logger.info(f"wrote {target}")
-    return target

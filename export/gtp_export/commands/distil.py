@@ -5,11 +5,7 @@ labelling. Give the same command again to resume a run that was killed. A file P
 folder halts it.
 """
 
-import logging
-
 from gtp_export.plans import DistilRun
-
-logger = logging.getLogger(__name__)
 
 PLAN = DistilRun
 
@@ -18,5 +14,5 @@ def run(plan: DistilRun) -> int:
     """Label, train, measure and export; the net's path goes to stderr at the end."""
     from gtp_export.learning.distillation import distil
 
-    logger.info(f"wrote {distil(plan)}")
+    distil(plan)
     return 0

@@ -1,5 +1,6 @@
 """From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
+import logging
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.span import Span
 
+logger = logging.getLogger(__name__)
+
 LABEL_SHARE = 0.3
 """Share of the core-hours or minutes that goes into labels, if nothing else is asked for."""
 SAMPLES_PER_LABEL = 5
@@ -67,14 +70,11 @@ class DistilTask:
         return measure(net, self.data / "valid", device)
 
 
-def distil(run: DistilRun) -> Path:
+def distil(run: DistilRun) -> None:
     """Make a net that judges positions as the teacher does, with its card.
 
     A run that was interrupted goes on where it was: labelled positions, what they took, and
     checkpoints are kept.
-
-    Returns:
-        The finished net's file.
 
     Raises:
         NetFileError: The teacher cannot be used, or the options make no sense, or all games are on
@@ -131,7 +131,7 @@ def distil(run: DistilRun) -> Path:
     write_json(run.out / "facts.json", facts)
     card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
     write_whole(run.out / "student-final.md", card)
-    return run.out / "student-final.onnx"
+    logger.info(f"wrote {run.out / 'student-final.onnx'}")
 
 
 def divide_span(run: DistilRun) -> tuple[Span, Span]:

@@ -96,7 +96,7 @@ def _named(paths: tuple[Path, ...]) -> str:
     return ", ".join(str(path) for path in paths)
 
 
-def learn_from_games(run: OwnGamesRun) -> Path:
+def learn_from_games(run: OwnGamesRun) -> None:
     """Tune a net, write it and its card, and say what came of it.
 
     Raises:
@@ -157,7 +157,6 @@ def learn_from_games(run: OwnGamesRun) -> Path:
         else:
             file.unlink(missing_ok=True)  # made of the net that was here before
     logger.info(f"wrote {target}")
-    return target
 
 
 def fitting(games: Games, info: NetInfo, path: Path) -> Games:

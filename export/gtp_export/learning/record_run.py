@@ -43,15 +43,12 @@ PARITY_SEED = 10
 """Draws the positions on which a written net is compared with the one in training."""
 
 
-def run_records(run: RecordRun) -> Path:
+def run_records(run: RecordRun) -> None:
     """Train, evaluate and export; a run that was killed goes on from its last checkpoint.
 
     In the run's folder: NAME-latest.onnx until it is finished; NAME.onnx, and NAME-int8.onnx and
     NAME-fp16.onnx where asked for and good enough; the card NAME.md; metrics.jsonl and
     metrics.json; pictures, if the extra `plots` is installed.
-
-    Returns:
-        The net in fp32.
 
     Raises:
         NetFileError: The preset or the device is not there, or training cannot go on.
@@ -59,11 +56,11 @@ def run_records(run: RecordRun) -> Path:
         OSError: A file cannot be read or written.
     """
     task = prepare(run)
-    return run_task(run, task, describe_trained(task, run, run.name or run.preset))
+    run_task(run, task, describe_trained(task, run, run.name or run.preset))
 
 
 def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
-    """Train, evaluate and export what was prepared; see `run_records`."""
+    """Train, evaluate and export what was prepared, as `run_records`; return the net in fp32."""
     plan = TrainPlan.of(
         run,
         task=task,

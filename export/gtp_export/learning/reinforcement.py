@@ -16,7 +16,6 @@ import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,8 +236,8 @@ class Reinforcement:
     def _round(self) -> int:
         return self._trainer.steps // BATCHES
 
-    def learn(self) -> Path:
-        """Reinforce until the span is over; return the net that came out best.
+    def learn(self) -> None:
+        """Reinforce until the span is over; write the net that came out best, with its card.
 
         Raises:
             TrainError: The run cannot go on.
@@ -274,7 +273,7 @@ class Reinforcement:
                 self._judge(f"{number:06}")
         trainer.save()
         self._judge(f"{self._round:06}")
-        return self._finish()
+        self._finish()
 
     def _open(self, name: str) -> NetEvaluator:
         return open_policy(self._nets / f"{name}.onnx")
@@ -334,7 +333,7 @@ class Reinforcement:
             axes = "games", "Elo above the net it began with"
             draw_intervals(self._run.out / "ladder.png", named, axes)
 
-    def _finish(self) -> Path:
+    def _finish(self) -> None:
         """Measure the best net against the first one, and write it with its card."""
         run, best = self._run, self._best()
         strength = NOTHING_GAINED
@@ -364,4 +363,3 @@ class Reinforcement:
         }
         write_whole(target.with_suffix(".md"), format_reinforced_card(info, facts))
         logger.info(f"{target}: {strength}")
-        return target

@@ -130,13 +130,10 @@ def many_positions(games: Games, count: int) -> Pairs:
     return pairs[pairs[:, 1] > 0][:count]
 
 
-def run_single_positions(run: TrainRun) -> Path:
+def run_single_positions(run: TrainRun) -> None:
     """Make the games, train on one position of each and on many of few, and plot the errors.
 
     Each training has the run's span.
-
-    Returns:
-        The net that learned single positions, in the run's folder.
 
     Raises:
         NetFileError: A net does not take the board or has no policy, there are too few games, or
@@ -181,7 +178,6 @@ def run_single_positions(run: TrainRun) -> Path:
     target = run.out / f"{PRESET}.onnx"
     write_whole(target, (_folder(run, SINGLE) / f"{PRESET}-final.onnx").read_bytes())
     logger.info(f"wrote {target}")
-    return target
 
 
 def _joined(parts: list[tuple[Games, Pairs]]) -> tuple[Games, Pairs]:
