@@ -12,7 +12,8 @@ from gtp_engine.go.position import Position
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_export.commands import run as run_command
 from gtp_export.evaluation import draw_plies
-from gtp_export.pattern_fit import evaluate_patterns, fit_policies, measure
+from gtp_export.pattern_fit import evaluate_patterns, fit_policies
+from gtp_export.pattern_kernels import measure
 from gtp_export.plans import EvaluationPlan
 from gtp_export.records.reading import read_table
 
