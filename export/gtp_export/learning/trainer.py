@@ -33,6 +33,10 @@ CHECKPOINT_SECONDS = 30.0
 BUFFER_SYNC_STEPS = 50
 STARTING_BATCHES = 32
 """The norms of a net that a run begins with get their statistics from so many."""
+MOMENTUM = 0.9
+WEIGHT_DECAY = 1e-4
+"""On weights with more than one axis."""
+MAX_GRADIENT_NORM = 3.0
 
 
 class TrainError(NetFileError):
@@ -81,16 +85,10 @@ class TrainPlan(NetRun):
     task: Task
     learning_rate: float = 0.25
     """Peak. Tuned by hand in runs of a minute."""
-    momentum: float = 0.9
     adam: bool = False
     """Whether Adam moves the weights instead of SGD with Nesterov momentum."""
-    weight_decay: float = 1e-4
-    """On weights with more than one axis."""
     warm_up_steps: int = 100
     average_decay: float = 0.999
-    max_gradient_norm: float = 3.0
-    measurements: int = 10
-    """How often the net is measured and written in the course of the run, if it is not short."""
     stem: str = "student"
     """What the names of written nets begin with."""
     halt: Path | None = None
@@ -164,7 +162,7 @@ class Trainer:
         weights = [p for p in self.net.parameters() if p.dim() > 1]
         others = [p for p in self.net.parameters() if p.dim() <= 1]
         groups = [
-            {"params": weights, "weight_decay": plan.weight_decay},
+            {"params": weights, "weight_decay": WEIGHT_DECAY},
             {"params": others, "weight_decay": 0.0},
         ]
         self._optimizer: Any
@@ -172,7 +170,7 @@ class Trainer:
             self._optimizer = torch.optim.AdamW(groups, lr=plan.learning_rate)
         else:
             self._optimizer = torch.optim.SGD(
-                groups, lr=plan.learning_rate, momentum=plan.momentum, nesterov=True
+                groups, lr=plan.learning_rate, momentum=MOMENTUM, nesterov=True
             )
 
     @property
@@ -203,9 +201,7 @@ class Trainer:
         self._optimizer.zero_grad(set_to_none=False)
         total.backward()
         self._share_gradients(len(batch.features))
-        found["gradient"] = torch.nn.utils.clip_grad_norm_(
-            self.net.parameters(), self._plan.max_gradient_norm
-        )
+        found["gradient"] = torch.nn.utils.clip_grad_norm_(self.net.parameters(), MAX_GRADIENT_NORM)
         if not torch.isfinite(found["gradient"]):
             raise TrainError(
                 f"gradients are no longer finite at step {self.steps + 1}; the checkpoint in "

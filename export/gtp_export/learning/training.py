@@ -35,6 +35,8 @@ from gtp_export.span import end_with_parent
 logger = logging.getLogger(__name__)
 
 LEAST_SECONDS_BETWEEN_MEASUREMENTS = 60.0
+MEASUREMENTS = 10
+"""How often the net is measured and written in the course of a run, if it is not short."""
 LOG_STEPS = 50
 ALL_REDUCE_TIMEOUT = timedelta(days=365)
 """A halt may take long. A process that dies is noticed otherwise."""
@@ -219,7 +221,7 @@ class _Reporter:
         plan, spent, before = self.plan, self.trainer.spent, self.measured
         if spent.seconds - before.seconds < LEAST_SECONDS_BETWEEN_MEASUREMENTS:
             return False
-        return plan.span.share(spent) - plan.span.share(before) > 1.0 / plan.measurements
+        return plan.span.share(spent) - plan.span.share(before) > 1.0 / MEASUREMENTS
 
     def finish(self) -> None:
         if self.progress is not None:
