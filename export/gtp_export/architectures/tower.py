@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT
+from gtp_engine.evaluators.nets.net_info import ENCODERS, VALUE_WIN_LOSS_NORESULT
 from gtp_export.architectures.layers import Layers, Outputs, Value
 from gtp_export.architectures.shape import Shape, arrays_of
 
@@ -70,9 +70,6 @@ class TowerShape:
     """Channels of the trunk; multiples of 32 run best in int8."""
     head_channels: int = 32
     value_hidden: int = 64
-    planes: int = 22
-    features: int = 19
-    """Globals."""
     nested: int = 0
     """Channels inside nested blocks; 0: blocks are not nested."""
     attention: int = 0
@@ -216,7 +213,8 @@ class TowerShape:
     def _estimates(self, layers: Layers, owner: Value, features: Value) -> Value:
         """Return [B, ESTIMATES] what the ownership comes to, lead and spread in SCORE_UNIT."""
         points = layers.tanh(owner)
-        _, komi, _ = layers.split(features, OWN_KOMI, 1, self.features - OWN_KOMI - 1)
+        count = ENCODERS[self.encoder][2]
+        _, komi, _ = layers.split(features, OWN_KOMI, 1, count - OWN_KOMI - 1)
         lead = layers.total(points) + komi * KOMI_UNIT
         spread = layers.sqrt(layers.total(1.0 - points * points) + 1.0)
         return layers.join(
@@ -224,12 +222,9 @@ class TowerShape:
         )
 
 
-@dataclass(frozen=True)
 class FiveTowerShape(TowerShape):
     """A tower that plays five in a row, where nothing is counted or owned."""
 
-    planes: int = 12
-    features: int = 7
     encoder = "five"
     heads = FIVE_HEADS
 

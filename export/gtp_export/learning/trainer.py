@@ -305,9 +305,10 @@ class Trainer:
         state = read_checkpoint(path, self._plan.device)
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
-        numbers = asdict(cast(Any, shape))
-        # A checkpoint lacks the numbers that were added after it; its arrays tell the rest.
-        if numbers | state["shape"] != numbers or sizes != arrays_of(shape):
+        numbers, noted = asdict(cast(Any, shape)), state["shape"]
+        # A checkpoint may lack numbers, or have some that are no more; its arrays tell the rest.
+        is_other = any(numbers[name] != noted[name] for name in numbers.keys() & noted.keys())
+        if is_other or sizes != arrays_of(shape):
             raise TrainError(f"{path}: holds a net of another shape; choose another --out")
         self.net.load_state_dict(state["net"])
         self.average.load_state_dict(state["average"])

@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tests.export.tiny_net import write_tiny_net  # noqa: E402
 
+from gtp_engine.evaluators.nets.net_info import ENCODERS  # noqa: E402
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402
 from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
@@ -26,14 +27,15 @@ from gtp_export.learning.running_norm import RunningNorm  # noqa: E402
 from gtp_export.learning.torch_layers import Net, TorchLayers, size_offset  # noqa: E402
 
 SHAPE = TowerShape(blocks=3, channels=8, head_channels=8, value_hidden=8)
+_, PLANES, FEATURES = ENCODERS[SHAPE.encoder]
 NESTED_WITH_ATTENTION = replace(SHAPE, nested=4, attention=1, attention_heads=2)
 
 
 def example(width: int, height: int, boards: int = 3) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(width + 100 * height)
-    spatial = (generator.random((boards, SHAPE.planes, height, width)) < 0.25).astype(np.uint8)
+    spatial = (generator.random((boards, PLANES, height, width)) < 0.25).astype(np.uint8)
     spatial[:, 0] = 1
-    features = generator.normal(size=(boards, SHAPE.features)).astype(np.float32)
+    features = generator.normal(size=(boards, FEATURES)).astype(np.float32)
     return spatial, features
 
 

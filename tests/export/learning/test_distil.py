@@ -14,7 +14,7 @@ from tests.export.tiny_net import TINY_SHAPE
 from tests.paths import TINY
 
 from gtp_engine.coords import BLACK, PASS, WHITE, action_to_point
-from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import ENCODERS, NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
@@ -370,7 +370,8 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     assert spent[3].samples > spent[2].samples and spent[3].seconds >= spent[2].seconds > 0
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
-    assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * TINY_SHAPE.planes // 8)
+    _, planes, _ = ENCODERS[TINY_SHAPE.encoder]
+    assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * planes // 8)
     (tmp_path / "train" / "9x9-copy.npz").write_bytes(b"")
     job = Generator(RUN, tmp_path, None)._next_job()
     assert job is not None and job.path.name == "9x9-000002.npz"
