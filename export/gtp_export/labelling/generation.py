@@ -98,9 +98,6 @@ class Job:
     path: Path
     records: tuple[GameRecord, ...] = ()
     """Games of one board size to take positions from; none for self-play."""
-    played_weight: float = 0.0
-    sides: range = ALL_SIDES
-    """Longest sides of self-play's boards."""
     scale: int = 1
     """How many times as many games as its kind says it plays."""
 
@@ -231,8 +228,6 @@ class Generator:
                 int(seeds.generate_state(1)[0]),
                 self._folder / side / f"{kind.name}-{number:06d}.npz",
                 records,
-                self._run.played_weight,
-                self._run.sides,
                 self._scale,
             )
         return None
@@ -300,6 +295,7 @@ class _Worker:
     """Makes shards in one process."""
 
     def __init__(self, run: DistilRun, folder: Path, student: Path | None) -> None:
+        self._run = run
         self._meter = Meter(folder)
         self._teacher = _open(run.teacher, run.playouts, run.runtime)
         self._teacher.before_labels = self._meter.wait_while_halted
@@ -309,11 +305,27 @@ class _Worker:
 
     def make(self, job: Job) -> Spent:
         """Write a job's shard; it has no positions where no game of its records could be used."""
-        samples = _make(self._teacher, job, self._student)
+        samples = self._samples(job)
         if samples is None:
             return self._meter.lap()
         write_shard(job.path, samples)
         return self._meter.lap()._replace(samples=len(samples.features))
+
+    def _samples(self, job: Job) -> Samples | None:
+        kind, seed, sides = job.kind, job.seed, self._run.sides
+        if kind.name == RECORDS:
+            return label_records(self._teacher, job.records, seed, self._run.played_weight)
+        generator = np.random.Generator(np.random.PCG64(seed))
+        if kind.name == STUDENT:
+            width, height = _draw_student_size(generator, sides)
+            plans = [
+                replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
+                for _ in range(max(1, job.scale * STUDENT_POSITIONS // (width * height)))
+            ]
+            return play_games(self._teacher, plans, width, height, seed, self._student)
+        width, height = kind.size or draw_size(generator, sides)
+        plans = [draw_plan(generator, width, height) for _ in range(job.scale * kind.games)]
+        return play_games(self._teacher, plans, width, height, seed)
 
 
 def _open(net: Path, playouts: int, runtime: str) -> Teacher:
@@ -346,23 +358,6 @@ def _list_shards(folder: Path) -> defaultdict[str, set[int]]:
             if number.isdecimal():  # not the copy that somebody made of one
                 numbers[name].add(int(number))
     return numbers
-
-
-def _make(teacher: Teacher, job: Job, student: Teacher | None) -> Samples | None:
-    kind, seed = job.kind, job.seed
-    if kind.name == RECORDS:
-        return label_records(teacher, job.records, seed, job.played_weight)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    if kind.name == STUDENT:
-        width, height = _draw_student_size(generator, job.sides)
-        plans = [
-            replace(draw_plan(generator, width, height), random_rate=0.0, pass_rate=0.0)
-            for _ in range(max(1, job.scale * STUDENT_POSITIONS // (width * height)))
-        ]
-        return play_games(teacher, plans, width, height, seed, student)
-    width, height = kind.size or draw_size(generator, job.sides)
-    plans = [draw_plan(generator, width, height) for _ in range(job.scale * kind.games)]
-    return play_games(teacher, plans, width, height, seed)
 
 
 def _draw_student_size(generator: np.random.Generator, sides: range) -> tuple[int, int]:

@@ -21,8 +21,9 @@ from gtp_export.convert.onnx_file import files_of
 from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.record_task import RecordTask
+from gtp_export.learning.starting_weights import read_checkpoint
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.trainer import Trainer, TrainPlan
+from gtp_export.learning.trainer import CHECKPOINT, TrainPlan
 from gtp_export.learning.training import keep_settings, read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
@@ -188,10 +189,10 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
 
 def trained_net(plan: TrainPlan) -> Net:
     """Return the averaged net of a run's checkpoint, on the CPU."""
-    trainer = Trainer(0, replace(plan, device="cpu", start=None))
-    trainer.restore()
-    average: Net = trainer.average
-    return average
+    net = Net(plan.task.shape)
+    net.load_state_dict(read_checkpoint(plan.out / CHECKPOINT)["average"])
+    net.eval()
+    return net
 
 
 def quantise(source: Path, kind: str) -> str:

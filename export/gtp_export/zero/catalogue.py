@@ -216,12 +216,8 @@ class Catalogue:
             if self._db.in_transaction:
                 self._db.execute("rollback")
             if isinstance(error, sqlite3.Error):
-                raise CatalogueError(f"{self._run.catalogue}: {error}") from None
+                raise NetFileError(f"{self._run.catalogue}: {error}") from None
             raise
-
-
-class CatalogueError(NetFileError):
-    """The catalogue cannot be written for now."""
 
 
 def newest_net_query(promoted: bool) -> str:
