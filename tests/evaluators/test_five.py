@@ -1,6 +1,5 @@
 """What a net of five in a row is shown, and how its word gives way to what is read out."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +61,7 @@ def write_five(path: Path) -> Path:
     from gtp_export.architectures.tower import FiveTowerShape, random_weights
 
     shape = FiveTowerShape(blocks=1, channels=8, head_channels=8, value_hidden=8)
-    info = replace(describe_net(shape, "five-tiny"), source="random weights")
+    info = describe_net(shape, "five-tiny", source="random weights")
     write_net(path, shape, random_weights(shape, 3), info)
     return path
 

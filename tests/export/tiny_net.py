@@ -1,6 +1,5 @@
 """A net for tests: all parts of the architecture, a few thousand weights."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from gtp_export.architectures.net_file import describe_net, write_net
@@ -12,8 +11,9 @@ TINY_SEED = 20161
 
 def write_tiny_net(path: Path) -> None:
     """Write a seeded net: mild random opinions, every head, every size."""
-    info = replace(
-        describe_net(TINY_SHAPE, "tiny"),
+    info = describe_net(
+        TINY_SHAPE,
+        "tiny",
         source=f"random weights, seed {TINY_SEED}",
         trained_on="nothing",
         licence="MIT",

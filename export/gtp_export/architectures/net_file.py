@@ -1,6 +1,7 @@
 """Finished net files of every architecture here."""
 
 from pathlib import Path
+from typing import Any
 
 from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
@@ -16,8 +17,12 @@ from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
 
 
-def describe_net(shape: Shape, name: str) -> NetInfo:
-    """Return the description of a net; where it comes from is left for the caller to add."""
+def describe_net(shape: Shape, name: str, **told: Any) -> NetInfo:
+    """Return the description of a net.
+
+    Args:
+        told: What its shape does not say, such as where it comes from, by field of `NetInfo`.
+    """
     version, planes, features = ENCODERS[shape.encoder]
     size = shape.board_size
     knows_no_result = shape.value_kind == VALUE_WIN_LOSS_NORESULT
@@ -37,6 +42,7 @@ def describe_net(shape: Shape, name: str) -> NetInfo:
         square_only=size is not None,
         architecture=shape.describe(),
         parameters=count_parameters(shape),
+        **told,
     )
 
 

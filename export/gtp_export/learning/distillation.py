@@ -1,7 +1,7 @@
 """From a teacher net to a net of our own in a given span: label, train, measure, export."""
 
 import logging
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -190,8 +190,9 @@ def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
         sizes += f" from {run.smallest_board}"
     if run.largest_board < MAX_SIZE:
         sizes += f" up to {run.largest_board}"
-    return replace(
-        describe_net(shape, run.name),
+    return describe_net(
+        shape,
+        run.name,
         trained_sizes=(run.smallest_board, run.largest_board),
         source=f"distilled from {teacher.name}{begun}",
         trained_on=f"positions of quick self-play on all {sizes}, rules and komi{records}, "

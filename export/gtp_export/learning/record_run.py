@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -142,8 +142,9 @@ def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
     sides = np.concatenate([table.width, table.height])
     files = ", ".join(path.name for path in run.games)
     begun = f", begun with {run.start.name}" if run.start else ""
-    return replace(
-        describe_net(task.shape, name),
+    return describe_net(
+        task.shape,
+        name,
         trained_sizes=(int(sides.min()), int(sides.max())),
         source=f"preset {run.preset}{begun}",
         trained_on=f"{len(task.train):,} recorded games ({files})",

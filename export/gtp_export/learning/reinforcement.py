@@ -201,8 +201,9 @@ class Reinforcement:
         if not begun.exists():
             write_whole(begun, start.read_bytes())
         shape = self._preset.shape
-        self._info = replace(
-            describe_net(shape, run.out.resolve().name),
+        self._info = describe_net(
+            shape,
+            run.out.resolve().name,
             trained_sizes=(run.size, run.size),
             source=f"preset {name}, begun with {info.name}",
             trained_on=f"{info.trained_on}; then games against past selves on "

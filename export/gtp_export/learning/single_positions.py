@@ -9,7 +9,7 @@ Games are made in shards, so that a kill costs one of them; then two runs of tra
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +203,9 @@ def _train(
 ) -> list[dict[str, Any]]:
     """Train on these positions, going on from a checkpoint; return what was measured."""
     preset = PRESETS[PRESET].for_size(run.size)
-    info = replace(
-        describe_net(preset.shape, PRESET),
+    info = describe_net(
+        preset.shape,
+        PRESET,
         trained_sizes=(run.size, run.size),
         source=f"preset {PRESET}",
         trained_on=f"{len(learned[1]):,} positions ({name}) of {source}",

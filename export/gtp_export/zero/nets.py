@@ -77,8 +77,9 @@ def describe_own(settings: Settings, steps: int) -> NetInfo:
     source = "learned from nothing but games with itself"
     if settings.start:
         source = f"begun with {Path(settings.start).name}, then learned from games with itself"
-    return replace(
-        describe_net(shape_of(settings), f"zero-{settings.game}-{size}x{size}-{steps}"),
+    return describe_net(
+        shape_of(settings),
+        f"zero-{settings.game}-{size}x{size}-{steps}",
         trained_sizes=(settings.sizes[0], size),
         source=f"{source}, recipe {settings.recipe}",
         trained_on="; then ".join(filter(None, (settings.learned_before, own))),

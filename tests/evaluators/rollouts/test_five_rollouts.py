@@ -28,7 +28,7 @@ def write_nets(folder: Path) -> Path:
 
     for name in ("pierre", "pierre-rollout"):
         shape = find_preset(name).for_size(SIZE).shape
-        info = replace(describe_net(shape, name), source="random weights")
+        info = describe_net(shape, name, source="random weights")
         write_net(folder / f"{name}.onnx", shape, random_weights(shape, 3), info)
     return folder / "pierre.onnx"
 
