@@ -31,10 +31,7 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import VALUE_SCALAR, NetFileError, NetInfo
 from gtp_engine.files import write_json, write_whole
-from gtp_engine.go.game_record import GameRecord
-from gtp_engine.go.position import Position
 from gtp_engine.go.rules import default_komi
-from gtp_engine.go.scoring import format_result
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import PRESETS, Preset, preset_of
 from gtp_export.architectures.shape import Shape
@@ -42,18 +39,17 @@ from gtp_export.cards import format_reinforced_card
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
 from gtp_export.convert.onnx_file import load_model, read_info, replace_info
-from gtp_export.learning.batch import Batch, NetOutputs
+from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
-from gtp_export.learning.record_task import batch_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
 from gtp_export.learning.training import keep_settings
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
-from gtp_export.records.games import GameCollector, Games
-from gtp_export.records.stream import PositionReader
+from gtp_export.records.games import Games
 from gtp_export.span import PAUSE
 
 logger = logging.getLogger(__name__)
@@ -71,50 +67,6 @@ FINAL_GAMES = 400
 BEGUN = "000000"
 """Name of the net that the run began with."""
 NOTHING_GAINED = "nothing was gained: it is the net that the run began with"
-
-
-class PairSource:
-    """Draws positions of games that are chosen one by one."""
-
-    waited = 0.0
-
-    def __init__(self, encoder: str, generator: np.random.Generator) -> None:
-        """Begin without positions; see `feed`."""
-        self._encoder = encoder
-        self._generator = generator
-
-    def feed(self, games: Games, pairs: NDArray[np.int64], size: int) -> None:
-        """Draw from now on these [n, 2] games, of one board size, and plies, so many at a time."""
-        self._reader = PositionReader(games, self._encoder)
-        self._pairs, self._size, self._at = pairs, min(size, len(pairs)), len(pairs)
-
-    def draw(self, generator: np.random.Generator) -> Batch:
-        """Return the next batch: all positions once, each as one of its symmetries, then again."""
-        if self._at + self._size > len(self._pairs):
-            self._pairs, self._at = self._generator.permutation(self._pairs), 0
-        chosen = self._pairs[self._at : self._at + self._size]
-        self._at += self._size
-        return batch_of(self.read(chosen, self._generator.integers(8, size=len(chosen))))
-
-    def read(self, chosen: NDArray[np.int64], symmetries: NDArray[np.int64]) -> Any:
-        """Return the positions of [n, 2] games and plies, in the games' order."""
-        chosen = chosen[np.lexsort((chosen[:, 1], chosen[:, 0]))]
-        return self._reader.read(chosen[:, 0].copy(), chosen[:, 1].copy(), symmetries)
-
-
-def collect(positions: list[Position]) -> Games:
-    """Return finished games, all stones alive, as a table."""
-    collector = GameCollector()
-    for one in positions:
-        collector.add(
-            GameRecord(
-                *(one.width, one.height, one.komi, one.rules),
-                moves=one.moves,
-                result=format_result(one.white_margin()),
-                dead=(),
-            )
-        )
-    return collector.games()
 
 
 def learned_pairs(games: Games) -> NDArray[np.int64]:
@@ -212,7 +164,7 @@ class Reinforcement:
             created_by="gtp-export reinforce",
         )
         self._export = NetExport(run.out, self._info)
-        self._positions = PairSource(shape.encoder, np.random.default_rng(run.seed))
+        self._positions = PairSource(shape.encoder)
         self._plan = TrainPlan.of(
             run,
             task=ReinforceTask(self._preset, self._positions),

@@ -31,8 +31,8 @@ from gtp_export.architectures.presets import PRESETS, Preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
+from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
-from gtp_export.learning.reinforcement import PairSource, collect
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, spent_in
 from gtp_export.learning.training import keep_settings, read_metrics, train
@@ -74,10 +74,10 @@ class ValueTask:
         return self.preset.shape
 
     def source(self, batch_points: int, seed: int, rank: int = 0, processes: int = 1) -> PairSource:
-        return self._source(self.learned, batch_points, seed)
+        return self._source(self.learned, batch_points)
 
-    def _source(self, of: tuple[Games, Pairs], points: int, seed: int) -> PairSource:
-        source = PairSource(self.shape.encoder, np.random.default_rng(seed))
+    def _source(self, of: tuple[Games, Pairs], points: int) -> PairSource:
+        source = PairSource(self.shape.encoder)
         source.feed(*of, max(2, points // (self.shape.board_size or 1) ** 2))
         return source
 
@@ -94,7 +94,7 @@ class ValueTask:
 
     def _error(self, net: Net, of: tuple[Games, Pairs], device: str) -> float:
         points = MEASURED * (self.shape.board_size or 1) ** 2
-        batch: Batch = self._source(of, points, 1).draw(np.random.default_rng(1)).to(device)
+        batch: Batch = self._source(of, points).draw(np.random.default_rng(1)).to(device)
         with torch.no_grad():
             found = self.losses(net(batch.spatial, batch.features), batch.targets)
         return round(float(found["value"]), 4)

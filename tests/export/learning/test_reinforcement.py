@@ -20,12 +20,11 @@ from gtp_engine.go.board import is_own_eye  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
+from gtp_export.learning.pair_source import PairSource, collect  # noqa: E402
 from gtp_export.learning.record_losses import RecordTargets  # noqa: E402
 from gtp_export.learning.reinforcement import (  # noqa: E402
     NOTHING_GAINED,
-    PairSource,
     ReinforceTask,
-    collect,
     learned_pairs,
 )
 
@@ -72,7 +71,7 @@ def test_the_first_players_moves_are_learned_from_and_passes_are_not() -> None:
     ended = play_policy_games([FakeEvaluator()] * 2, 4, 0.5, 6, np.random.default_rng(2))
     games = collect(ended)
     pairs = learned_pairs(games)
-    source = PairSource("katago_v7", np.random.default_rng(1))
+    source = PairSource("katago_v7")
     source.feed(games, pairs, len(pairs))
     samples = source.read(pairs, np.zeros(len(pairs), np.int64))
     assert (samples.to_play == np.where(samples.game % 2 == 0, BLACK, WHITE)).all()
@@ -82,10 +81,21 @@ def test_the_first_players_moves_are_learned_from_and_passes_are_not() -> None:
     assert (samples.ownership != 0).any() and not np.isnan(samples.score).any()
 
 
+def test_which_positions_are_drawn_is_up_to_the_generator() -> None:
+    ended = play_policy_games([FakeEvaluator()] * 2, 4, 0.5, 6, np.random.default_rng(2))
+    games = collect(ended)
+    drawn = []
+    for seed in (1, 1, 2):
+        source = PairSource("katago_v7")
+        source.feed(games, games.plies(), 8)
+        drawn.append(source.draw(np.random.default_rng(seed)).spatial)
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+
+
 @pytest.mark.parametrize("name", ["tiny", "alphago-sl"])
 def test_moves_of_games_that_were_won_become_likelier(name: str) -> None:
     preset = find_preset(name)
-    task = ReinforceTask(preset, PairSource(preset.shape.encoder, np.random.default_rng(1)))
+    task = ReinforceTask(preset, PairSource(preset.shape.encoder))
     actions = 9 + preset.shape.has_pass
     policy = torch.zeros(2, actions, requires_grad=True)
     value = torch.zeros(2, 3) if "value" in preset.shape.heads else None
