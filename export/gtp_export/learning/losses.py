@@ -51,8 +51,8 @@ def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
     logits = mask_occupied(outputs.policy, targets)
     owner = (targets.ownership + 1.0) / 2.0
     return {
-        "policy": _divergence(targets.policy, functional.log_softmax(logits, 1)),
-        "value": _divergence(targets.value, functional.log_softmax(outputs.value, 1)),
+        "policy": divergence(targets.policy, functional.log_softmax(logits, 1)),
+        "value": divergence(targets.value, functional.log_softmax(outputs.value, 1)),
         "score": functional.smooth_l1_loss(
             outputs.score / SCORE_UNIT, targets.score / SCORE_UNIT, beta=SCORE_TRANSITION
         ),
@@ -63,7 +63,7 @@ def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
     }
 
 
-def _divergence(target: Tensor, log_chances: Tensor) -> Tensor:
+def divergence(target: Tensor, log_chances: Tensor) -> Tensor:
     """Return the mean KL divergence of [B, K] log-probabilities from a target."""
     entropy = torch.special.xlogy(target, target).sum(1)
     return (entropy - (target * log_chances).sum(1)).mean()

@@ -37,6 +37,8 @@ MOMENTUM = 0.9
 WEIGHT_DECAY = 1e-4
 """On weights with more than one axis."""
 MAX_GRADIENT_NORM = 3.0
+LOSS_DECAY = 0.98
+"""Of the mean losses, a step."""
 
 
 class TrainError(NetFileError):
@@ -316,6 +318,12 @@ class Trainer:
         for module in _norms(self.net):
             module.steps.fill_(state["norm_steps"])
         self.steps, self.spent = state["steps"], _spent_of(state, path)
+
+
+def follow_losses(means: dict[str, float], found: Mapping[str, float]) -> None:
+    """Move the mean losses that are told towards those of a step, by name."""
+    for name, loss in found.items():
+        means[name] = LOSS_DECAY * means.get(name, loss) + (1.0 - LOSS_DECAY) * loss
 
 
 def has_bfloat16(device: str) -> bool:

@@ -28,7 +28,13 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.messages import set_up
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.trainer import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
+from gtp_export.learning.trainer import (
+    CHECKPOINT_SECONDS,
+    Trainer,
+    TrainError,
+    TrainPlan,
+    follow_losses,
+)
 from gtp_export.progress_bar import ProgressBar
 from gtp_export.span import end_with_parent
 
@@ -206,8 +212,7 @@ class _Reporter:
 
     def after_step(self, found: Mapping[str, float]) -> None:
         trainer = self.trainer
-        for name, loss in found.items():
-            self.means[name] = 0.98 * self.means.get(name, loss) + 0.02 * loss
+        follow_losses(self.means, found)
         if trainer.steps % LOG_STEPS == 0:
             self._log()
         is_due = self._is_measurement_due()

@@ -19,11 +19,17 @@ from torch.nn import functional
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.architectures.shape import Shape
 from gtp_export.learning.batch import Batch, NetOutputs
-from gtp_export.learning.losses import MASKED_LOGIT
+from gtp_export.learning.losses import MASKED_LOGIT, divergence
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.record_losses import RecordTargets, record_losses, targets_of
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.trainer import CHECKPOINT_SECONDS, Trainer, TrainError, TrainPlan
+from gtp_export.learning.trainer import (
+    CHECKPOINT_SECONDS,
+    Trainer,
+    TrainError,
+    TrainPlan,
+    follow_losses,
+)
 from gtp_export.plans import QuantisePlan
 from gtp_export.quantise.quantisation import quantise_file
 from gtp_export.zero.nets import NetRecord, add_net, describe_own, list_nets, shape_of
@@ -38,7 +44,6 @@ WAIT_SECONDS = 0.5
 """Between two looks for new shards while self-play is behind."""
 LOOK_SECONDS = 5.0
 """The same while training is behind, for its window is to hold the newest games."""
-LOSS_DECAY = 0.98
 QUANTISED = QuantisePlan(positions=200, seven_bit=True)
 """How nets are quantised: workers and players may lack VNNI, where weights of 8 bits overflow. That
 7 bits round more hardly shows: on 7x7 a policy KL of 0.0008 where 8 bits have 0.0007."""
@@ -140,10 +145,8 @@ class ZeroTask:
         known = RecordTargets(
             targets.legal, action, targets.outcome, targets.score, targets.ownership
         )
-        entropy = torch.special.xlogy(targets.policy, targets.policy).sum(1)
-        cross = (targets.policy * functional.log_softmax(logits, 1)).sum(1)
         found = record_losses(outputs, known, squared_ownership=False)
-        return found | {"policy": (entropy - cross).mean()}
+        return found | {"policy": divergence(targets.policy, functional.log_softmax(logits, 1))}
 
     def measure(self, net: Net, device: str) -> dict[str, Any]:
         """Measure nothing: nets are judged by their games."""
@@ -209,9 +212,7 @@ class Learning:
                 "from its last checkpoint at half the rate"
             )
             return True
-        for name, loss in found.items():
-            before = self._losses.get(name, loss)
-            self._losses[name] = LOSS_DECAY * before + (1.0 - LOSS_DECAY) * loss
+        follow_losses(self._losses, found)
         is_due = self._is_due(trainer)
         if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
             self._saved = time.monotonic()
