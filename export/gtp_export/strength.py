@@ -25,6 +25,7 @@ from gtp_export.evaluation import evaluate_games
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import EvaluationPlan, StrengthPlan
 from gtp_export.records.reading import read_table
+from gtp_export.run_settings import keep_settings
 
 logger = logging.getLogger(__name__)
 
@@ -59,17 +60,12 @@ def measure_strength(plan: StrengthPlan) -> str:
     anchor = f"opponent {opponent.stem}"
     players = {name: open_policy(path) for name, path in nets.items()}
     players[anchor] = open_policy(opponent)
-    plan.out.mkdir(parents=True, exist_ok=True)
+    games = [path.resolve().name for path in plan.games]
+    settings = {name: getattr(plan, name) for name in ("size", "each", "positions", "seed")}
+    keep_settings(plan.out, games=games, **settings)
     file = plan.out / "strength.json"
     empty: dict[str, Any] = {"matches": {}, "accuracy": {}}
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else empty
-    games = [path.resolve().name for path in plan.games]
-    settings = {"games": games} | {
-        name: getattr(plan, name) for name in ("size", "each", "positions", "seed")
-    }
-    for name, value in settings.items():
-        if known.setdefault(name, value) != value:
-            raise NetFileError(f"{file}: was measured with another --{name}; choose another --out")
     recorded = read_table(plan.games)
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         if f"{one} / {other}" not in known["matches"]:

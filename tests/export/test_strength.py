@@ -48,9 +48,9 @@ def test_nets_that_a_run_has_kept_are_rated_and_measured(
     # What was measured otherwise is not told as if it were the same.
     for option, value in (("--each", "6"), ("--positions", "30"), ("--seed", "2"), ("--size", "5")):
         assert measure(run, games, out, option, value) == 1
-        assert f"was measured with another {option}; choose" in capsys.readouterr().err
+        assert f"was made with another {option}; choose" in capsys.readouterr().err
     assert measure(run, games / "0.sgf", out) == 1
-    assert "was measured with another --games; choose" in capsys.readouterr().err
+    assert "was made of other games; choose" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

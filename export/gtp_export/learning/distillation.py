@@ -30,10 +30,11 @@ from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import TrainPlan, has_bfloat16, spent_in
-from gtp_export.learning.training import keep_settings, read_metrics, train
+from gtp_export.learning.training import read_metrics, train
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+from gtp_export.run_settings import keep_settings
 from gtp_export.span import Span
 
 logger = logging.getLogger(__name__)

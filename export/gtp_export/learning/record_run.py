@@ -24,11 +24,12 @@ from gtp_export.learning.record_task import RecordTask
 from gtp_export.learning.starting_weights import read_checkpoint
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan
-from gtp_export.learning.training import keep_settings, read_metrics, train
+from gtp_export.learning.training import read_metrics, train
 from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+from gtp_export.run_settings import keep_settings
 
 logger = logging.getLogger(__name__)
 

@@ -46,10 +46,10 @@ from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
-from gtp_export.learning.training import keep_settings
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import Games
+from gtp_export.run_settings import keep_settings
 from gtp_export.span import PAUSE
 
 logger = logging.getLogger(__name__)

@@ -35,11 +35,12 @@ from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, spent_in
-from gtp_export.learning.training import keep_settings, read_metrics, train
+from gtp_export.learning.training import read_metrics, train
 from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
+from gtp_export.run_settings import keep_settings
 from gtp_export.span import Meter
 
 logger = logging.getLogger(__name__)

@@ -24,7 +24,6 @@ from torch.multiprocessing.spawn import ProcessException, ProcessExitedException
 
 from gtp_engine.children import isolate_pools
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import SgfError
 from gtp_engine.messages import set_up
 from gtp_export.learning.torch_layers import Net
@@ -50,34 +49,6 @@ METRICS = "metrics.jsonl"
 
 Export = Callable[[Net, str], None]
 """Writes an averaged net under a file name's stem."""
-
-
-def keep_settings(folder: Path, **wanted: Any) -> None:
-    """Note what a folder is made with, by option; make sure that what is there was made so too.
-
-    What failed before it made anything binds nobody.
-
-    Raises:
-        NetFileError: It was made otherwise.
-        OSError: The note cannot be written.
-    """
-    note = folder / "settings.json"
-    folder.mkdir(parents=True, exist_ok=True)
-    if not note.exists() or [*folder.iterdir()] == [note]:
-        write_whole(note, json.dumps(wanted) + "\n")
-    try:
-        made = dict(json.loads(note.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise NetFileError(f"{note}: is damaged: {error}") from None
-    for name, value in wanted.items():
-        if name in made and made[name] == value:
-            continue
-        other = f"with another --{name.replace('_', '-')}"
-        if name not in made:
-            other = "by another command or version"
-        elif name == "games":
-            other = "of other games"
-        raise NetFileError(f"{folder}: was made {other}; choose another --out")
 
 
 def read_metrics(folder: Path) -> list[dict[str, Any]]:

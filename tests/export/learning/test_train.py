@@ -47,11 +47,11 @@ from gtp_export.learning.trainer import (  # noqa: E402
 )
 from gtp_export.learning.training import (  # noqa: E402
     describe_figures,
-    keep_settings,
     read_metrics,
     train,
 )
 from gtp_export.progress_bar import ProgressBar  # noqa: E402
+from gtp_export.run_settings import keep_settings  # noqa: E402
 from gtp_export.span import PAUSE, Meter, Span, Spent  # noqa: E402
 
 
