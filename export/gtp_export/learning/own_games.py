@@ -20,7 +20,7 @@ from gtp_engine.files import write_json, write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
-from gtp_export.cards import format_record_card
+from gtp_export.cards import FIGURES, format_record_card
 from gtp_export.convert.onnx_file import files_of, keep_source, load_model, read_info
 from gtp_export.evaluation import Figure, compare_on_games
 from gtp_export.learning.record_run import describe_trained, divide, run_task
@@ -204,19 +204,15 @@ def compare(
     ]
 
 
-CHANGES = {
-    "top1 all": ("recorded moves that are its first", 100.0, " %"),
-    "top5 all": ("among its first five", 100.0, " %"),
-    "cross_entropy all": ("cross-entropy of the move, nats", 1.0, ""),
-    "win_log_loss all": ("log loss of the winner, nats", 1.0, ""),
-}
-"""What is told of two nets: a phrase, and the unit."""
+CHANGES = ("top1 all", "top5 all", "cross_entropy all", "win_log_loss all")
+"""Which FIGURES are told of two nets."""
 
 
 def _changes(before: dict[str, Figure], gain: dict[str, Figure]) -> list[str]:
     lines = []
-    for name, (text, scale, unit) in CHANGES.items():
+    for name in CHANGES:
         if name in gain:
+            text, scale, unit = FIGURES[name]
             one, mean = scale * before[name].mean, scale * gain[name].mean
             low, high = scale * gain[name].low, scale * gain[name].high
             digits = 1 if unit else 3

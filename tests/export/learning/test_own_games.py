@@ -140,7 +140,7 @@ def test_the_command_tunes_and_says_what_came_of_it(
     assert info.name == "mine [1]" and info.created_by == "gtp-export learn-from-games"
     assert "begun with begun" in info.source
     card = out.with_suffix(".md").read_text()
-    assert "## Before and after" in card and "recorded moves that are its first" in card
+    assert "## Before and after" in card and "the recorded move is the net's first: " in card
     assert len(json.loads((tmp_path / "mine [1]" / "metrics.json").read_text())["tuned"]) > 5
     # The same again goes on from the end, and puts the net there once more, without what was made
     # of the one before it.
