@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gtp_engine.coords import BLACK, WHITE
+from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.zero.nets import NetRecord, list_nets, read_record
 from gtp_export.zero.settings import RunFolder, Settings
@@ -41,7 +41,7 @@ create table if not exists problems (file text primary key, problem text);
 """
 COLUMNS = {"shards": "name", "nets": "name", "matches": "name", "problems": "file"}
 """That names the rows of a table."""
-COLORS = {BLACK: "black", WHITE: "white", 0: "draw"}
+COLORS = {BLACK: "black", WHITE: "white", EMPTY: "draw"}
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,11 @@ class Catalogue:
             db.executemany(
                 "insert into games values (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (row.lastrowid, i, net, komi, COLORS.get(winner), points, moves, reason)
-                    for i, (komi, winner, points, moves, reason, *_) in enumerate(header.results)
+                    (
+                        *(row.lastrowid, i, net, one.komi, COLORS.get(one.winner)),
+                        *(one.points, one.moves, one.reason),
+                    )
+                    for i, one in enumerate(header.results)
                 ],
             )
         self._known["shards"].add(path.stem)

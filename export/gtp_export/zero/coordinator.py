@@ -5,13 +5,14 @@ import math
 import time
 from typing import Any
 
-from gtp_engine.coords import BLACK
+from gtp_engine.coords import BLACK, EMPTY
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import new_game
 from gtp_engine.go.rules import MAX_KOMI, Rules
+from gtp_export.records.games import UNKNOWN_WINNER
 from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import Catalogue, EmptyBoard
 from gtp_export.zero.nets import add_first_net
@@ -136,8 +137,8 @@ class Coordinator:
         """Move the fair komi towards where both win as often, after enough games near it."""
         fair = self._run.fair_komi(self.settings)
         for komi, winner, *_ in header.results:
-            if abs(komi - fair) <= NEAR_KOMI and winner != 3:
-                self._near.append(1.0 if winner == BLACK else 0.5 if winner == 0 else 0.0)
+            if abs(komi - fair) <= NEAR_KOMI and winner != UNKNOWN_WINNER:
+                self._near.append(1.0 if winner == BLACK else 0.5 if winner == EMPTY else 0.0)
         if len(self._near) < KOMI_GAMES:
             return
         share = sum(self._near) / len(self._near)

@@ -22,13 +22,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gtp_engine.coords import EMPTY
+from gtp_engine.coords import EMPTY, opponent
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.rules import ATARI_GO
 from gtp_engine.version import __version__
-from gtp_export.records.games import GameCollector, Games
+from gtp_export.records.games import UNKNOWN_WINNER, GameCollector, Games
 from gtp_export.records.pack_file import (
     DAMAGE,
     KINDS,
@@ -94,6 +94,22 @@ class PlayedGame:
     """Who resigned, or would have if the players might."""
 
 
+class GameResult(NamedTuple):
+    """How a game of a shard ended; a row of its header."""
+
+    komi: float
+    winner: int
+    """A color, EMPTY for a draw, UNKNOWN_WINNER."""
+    points: float | None
+    """By which Black won; None where the game was not counted."""
+    moves: int
+    reason: str
+    """One of REASONS."""
+    given_up: int
+    """Who resigned, or would have if the players might; EMPTY for nobody."""
+    may_resign: bool
+
+
 @dataclass(frozen=True)
 class Header:
     """What a shard says of itself: all that a catalogue keeps."""
@@ -115,16 +131,15 @@ class Header:
     moves: int
     positions: int
     """Moves with a full search."""
-    results: list[list[Any]]
-    """By game: komi, color of the winner (3: nobody knows), Black's points or None, moves, reason,
-    who resigned or would have (0: nobody), whether the players might."""
+    results: list[GameResult]
     format: int = FORMAT
 
     @property
     def resigning(self) -> tuple[int, int]:
         """In how many games somebody would have resigned but might not, and in how many wrongly."""
-        tested = [row for row in self.results if row[5] != EMPTY and not row[6]]
-        return len(tested), sum(row[1] not in (3, 3 - row[5]) for row in tested)
+        tested = [one for one in self.results if one.given_up != EMPTY and not one.may_resign]
+        wrong = (one.winner not in (UNKNOWN_WINNER, opponent(one.given_up)) for one in tested)
+        return len(tested), sum(wrong)
 
 
 @dataclass(frozen=True)
@@ -242,13 +257,14 @@ def write_shard(
     return store_shard(folder, MAGIC + len(text).to_bytes(4, "little") + text + packed)
 
 
-def _result(game: PlayedGame) -> list[Any]:
+def _result(game: PlayedGame) -> GameResult:
     record = game.record
-    winner = 3 if record.winner is None else record.winner
-    return [
+    assert record.komi is not None  # as `PlayedGame` says
+    winner = UNKNOWN_WINNER if record.winner is None else record.winner
+    return GameResult(
         *(record.komi, winner, record.score_black, len(record.moves), game.reason),
         *(game.given_up, game.may_resign),
-    ]
+    )
 
 
 def read_header(path: Path) -> Header:
@@ -326,7 +342,9 @@ def _unpacked(path: Path) -> tuple[Header, dict[str, Any], bytes]:
         version, engine = described["format"], described["engine"]
         header = None
         if version == FORMAT:
-            header = Header(**{name: described[name] for name in Header.__dataclass_fields__})
+            told = {name: described[name] for name in Header.__dataclass_fields__}
+            results = [GameResult(*row) for row in told["results"]]
+            header = Header(**told | {"results": results})
     except DAMAGE as error:
         raise ShardError(f"{path}: is damaged: {error}") from None
     if header is None:

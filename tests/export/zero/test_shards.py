@@ -85,9 +85,9 @@ def test_games_come_back_as_they_were(seed: int, tmp_path: Path) -> None:
         assert record.rules == game.record.rules
         assert record.dead == game.record.dead
         assert shard.begun[number] == game.begun
-        row = header.results[number]
-        assert row[0] == game.record.komi
-        assert row[4:] == [game.reason, game.given_up, game.may_resign]
+        result = header.results[number]
+        assert result.komi == game.record.komi
+        assert result[4:] == (game.reason, game.given_up, game.may_resign)
     for at, move in enumerate(moves):
         named = slice(shard.policy_starts[at], shard.policy_starts[at + 1])
         if move is None:
