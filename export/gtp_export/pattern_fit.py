@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_files import PATTERN_SUFFIX
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.rollouts.pattern_file import Arrays, build_policy, load_policy, pack
@@ -226,7 +227,7 @@ def run_fit(run: RecordRun) -> None:
     figures = _figures(build_policy(arrays), others, plan)
     header = {
         "name": run.name or run.preset,
-        "boards": [2, 25],
+        "boards": [MIN_SIZE, MAX_SIZE],
         "features": {kind: len(arrays[kind]) for kind in ("near", "responses", "diamonds")},
         "trained_on": f"{n:,} positions of {len(learned):,} games "
         f"({', '.join(path.name for path in run.games)})",

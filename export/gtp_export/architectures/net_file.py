@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_info import (
     ENCODERS,
     NO_RESULT_BY_RULES,
@@ -37,8 +38,8 @@ def describe_net(shape: Shape, name: str, **told: Any) -> NetInfo:
         value_kind=shape.value_kind,
         no_result=NO_RESULT_BY_RULES if knows_no_result else NO_RESULT_NEVER,
         score_columns=SCORE_COLUMNS if "score" in shape.heads else (),
-        board_min=size or 2,
-        board_max=size or 25,
+        board_min=size or MIN_SIZE,
+        board_max=size or MAX_SIZE,
         square_only=size is not None,
         architecture=shape.describe(),
         parameters=count_parameters(shape),

@@ -248,8 +248,8 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
     sizes = _board_sizes(editor, plan)
     told = {name: getattr(plan, name) for name in _TOLD}
     boards: dict[str, Any] = {
-        "board_min": min(sizes, default=2),
-        "board_max": max(sizes, default=25),
+        "board_min": min(sizes, default=MIN_SIZE),
+        "board_max": max(sizes, default=MAX_SIZE),
         "square_only": bool(sizes),
         "board_sizes": sizes,
     }

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.coords import MAX_SIZE
 from gtp_export.convert.graph import Graph
 from gtp_export.convert.katago_net import (
     AttentionBlock,
@@ -25,9 +26,6 @@ from gtp_export.convert.layers import (
     pool_mean_max,
     rms_norm,
 )
-
-LONGEST_SIDE = 25
-"""The rotation tables reach this far; no board of this engine is longer."""
 
 
 class ResidualStream:
@@ -238,7 +236,7 @@ def _axis_tables(
     graph: Graph, steps: NDArray[np.float64], length: str, shape: list[int]
 ) -> list[str]:
     """Return cosine and sine of 0, 1, ... `length` - 1 times steps [heads, pairs]."""
-    angles = np.arange(LONGEST_SIDE)[None, :, None] * steps[:, None, :]
+    angles = np.arange(MAX_SIZE)[None, :, None] * steps[:, None, :]
     tables = []
     for values in (np.cos(angles), np.sin(angles)):
         table = graph.floats(values, "rope/table")

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.coords import MAX_SIZE, MIN_SIZE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.convert.token_stream import FloatArray
 
@@ -27,7 +28,6 @@ BOOK_ENCODERS = {
 ACTIVATIONS = ("linear", "relu", "tanh", "sigmoid", "softmax", "elu", "softplus")
 
 _WITHOUT_EFFECT = ("Dropout", "SpatialDropout2D", "GaussianNoise", "GaussianDropout")
-_LARGEST_SIDE = 25
 _MAX_LAYERS = 1000
 _MAX_UNITS = 1 << 16
 
@@ -222,7 +222,7 @@ class _Reader:
         planes, height, width = shape[1:]
         if self.channels_last:
             height, width, planes = shape[1:]
-        if height != width or not 2 <= height <= _LARGEST_SIDE:
+        if height != width or not MIN_SIZE <= height <= MAX_SIZE:
             self.fail(f"takes boards of {height}x{width}")
         self.shape = (self.limited(planes, "planes"), height, width)
 

@@ -41,6 +41,8 @@ create table if not exists problems (file text primary key, problem text);
 """
 COLUMNS = {"shards": "name", "nets": "name", "matches": "name", "problems": "file"}
 """That names the rows of a table."""
+GNU_GO = "GNU Go"
+"""Its name in matches."""
 COLORS = {BLACK: "black", WHITE: "white", EMPTY: "draw"}
 
 
@@ -62,7 +64,7 @@ class MatchRecord:
 
     net: str
     other: str
-    """The best net then, or "GNU Go"."""
+    """The best net then, or GNU_GO."""
     points: float
     """Games that the net won, half a one for each draw."""
     games: int

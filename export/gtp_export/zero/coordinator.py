@@ -14,10 +14,10 @@ from gtp_engine.games import new_game
 from gtp_engine.go.rules import MAX_KOMI, Rules
 from gtp_export.records.games import UNKNOWN_WINNER
 from gtp_export.span import PAUSE
-from gtp_export.zero.catalogue import Catalogue, EmptyBoard
+from gtp_export.zero.catalogue import GNU_GO, Catalogue, EmptyBoard
 from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.part import COORDINATE, Part, share_spent
-from gtp_export.zero.settings import NO_GATE, RunFolder
+from gtp_export.zero.settings import MOST_NET_BYTES, NO_GATE, RunFolder
 from gtp_export.zero.shards import Header
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class Coordinator:
                 says = "is the best now" if match.promoted else "stays behind"
                 logger.info(
                     f"net {match.net} won {match.points:g} of {match.games} games against "
-                    f"{match.other}" + ("" if match.other == "GNU Go" else f" and {says}")
+                    f"{match.other}" + ("" if match.other == GNU_GO else f" and {says}")
                 )
         finally:
             for problem in self._catalogue.news:
@@ -126,7 +126,7 @@ class Coordinator:
             add_first_net(run, settings)
             return
         if best != self._best or not run.best.exists():
-            write_whole(run.best, read_file(run.net(best), 1 << 30))
+            write_whole(run.best, read_file(run.net(best), MOST_NET_BYTES))
             self._best = best
         playing = self._catalogue.newest_net(promoted=False) if settings.newest_plays else best
         if playing is not None and run.playing_net() != run.net(playing):

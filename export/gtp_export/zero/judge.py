@@ -21,7 +21,7 @@ from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
-from gtp_export.zero.catalogue import MatchRecord, read_match
+from gtp_export.zero.catalogue import GNU_GO, MatchRecord, read_match
 from gtp_export.zero.nets import NetRecord, list_nets
 from gtp_export.zero.part import Part, spent_by
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, Settings, content_name
@@ -29,7 +29,6 @@ from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, Settings, 
 logger = logging.getLogger(__name__)
 
 JUDGE = "judge"
-GNU_GO = "GNU Go"
 GNU_GO_OPTIONS = ("--mode", "gtp", "--level", "10", "--chinese-rules")
 LOOK_SECONDS = 1.0
 ROUND = 20
@@ -186,7 +185,7 @@ class Judge:
         if engines.signal is not None:
             raise KeyboardInterrupt
         if failure is not None:
-            logger.warning(f"no match with GNU Go: {failure}")
+            logger.warning(f"no match with {GNU_GO}: {failure}")
         won = sum(0.5 if game.is_draw else game.winner == 0 for game in games)
         played = sum(game.is_draw or game.winner is not None for game in games)
         return MatchRecord(net, GNU_GO, won, played, settings.judge_visits, komi)

@@ -12,7 +12,7 @@ from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import random_weights
-from gtp_export.zero.settings import RunFolder, Settings, content_name
+from gtp_export.zero.settings import MOST_NET_BYTES, RunFolder, Settings, content_name
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -94,7 +94,7 @@ def add_net(run: RunFolder, file: Path, record: NetRecord) -> str:
     Raises:
         OSError: It cannot be written.
     """
-    content = read_file(file, 1 << 30)
+    content = read_file(file, MOST_NET_BYTES)
     name = content_name(content)
     # The record first: a net that can be seen has one.
     write_whole(run.nets / f"{name}.json", json.dumps(asdict(replace(record, name=name))))

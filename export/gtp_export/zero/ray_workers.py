@@ -22,7 +22,7 @@ from typing import Any
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.version import __version__
 from gtp_export.zero.part import Part
-from gtp_export.zero.settings import RunError, RunFolder, Settings, content_name
+from gtp_export.zero.settings import MOST_NET_BYTES, RunError, RunFolder, Settings, content_name
 from gtp_export.zero.shards import SUFFIX, store_shard
 from gtp_export.zero.work import STOP, Worker
 
@@ -171,7 +171,8 @@ class RayWorkers:
         """Call the actors that have too few calls, and take in what comes within so long."""
         path = self._run.playing_net()
         if path is not None and path.stem != self._net[0]:
-            self._net = path.stem, self._ray.put(read_file(path, 1 << 30))  # once for all actors
+            content = read_file(path, MOST_NET_BYTES)
+            self._net = path.stem, self._ray.put(content)  # once for all actors
         now = time.monotonic()
         for seat in self._seats:
             while seat.calls < calls and now >= seat.not_before and self._net[1] is not None:

@@ -35,6 +35,9 @@ from gtp_export.span import Span
 FORMAT = 1
 """Of a run's folder; parts of another version leave it alone."""
 
+MOST_NET_BYTES = 1 << 30
+"""Of a net in a run's folder."""
+
 SPRT, SHARE, NO_GATE = "sprt", "share", "none"
 """What lets a net take the best one's place: a sequential test, a share of the games, nothing."""
 

@@ -27,9 +27,9 @@ from gtp_engine.games import FIVE
 from gtp_export.learning import zero_training
 from gtp_export.learning.trainer import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, train_run
-from gtp_export.zero.catalogue import MatchRecord, rows
+from gtp_export.zero.catalogue import GNU_GO, MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.judge import GNU_GO, ROUND, Judge
+from gtp_export.zero.judge import ROUND, Judge
 from gtp_export.zero.nets import NetRecord, add_net, list_nets
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, settings_for
