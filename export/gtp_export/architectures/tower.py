@@ -1,6 +1,6 @@
 """The shape of this project's own nets: a residual tower with global pooling, free of board size.
 
-Only sizes and names live here, so that the ONNX writer and the random test net need no torch:
+Described in the operations of `layers`, so that the ONNX writer and random nets need no torch:
 
     stem      3x3 convolution of the planes plus a linear map of the globals, norm, relu
     blocks    3x3 convolution, norm, relu, 3x3 convolution (+ pooled bias), norm, add, relu; or

@@ -1,4 +1,4 @@
-"""Layers of KataGo nets as graph nodes: convolutions, norms, activations, pooling."""
+"""Layers of other programs' nets as graph nodes: convolutions, norms, activations, pooling."""
 
 import numpy as np
 from numpy.typing import NDArray

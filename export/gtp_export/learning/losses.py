@@ -43,8 +43,8 @@ def mask_occupied(logits: Tensor, targets: Targets) -> Tensor:
 def losses(outputs: NetOutputs, targets: Targets) -> dict[str, Tensor]:
     """Return the mean losses of a batch by name, [] each, in their natural sizes.
 
-    Policy and value are cross-entropies less the target's own entropy, ownership is the same per
-    point, the score a smoothed absolute error in units of SCORE_UNIT points.
+    Policy and value are cross-entropies less the target's own entropy, ownership a cross-entropy a
+    point with it, the score a smoothed absolute error in units of SCORE_UNIT points.
     """
     # A tower has every head.
     assert outputs.score is not None and outputs.ownership_logit is not None

@@ -63,8 +63,9 @@ class Judge:
     def step(self, with_anchor: bool = True) -> bool:
         """Play a match if one is due, also against GNU Go if so wanted; return whether one was.
 
+        A net that cannot be used is counted as beaten.
+
         Raises:
-            NetFileError: A net cannot be used; it is counted as beaten.
             OSError: The result cannot be written; the next step tries again.
         """
         if self._unwritten is not None:
@@ -216,7 +217,7 @@ def judge_last_net(run: RunFolder, settings: Settings, wait: Callable[[], object
     """
     try:
         Judge(run, settings, wait).step(with_anchor=False)
-    except (NetFileError, OSError) as error:
+    except OSError as error:
         logger.warning(f"{error}; the last net is not judged")
 
 

@@ -7,9 +7,11 @@
     best.onnx       the best net so far, whole at any time
     playing         the name of the net in nets/ that the workers play with
     komi            the komi around which the workers draw theirs: about fair
+    train/          the trainer's checkpoint, and the net that it made last
     spent/*.json    what each process has spent
     catalogue.sqlite  an index of all that, written by the coordinator alone
     PAUSE           halts all parts while it is there
+    STOP            ends the workers
 
 Every file is written beside, synced and renamed: whoever reads it sees all of it or none.
 """
