@@ -30,7 +30,7 @@ from gtp_export.run_settings import keep_settings
 logger = logging.getLogger(__name__)
 
 
-def find_checkpoints(paths: Sequence[Path]) -> dict[str, Path]:
+def find_run_nets(paths: Sequence[Path]) -> dict[str, Path]:
     """Return net files by name: files, and of a run's folder those in `nets`.
 
     Raises:
@@ -56,7 +56,7 @@ def measure_strength(plan: StrengthPlan) -> str:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    nets, opponent = find_checkpoints(plan.nets), find_net(plan.opponent, plan.size)
+    nets, opponent = find_run_nets(plan.nets), find_net(plan.opponent, plan.size)
     anchor = f"opponent {opponent.stem}"
     players = {name: open_policy(path) for name, path in nets.items()}
     players[anchor] = open_policy(opponent)

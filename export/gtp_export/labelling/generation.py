@@ -102,7 +102,7 @@ class Job:
     """How many times as many games as its kind says it plays."""
 
 
-class Generator:
+class ShardMaker:
     """Makes shards in one process or several."""
 
     def __init__(
@@ -147,7 +147,7 @@ class Generator:
         ]
         self._planned = _list_shards(folder)
 
-    def run(self, span: Span) -> int:
+    def make_shards(self, span: Span) -> int:
         """Add shards until a span is spent, and return how many positions were made.
 
         Args:

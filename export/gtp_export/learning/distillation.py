@@ -19,7 +19,7 @@ from gtp_export.cards import format_distilled_card
 from gtp_export.labelling.generation import (
     TRAIN,
     VALID,
-    Generator,
+    ShardMaker,
     count_by_kind,
     spent_on_labels,
 )
@@ -117,7 +117,7 @@ def distil(run: DistilRun) -> None:
             games = _read_games(run)
         keep_settings(run.out, **settings)
         if is_short:
-            Generator(run, task.data, games, _newest_student(plan)).run(labels)
+            ShardMaker(run, task.data, games, _newest_student(plan)).make_shards(labels)
         train(plan, NetExport(run.out, info), until=part)
     facts = {
         "command": run.command_line,

@@ -14,7 +14,7 @@ from gtp_export.zero.part import COORDINATE, spent_by
 from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.shards import SUFFIX, ShardError, age, read_shard
 
-RATED_NETS = 400
+RATED_MATCHES = 400
 """Newest matches that ratings are from, so that they are there at once in long runs too."""
 
 
@@ -73,7 +73,7 @@ def read_ladder(run: RunFolder, nets: list[Any]) -> dict[str, list[float | None]
     matches = rows(
         run,
         "select net, other, points, games from matches where games > 0 order by rowid desc limit ?",
-        RATED_NETS,
+        RATED_MATCHES,
     )
     if not nets or not matches:
         return {}

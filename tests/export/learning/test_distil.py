@@ -22,7 +22,7 @@ from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.labelling import generation
 from gtp_export.labelling.generation import (
     KINDS,
-    Generator,
+    ShardMaker,
     _chunks,
     _draw_student_size,
     draw_size,
@@ -149,7 +149,7 @@ def test_teachers_run_where_they_are_asked_to(
 ) -> None:
     monkeypatch.setattr("gtp_engine.evaluators.runtimes.openvino_runtime.has_bf16", lambda: False)
     run = replace(RUN, student_games=0.5, runtime="openvino")
-    worker = Generator(run, tmp_path, None, student=TINY)._worker
+    worker = ShardMaker(run, tmp_path, None, student=TINY)._worker
     assert worker is not None and worker._student is not None
     expected = Teacher(TINY)
     assert expected.net.runtime == "onnxruntime"
@@ -180,7 +180,7 @@ def test_a_student_may_search_for_its_moves(tmp_path: Path) -> None:
     position = Position(5, 4)
     for playouts, searches in ((0, False), (17, True)):
         run = replace(RUN, student_games=0.5, student_playouts=playouts)
-        worker = Generator(run, tmp_path, None, student=TINY)._worker
+        worker = ShardMaker(run, tmp_path, None, student=TINY)._worker
         assert worker is not None and worker._student is not None
         assert not isinstance(worker._teacher, SearchingTeacher)
         visits = worker._student.label([position]).policy * 16
@@ -299,13 +299,13 @@ def test_a_share_of_the_shards_is_of_the_students_games(
     monkeypatch.setattr("gtp_export.labelling.generation.STUDENT_SIZES", {(9, 9): 1.0})
     for student, wanted in ((None, {"9x9"}), (TINY, {"9x9", "student"})):
         folder = tmp_path / str(student is None)
-        generator = Generator(replace(RUN, student_games=0.5), folder, None, student)
-        made = [generator._next_job() for _ in range(6)]
+        maker = ShardMaker(replace(RUN, student_games=0.5), folder, None, student)
+        made = [maker._next_job() for _ in range(6)]
         kinds = [job.kind.name for job in made if job is not None]
         assert set(kinds) == wanted
         if student is not None:  # a half of all; of the rest, boards of 9x9 are a fifth
             assert kinds.count("student") == 5
-    assert generator.run(Span(1, "samples")) > 0
+    assert maker.make_shards(Span(1, "samples")) > 0
 
 
 def test_plans_cover_rules_and_komi() -> None:
@@ -335,8 +335,8 @@ def test_small_boards_alone(tmp_path: Path) -> None:
     assert max(side for size in drawn for side in size) == 9
     assert 0.7 < drawn.count((9, 9)) / 500 < 0.95  # 0.4 of 0.5, and some of the others
     run = replace(RUN, largest_board=9, student_games=0.5)
-    generating = Generator(run, tmp_path, None, TINY)
-    jobs = [job for job in (generating._next_job() for _ in range(40)) if job is not None]
+    maker = ShardMaker(run, tmp_path, None, TINY)
+    jobs = [job for job in (maker._next_job() for _ in range(40)) if job is not None]
     assert {job.kind.name for job in jobs} == {"9x9", "other", "student"}
 
 
@@ -348,12 +348,12 @@ def test_large_boards_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     drawn = [_draw_student_size(generator, range(10, 26)) for _ in range(500)]
     assert min(max(size) for size in drawn) == 10
     assert 0.5 < drawn.count((19, 19)) / 500 < 0.8  # 0.4 of 0.6, and some of the others
-    generating = Generator(replace(RUN, smallest_board=10), tmp_path, None)
-    jobs = [job for job in (generating._next_job() for _ in range(40)) if job is not None]
+    maker = ShardMaker(replace(RUN, smallest_board=10), tmp_path, None)
+    jobs = [job for job in (maker._next_job() for _ in range(40)) if job is not None]
     assert {job.kind.name for job in jobs} == {"13x13", "19x19", "other"}
     monkeypatch.setattr(generation, "play_games", lambda teacher, plans, *size: max(size[:2]))
-    assert generating._worker is not None
-    assert min(generating._worker._samples(job) for job in jobs) >= 10
+    assert maker._worker is not None
+    assert min(maker._worker._samples(job) for job in jobs) >= 10
 
 
 def test_a_folder_of_shards_goes_on_where_it_was(
@@ -365,7 +365,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     spent = [spent_on_labels(tmp_path)]
     for wanted in (1, 1, 2):
         span = Span(spent[min(wanted, len(spent)) - 1].samples + 1, "samples")
-        Generator(RUN, tmp_path, None).run(span)
+        ShardMaker(RUN, tmp_path, None).make_shards(span)
         spent.append(spent_on_labels(tmp_path))
     assert len(said) == 2 and spent[0] == (0, 0.0, 0.0)
     assert spent[1] == spent[2], "the span was spent before"
@@ -375,7 +375,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     _, planes, _ = ENCODERS[TINY_SHAPE.encoder]
     assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * planes // 8)
     (tmp_path / "train" / "9x9-copy.npz").write_bytes(b"")
-    job = Generator(RUN, tmp_path, None)._next_job()
+    job = ShardMaker(RUN, tmp_path, None)._next_job()
     assert job is not None and job.path.name == "9x9-000002.npz"
 
 
@@ -393,15 +393,15 @@ def test_records_become_shards_until_they_are_used_up(
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[9];B[cc];W[dd])\n(;SZ[5:7];B[aa];W[bb])\n")
     games = read_table([pack])
     said.clear()
-    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 6
+    assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 6
     assert len(said) == 3
     sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
-    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 0
+    assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 0
     lost = next(tmp_path.rglob("records-000001.npz"))  # as a kill leaves it
     content = lost.read_bytes()
     lost.unlink()
-    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 2
+    assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 2
     assert lost.read_bytes() == content
 
 
@@ -427,7 +427,7 @@ def test_a_file_halts_labelling_at_a_batch_of_positions(
 
     monkeypatch.setattr(OnnxNet, "run", run)
     monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
-    Generator(RUN, data, None).run(Span(1, "samples"))
+    ShardMaker(RUN, data, None).make_shards(Span(1, "samples"))
     assert halts == [3] and len(asked) > 4
 
 
@@ -491,7 +491,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
     games = read_table([pack])
-    assert Generator(RUN, tmp_path, games).run(ENDLESS) == 12
+    assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 12
     shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
 
@@ -502,10 +502,10 @@ def test_a_gpu_makes_larger_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     made = []
     for obstacle in ("no driver", None):
         monkeypatch.setattr(generation, "cuda_obstacle", lambda obstacle=obstacle: obstacle)
-        generator = Generator(replace(RUN, processes=1), tmp_path, None)
-        job = generator._next_job()
+        maker = ShardMaker(replace(RUN, processes=1), tmp_path, None)
+        job = maker._next_job()
         assert job is not None
-        made.append(generator._worker._samples(job))
+        made.append(maker._worker._samples(job))
     assert made == [2, 2 * generation.GPU_SCALE]
 
 
@@ -521,13 +521,13 @@ def test_several_processes_leave_the_teacher_to_themselves(
 
     monkeypatch.setattr("gtp_export.labelling.generation.Teacher", Watched)
     run = replace(RUN, processes=2)
-    generator = Generator(run, tmp_path, None)
+    maker = ShardMaker(run, tmp_path, None)
     assert [teacher() for teacher in opened] == [None], "a teacher that nobody uses is kept open"
     with pytest.raises(NetFileError, match="no such net"):
-        Generator(replace(run, teacher=tmp_path / "no.onnx"), tmp_path, None)
+        ShardMaker(replace(run, teacher=tmp_path / "no.onnx"), tmp_path, None)
     with pytest.raises(NetFileError, match="no such net"):
-        Generator(run, tmp_path, None, student=tmp_path / "no.onnx")
-    del generator  # it lived until here
+        ShardMaker(run, tmp_path, None, student=tmp_path / "no.onnx")
+    del maker  # it lived until here
 
 
 def test_a_process_that_dies_is_one_sentence(
@@ -539,10 +539,10 @@ def test_a_process_that_dies_is_one_sentence(
     pack = tmp_path / "games.sgf"
     pack.write_text("(;SZ[9];B[aa];W[bb])\n")
     run = replace(RUN, processes=2)
-    generator = Generator(run, tmp_path, read_table([pack]))
+    maker = ShardMaker(run, tmp_path, read_table([pack]))
     monkeypatch.setattr("gtp_export.labelling.generation.logger.info", kill)
     with pytest.raises(NetFileError, match=r"has died; the shards in .* are kept"):
-        generator.run(ENDLESS)
+        maker.make_shards(ENDLESS)
     assert spent_on_labels(tmp_path).samples > 0
 
 
@@ -556,8 +556,8 @@ def test_several_processes_make_the_same_shards_as_one(
     made = {}
     for processes in (1, 2):
         folder = tmp_path / str(processes)
-        generator = Generator(replace(RUN, processes=processes), folder, games)
-        assert generator.run(ENDLESS) == 12
+        maker = ShardMaker(replace(RUN, processes=processes), folder, games)
+        assert maker.make_shards(ENDLESS) == 12
         made[processes] = {
             path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")
         }

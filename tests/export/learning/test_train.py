@@ -26,7 +26,7 @@ from gtp_export.architectures.onnx_layers import write_graph  # noqa: E402
 from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.convert.onnx_file import load_model  # noqa: E402
-from gtp_export.labelling.generation import Generator, count_by_kind  # noqa: E402
+from gtp_export.labelling.generation import ShardMaker, count_by_kind  # noqa: E402
 from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
@@ -667,17 +667,17 @@ def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[tuple[str, float]] = []
-    whole_run = Generator.run
+    make_shards = ShardMaker.make_shards
 
-    def run(generator: Generator, span: Span) -> int:
+    def label(maker: ShardMaker, span: Span) -> int:
         told.append(("label", span.amount))
-        return whole_run(generator, span)
+        return make_shards(maker, span)
 
     def train_until(*arguments: Any, until: float) -> None:
         told.append(("train", until))
         train(*arguments, until=until)
 
-    monkeypatch.setattr(Generator, "run", run)
+    monkeypatch.setattr(ShardMaker, "make_shards", label)
     monkeypatch.setattr("gtp_export.learning.distillation.train", train_until)
     arguments = ["--teacher", TINY_NET, "--out", str(tmp_path), "--preset", "tiny"]
     spans = ["--samples", "300", "--label-positions", "4000", "--rounds", "2"]
