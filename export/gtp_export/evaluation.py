@@ -18,11 +18,11 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet, RawOutputs
 from gtp_engine.evaluators.nets.precision import open_best
 from gtp_engine.evaluators.runtimes.sessions import AUTO
 from gtp_engine.games import game_shown, position_type
-from gtp_export.labelling.teacher import masked_softmax
 from gtp_export.plans import EvaluationPlan
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.records.stream import PositionReader, RecordSamples
+from gtp_export.softmax import masked_softmax
 
 QUARTERS = 4
 MOVES_PER_GROUP = 20

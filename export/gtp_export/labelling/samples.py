@@ -146,27 +146,3 @@ def _opened(path: Path) -> Iterator[Any]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise ShardError(f"{path}: is not a shard of samples: {error}") from None
-
-
-def transform_board(array: NDArray[Any], symmetry: int) -> NDArray[Any]:
-    """Return a view of [..., H, W] under a symmetry.
-
-    Bit 0 flips rows, bit 1 columns, bit 2 transposes, in that order; other than with the engine's
-    `symmetry.transform` rectangles are transposed too, as a net in training takes any board.
-    """
-    if symmetry & 1:
-        array = array[..., ::-1, :]
-    if symmetry & 2:
-        array = array[..., ::-1]
-    if symmetry & 4:
-        array = np.swapaxes(array, -1, -2)
-    return array
-
-
-def transform_policy(
-    policy: NDArray[np.float32], width: int, height: int, symmetry: int
-) -> NDArray[np.float32]:
-    """Return [N, A + 1] policies under a symmetry; the pass stays."""
-    n = len(policy)
-    points = transform_board(policy[:, :-1].reshape(n, height, width), symmetry)
-    return np.concatenate([points.reshape(n, -1), policy[:, -1:]], axis=1)

@@ -23,6 +23,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_export.architectures.tower import SCORE_COLUMNS
 from gtp_export.labelling.samples import Samples, pack_samples
+from gtp_export.softmax import masked_softmax
 
 
 class Labels(NamedTuple):
@@ -107,11 +108,3 @@ def _legal_mask(positions: Sequence[Position]) -> NDArray[np.bool_]:
         for point in position.legal_moves():
             row[point_to_action(point, width, height)] = True
     return mask
-
-
-def masked_softmax(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the softmax over the last axis of what the mask admits."""
-    masked = np.where(mask, logits, -np.inf)
-    weights = np.exp(masked - masked.max(axis=-1, keepdims=True))
-    chances: NDArray[np.float32] = weights / weights.sum(axis=-1, keepdims=True)
-    return chances.astype(np.float32)

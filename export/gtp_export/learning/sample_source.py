@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,8 +14,6 @@ from gtp_export.labelling.samples import (
     ShardError,
     join_samples,
     read_shard,
-    transform_board,
-    transform_policy,
 )
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import Targets
@@ -53,6 +52,30 @@ def make_batch(samples: Samples, index: NDArray[np.int64], symmetry: int) -> Bat
             occupied=stones.flatten(1),
         ),
     )
+
+
+def transform_board(array: NDArray[Any], symmetry: int) -> NDArray[Any]:
+    """Return a view of [..., H, W] under a symmetry.
+
+    Bit 0 flips rows, bit 1 columns, bit 2 transposes, in that order; other than with the engine's
+    `symmetry.transform` rectangles are transposed too, as a net in training takes any board.
+    """
+    if symmetry & 1:
+        array = array[..., ::-1, :]
+    if symmetry & 2:
+        array = array[..., ::-1]
+    if symmetry & 4:
+        array = np.swapaxes(array, -1, -2)
+    return array
+
+
+def transform_policy(
+    policy: NDArray[np.float32], width: int, height: int, symmetry: int
+) -> NDArray[np.float32]:
+    """Return [N, A + 1] policies under a symmetry; the pass stays."""
+    n = len(policy)
+    points = transform_board(policy[:, :-1].reshape(n, height, width), symmetry)
+    return np.concatenate([points.reshape(n, -1), policy[:, -1:]], axis=1)
 
 
 def join_batches(parts: list[Batch]) -> Batch:

@@ -34,7 +34,12 @@ from gtp_export.learning.fast_passes import CompiledNet  # noqa: E402
 from gtp_export.learning.losses import losses  # noqa: E402
 from gtp_export.learning.measures import measure  # noqa: E402
 from gtp_export.learning.net_export import NetExport, weights_of  # noqa: E402
-from gtp_export.learning.sample_source import SampleSource, make_batch  # noqa: E402
+from gtp_export.learning.sample_source import (  # noqa: E402
+    SampleSource,
+    make_batch,
+    transform_board,
+    transform_policy,
+)
 from gtp_export.learning.starting_weights import load_weights  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.learning.trainer import (  # noqa: E402
@@ -121,6 +126,20 @@ def test_stones_are_no_moves_unless_the_teacher_plays_there() -> None:
     outputs = NetOutputs(logits, torch.zeros(1, 3), torch.zeros(1, 3), torch.zeros(1, 5, 5))
     found = losses(outputs, targets._replace(occupied=occupied))
     assert float(found["policy"]) == pytest.approx(np.log(25))
+
+
+def test_symmetries_turn_board_and_policy_alike() -> None:
+    board = np.arange(6).reshape(1, 2, 3)
+    policy = np.concatenate([board.reshape(1, 6), [[99]]], axis=1)
+    seen = set()
+    for symmetry in range(8):
+        turned = transform_board(board, symmetry)
+        assert turned.shape == ((1, 3, 2) if symmetry & 4 else (1, 2, 3))
+        moved = transform_policy(policy, 3, 2, symmetry)
+        np.testing.assert_array_equal(moved[0, :-1], turned.ravel())
+        assert moved[0, -1] == 99
+        seen.add(turned.tobytes() + bytes(turned.shape))
+    assert len(seen) == 8
 
 
 @pytest.mark.parametrize("symmetry", range(8))
