@@ -96,6 +96,9 @@ class TrainPlan(NetRun):
     halt: Path | None = None
     """The folder in which a file PAUSE halts it; None: `out`."""
     device: str = "cpu"
+    draws_ahead: bool = True
+    """Whether a GPU learns from one batch while the processor draws the next; not where what is
+    drawn from changes between two steps."""
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
     )
@@ -145,8 +148,8 @@ class Trainer:
         self.meter = Meter(plan.halt or plan.out)
         self._source: Source | None = None
         self._first_draw = False
-        # A GPU learns from one batch while the processor draws the next.
-        self._drawer = ThreadPoolExecutor(1) if plan.device == "cuda" else None
+        is_ahead = plan.device == "cuda" and plan.draws_ahead
+        self._drawer = ThreadPoolExecutor(1) if is_ahead else None
         self._ahead: Future[Batch] | None = None
         """The next step's batch."""
         self.revived = 0
@@ -220,7 +223,7 @@ class Trainer:
     def _take_batch(self) -> Batch:
         """Return the batch of this step; the same whether or not it is drawn ahead."""
         if self._drawer is None:
-            return self._draw(self._generator(self.steps))
+            return self._draw(self._generator(self.steps)).to(self._plan.device)
         ahead = self._ahead or self._drawer.submit(self._draw, self._generator(self.steps))
         batch = ahead.result()
         self._ahead = self._drawer.submit(self._draw, self._generator(self.steps + 1))
