@@ -345,7 +345,7 @@ def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(
 ) -> None:
     spare = tmp_path / "spare.onnx"
     spare.write_bytes(TINY.read_bytes())
-    net = OnnxNet(TINY, "cuda", spare=lambda: spare)
+    net = OnnxNet(TINY, "cuda", spare=lambda runtime: (spare, runtime))
     assert net.path == TINY and not said
     pool = weakref.ref(net._run.__self__)
 
@@ -375,7 +375,7 @@ def test_threads_that_meet_a_failing_gpu_get_the_outputs_by_their_names(
         model.graph.output.extend(outputs)
 
     spare = altered(tmp_path / "spare.onnx", turn)
-    net = OnnxNet(TINY, "cuda", spare=lambda: spare)
+    net = OnnxNet(TINY, "cuda", spare=lambda runtime: (spare, runtime))
     inputs = np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32)
     expected = net.run(*inputs)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.paths import TINY
 
 from gtp_engine.evaluators.net_evaluator import open_net
-from gtp_engine.evaluators.nets import precision
+from gtp_engine.evaluators.nets import onnx_net, precision
 from gtp_engine.evaluators.nets.measurements import (
     KEPT_SECONDS,
     measurements_folder,
@@ -395,3 +395,32 @@ def test_a_runtime_that_somebody_added_runs_what_it_is_asked_to(
     assert not measured
     choice = choose(files, on_gpu=False, runtime="reference")
     assert (choice.path, choice.runtime) == (files.int8, "reference")
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+@pytest.mark.parametrize("named, asked", [("", OPENVINO), ("openvino", AUTO), ("", AUTO)])
+def test_where_cuda_does_not_open_the_runtime_is_the_one_asked_for(
+    device: str, named: str, asked: str, files: NetFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (precision, onnx_net):
+        monkeypatch.setattr(module, "cuda_obstacle", lambda: None)
+    monkeypatch.setattr(onnx_net, "is_built_with", lambda provider: False)
+    monkeypatch.setattr(openvino_runtime, "has_bf16", lambda: False)
+    monkeypatch.setenv(precision.RUNTIME_VARIABLE, named)
+    measure_as(1.0, monkeypatch, int8_onnxruntime=1.5, int8_openvino=2.0)
+    net = open_best(files, device, asked, threads=1)
+    assert (net.device, net.runtime, net.path) == ("cpu", OPENVINO, files.int8)
+    assert open_best(files, device, ONNX_RUNTIME).runtime == ONNX_RUNTIME
+
+
+def test_a_gpu_that_fails_on_the_way_is_replaced_by_onnx_runtime(
+    files: NetFiles, monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    monkeypatch.setattr(openvino_runtime, "list_devices", lambda: ["CPU", "GPU"])
+    measure_as(1.0, monkeypatch, int8_onnxruntime=0.5, int8_openvino=2.0)
+    net = open_best(files, "gpu", OPENVINO)
+    assert (net.device, net.path) == ("gpu", files.fp16)
+    (case, *_) = net.golden_cases()
+    net.run_feed(case.inputs)
+    assert (net.device, net.runtime, net.path) == ("cpu", ONNX_RUNTIME, files.fp32)
+    assert len(said) == 1

@@ -90,7 +90,7 @@ class OnnxNet:
         self,
         path: Path,
         device: str = "auto",
-        spare: Callable[[], Path] | None = None,
+        spare: Callable[[str], tuple[Path, str]] | None = None,
         runtime: str = ONNX_RUNTIME,
         streams: int | None = None,
     ) -> None:
@@ -98,8 +98,10 @@ class OnnxNet:
 
         Args:
             device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
-            spare: Says which file is to run on the CPU then; the same when None.
-            runtime: What runs it on the CPU; see `runtimes.open_on_cpu`.
+            spare: Says of a runtime that is wanted which file is to run on the CPU then, and in
+                what; the same file, in that runtime, when None.
+            runtime: What runs it on the CPU; see `runtimes.open_on_cpu`. With a spare, what is
+                wanted. When a GPU fails later, ONNX Runtime takes its place.
             streams: Runs under way at once on a CPU at most; as many as it has cores when None.
 
         Raises:
@@ -132,7 +134,9 @@ class OnnxNet:
 
     def _open_cpu(self, runtime: str = ONNX_RUNTIME) -> None:
         """Run on the CPU from now on."""
-        path = self.path if self._spare is None else self._spare()
+        path = self.path
+        if self._spare is not None:
+            path, runtime = self._spare(runtime)
         session, self.runtime = open_on_cpu(path, runtime, self._streams)
         self.device = "cpu"
         self._take_over(session, path, session.run)

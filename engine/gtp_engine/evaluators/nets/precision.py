@@ -170,16 +170,22 @@ def open_best(
     Raises:
         NetFileError: It cannot be used.
     """
-    if not _may_use_gpu(device):
+    if _may_use_gpu(device):
+        path = choose(files, on_gpu=True).path
+
+        def spare(wanted: str) -> tuple[Path, str]:
+            best = choose(files, on_gpu=False, runtime=wanted)
+            return best.path, best.runtime
+
+        net = OnnxNet(path, device, spare, runtime, threads)
+    else:
         best = choose(files, on_gpu=False, runtime=runtime)
         net = OnnxNet(best.path, device, runtime=best.runtime, streams=threads)
-        # All other ways have been checked.
-        is_as_it_is = best.path == files.fp32 and best.runtime == ONNX_RUNTIME
-        if files.is_exact or _wanted_runtime(runtime) != AUTO or is_as_it_is:
-            _warn_if_wrong(net)
-        return net
-    best = choose(files, on_gpu=True)
-    return OnnxNet(best.path, device, spare=lambda: choose(files, False, ONNX_RUNTIME).path)
+    # All other ways have been checked.
+    is_as_it_is = net.path == files.fp32 and net.runtime == ONNX_RUNTIME
+    if net.device == "cpu" and (files.is_exact or _wanted_runtime(runtime) != AUTO or is_as_it_is):
+        _warn_if_wrong(net)
+    return net
 
 
 def _warn_if_wrong(net: OnnxNet) -> None:
