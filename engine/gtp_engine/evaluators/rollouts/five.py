@@ -146,6 +146,11 @@ class FiveRollouts(NetEvaluator):
         """The net's name and device, and the rollouts."""
         return f"{super().name} with rollouts of {self._player.info.name}"
 
+    def describe(self) -> str:
+        """Return what is used, in one line."""
+        by = self._player.info.name
+        return f"{super().describe()}, {self.weight:.0%} of the value from rollouts of {by}"
+
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots; a result that is read out stays.
 
