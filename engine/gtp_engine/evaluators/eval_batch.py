@@ -24,6 +24,7 @@ SLOT = np.dtype(
         ("n_moves", np.int16),  # how many moves are legal
         ("depth", np.int16),  # moves since the root of a search, for rollouts that end there
         ("symmetry", np.int8),  # under which the net sees the position
+        ("known_result", np.int8),  # in five in a row: 1 won, -1 lost for the mover, 0 not known
         ("canonical", np.int8),  # symmetry under which the evaluation is remembered
         ("no_result_counts", np.uint8),  # whether the rules know games without result
         ("five", np.uint8),  # in five in a row, Gomocup's number of the rules, ...

@@ -76,7 +76,7 @@ def _encode(
     numbers = batch.slots[slot]
     batch.priors[slot] = 0.0
     mix_priors(batch, slot, shapes, to_play, 1.0)
-    known = int64(numbers["rollout_value"])
+    known = int64(numbers["known_result"])
     value = float(known) if known != 0 else estimate(shapes, to_play)
     numbers["value"] = value
     numbers["lead"] = value

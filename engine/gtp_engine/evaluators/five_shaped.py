@@ -37,7 +37,7 @@ def _mix(batch: EvalBatch, n: int, points: npt.NDArray[np.int16], share: float) 
                 colors[point] = own[at] * to_play + others[at] * (3 - to_play)
         shapes = new_shapes(colors, stride, int64(len(colors)), int64(numbers["five"]))
         mix_priors(batch, slot, shapes, to_play, share)
-        if numbers["rollout_value"] == 0.0:
+        if numbers["known_result"] == 0:
             numbers["value"] += share * (estimate(shapes, to_play) - numbers["value"])
 
 

@@ -195,7 +195,7 @@ class NetEvaluator:
         if len(listings) > 1:
             raise NetFileError(f"{net.path}: nets of different games cannot be joined")
         listing = listings.pop()
-        self._reads_out = listing is not None
+        self._has_known_results = listing is not None
         """Whether the game says itself how some positions end, which goes before the net."""
         self._begin = listing or _begin_slot
         self.threat_nodes = 0
@@ -309,9 +309,9 @@ class NetEvaluator:
             NetFileError: The net failed.
         """
         self._evaluate(batch, n, use_cache=use_cache)
-        if self._reads_out:
-            known = batch.slots["rollout_value"][:n]
-            batch.value[:n] = np.where(known != 0.0, known, batch.value[:n])
+        if self._has_known_results:
+            known = batch.slots["known_result"][:n]
+            batch.value[:n] = np.where(known != 0, known, batch.value[:n])
 
     def _evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool) -> None:
         height, width = batch.spatial.shape[2:]

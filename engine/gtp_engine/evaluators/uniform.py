@@ -28,7 +28,7 @@ def _know_nothing(
     numbers = batch.slots[slot]
     if not is_listed:
         list_moves(batch, slot, history, ply, rules)
-        numbers["rollout_value"] = 0.0
+        numbers["known_result"] = 0
     n_moves = int64(numbers["n_moves"])
     total = np.float32(0.0)
     for i in range(n_moves):
@@ -37,7 +37,7 @@ def _know_nothing(
         total += batch.priors[slot, i]
     for i in range(n_moves):
         batch.priors[slot, i] /= total
-    numbers["value"] = numbers["rollout_value"]
+    numbers["value"] = numbers["known_result"]
     numbers["lead"] = 0.0
     numbers["stdev"] = 0.0
     numbers["no_result"] = 0.0

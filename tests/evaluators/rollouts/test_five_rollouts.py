@@ -90,7 +90,7 @@ def test_what_is_left_of_an_earlier_leaf_is_no_move(tmp_path: Path) -> None:
     batch = evaluator.new_batch(1, SIZE, SIZE)
     game = game_of(["a7", "c1", "e1", "g1"], ["b7", "c7", "d7", "e7"], "freestyle", SIZE)
     evaluator.encode(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0)
-    batch.slots["rollout_value"] = 0.0
+    batch.slots["known_result"] = 0
     batch.moves[0, :2], batch.slots["n_moves"] = (game.point("g4"), game.point("f7")), 1
     batch.priors[0, 1] = 2.0  # an earlier leaf had more moves, and F7 was the best of them
     batch.slots["depth"] = DEPTH - 2
@@ -113,7 +113,7 @@ def test_whoever_makes_five_in_a_rollout_wins(tmp_path: Path) -> None:
     for symmetry in range(8):
         at = (game.history, game.ply, game.rules.flags, symmetry, 0.0)
         evaluator.encode(batch, symmetry, *at)
-    batch.slots["rollout_value"] = 0.0
+    batch.slots["known_result"] = 0
     batch.moves[:, 0], batch.slots["n_moves"] = game.point("g4"), 1
     evaluator.evaluate(batch, 8, use_cache=False)
     assert batch.value[0] == -1.0  # the others are shown another corner there
@@ -134,7 +134,7 @@ def test_rollouts_go_by_the_rules(rules: str, value: float, tmp_path: Path) -> N
     game = game_of(["a7", "b7", "c7", "e7"], ["a1", "c1", "e1", "g1"], rules, SIZE)
     game.play(BLACK, game.point("f7"))
     evaluator.encode(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0)
-    batch.slots["rollout_value"] = 0.0
+    batch.slots["known_result"] = 0
     batch.moves[0, 0], batch.slots["n_moves"] = game.point("g4"), 1
     evaluator.evaluate(batch, 1, use_cache=False)
     assert batch.value[0] == value

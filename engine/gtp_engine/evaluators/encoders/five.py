@@ -129,7 +129,7 @@ def list_moves(
     numbers = batch.slots[slot]
     numbers["n_moves"] = 0
     numbers["komi"] = 0.0
-    numbers["rollout_value"] = 0.0
+    numbers["known_result"] = 0
     numbers["depth"] = 0
     numbers["five"] = rules.five
     numbers["to_play"] = to_play
@@ -137,7 +137,7 @@ def list_moves(
         return shapes
     found = np.zeros(len(shapes.colors), np.int16)
     n_found, result = moves_to_consider(shapes, to_play, nodes, found)
-    numbers["rollout_value"] = result
+    numbers["known_result"] = result
     is_found = np.zeros(len(shapes.colors), np.bool_)
     for i in range(n_found):
         is_found[found[i]] = True

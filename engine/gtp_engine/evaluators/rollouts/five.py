@@ -54,7 +54,7 @@ def _begin(batch: EvalBatch, n: int) -> Rollouts:
     colors = np.full((n, height + 3, width + 1), np.uint8(WALL))
     mine = to_play[:, None, None]
     colors[:, 1:-2, 1:] = planes[:, OWN] * mine + planes[:, OTHERS] * (3 - mine)
-    is_open = (slots["rollout_value"] == 0.0) & (slots["n_moves"] > 0)
+    is_open = (slots["known_result"] == 0) & (slots["n_moves"] > 0)
     left = np.where(is_open, np.maximum(DEPTH - slots["depth"].astype(np.int64), 0), 0)
     return Rollouts(colors, to_play, left, np.zeros(n), planes)
 
@@ -152,13 +152,13 @@ class FiveRollouts(NetEvaluator):
         return f"{super().describe()}, {self.weight:.0%} of the value from rollouts of {by}"
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
-        """Fill in the results of the first n slots; a result that is read out stays.
+        """Fill in the results of the first n slots; a result that is known stays.
 
         Raises:
             NetFileError: A net failed.
         """
         super().evaluate(batch, n, use_cache=use_cache)
-        is_open = batch.slots["rollout_value"][:n] == 0.0
+        is_open = batch.slots["known_result"][:n] == 0
         mixed = batch.value[:n] + self.weight * (self._roll_out(batch, n) - batch.value[:n])
         batch.value[:n] = np.where(is_open, mixed, batch.value[:n])
 
