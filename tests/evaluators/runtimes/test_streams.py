@@ -16,7 +16,7 @@ from gtp_engine.evaluators.runtimes.onnx_runtime import (
 )
 from gtp_engine.evaluators.runtimes.streams import (
     BUCKETS,
-    NoGpuError,
+    BeyondUseError,
     SessionStream,
     StreamPool,
 )
@@ -102,16 +102,17 @@ def test_batches_that_nearly_fill_a_bucket_are_padded_and_others_divided(
     assert stream.buckets == buckets
 
 
-def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
+@pytest.mark.parametrize("named", ["the GPU", "OpenVINO"])
+def test_want_of_memory_is_answered_by_smaller_batches(named: str, said: list[str]) -> None:
     stream = Stream(memory=20)
-    pool = StreamPool([stream])
+    pool = StreamPool([stream], named=named)
     assert_right(pool.run(rows(100)), 100)
     assert stream.buckets == [128, 64, 32] + [16] * 6 + [4]
     assert pool.largest == 16
     assert said == [
-        "the GPU has no memory for batches of 128; using 64",
-        "the GPU has no memory for batches of 64; using 32",
-        "the GPU has no memory for batches of 32; using 16",
+        f"{named} has no memory for batches of 128; using 64",
+        f"{named} has no memory for batches of 64; using 32",
+        f"{named} has no memory for batches of 32; using 16",
     ]
     assert_right(pool.run(rows(16)), 16)
     assert len(said) == 3
@@ -119,7 +120,7 @@ def test_want_of_memory_is_answered_by_smaller_batches(said: list[str]) -> None:
 
 def test_a_gpu_without_any_memory_has_failed() -> None:
     pool = StreamPool([Stream(memory=0)])
-    with pytest.raises(NoGpuError, match="Failed to allocate memory"):
+    with pytest.raises(BeyondUseError, match="Failed to allocate memory"):
         pool.run(rows(5))
 
 
@@ -135,9 +136,9 @@ def test_the_other_gpus_go_on(said: list[str]) -> None:
         "CUDA failure 700: an illegal memory access was encountered"
     ]
     streams[0].error = streams[1].error = "gone"
-    with pytest.raises(NoGpuError, match="gone"):
+    with pytest.raises(BeyondUseError, match="gone"):
         pool.run(rows(3))
-    with pytest.raises(NoGpuError, match="gone"):
+    with pytest.raises(BeyondUseError, match="gone"):
         pool.run(rows(3))
     assert len(said) == 1
 
@@ -166,12 +167,12 @@ def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:
     stream.gate.clear()
     stream.error = "gone"
     pool = StreamPool([stream])
-    errors: list[NoGpuError] = []
+    errors: list[BeyondUseError] = []
 
     def call() -> None:
         try:
             pool.run(rows(1))
-        except NoGpuError as error:
+        except BeyondUseError as error:
             errors.append(error)
 
     threads = [threading.Thread(target=call) for _ in range(3)]

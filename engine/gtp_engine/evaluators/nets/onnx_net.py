@@ -1,7 +1,8 @@
 """A net file that is open on a device: what it says about itself, and what it makes of inputs.
 
 CUDA is only asked for where a driver and a device are found, because asking in vain prints errors.
-On GPUs, batches go through a `StreamPool`; when the last GPU fails, the CPU goes on.
+On GPUs, batches go through a `StreamPool`. Where the net is beyond use, on GPUs or in OpenVINO,
+ONNX Runtime goes on with it on the CPU.
 """
 
 import logging
@@ -47,7 +48,7 @@ from gtp_engine.evaluators.runtimes.sessions import (
     open_on_intel_gpu,
     say_instead,
 )
-from gtp_engine.evaluators.runtimes.streams import NoGpuError, SessionStream, StreamPool
+from gtp_engine.evaluators.runtimes.streams import BeyondUseError, SessionStream, StreamPool
 from gtp_engine.user_cache import user_cache_folder
 
 logger = logging.getLogger(__name__)
@@ -186,7 +187,7 @@ class OnnxNet:
         run = self._run
         try:
             return run(feed)
-        except NoGpuError as error:
+        except BeyondUseError as error:
             self._fall_back(run, str(error))
         except Exception as error:  # the runtime's own exception classes are not public
             reason = first_line(error)

@@ -105,13 +105,13 @@ class OpenVinoSession:
             self._options["ENABLE_CPU_PINNING"] = False
         self._guard = threading.Lock()
         self._streams = [_Stream(self) for _ in range(streams)]
-        self._pool = StreamPool(self._streams, LARGEST_BATCH, pads=False)
+        self._pool = StreamPool(self._streams, LARGEST_BATCH, pads=False, named="OpenVINO")
 
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs [B, ...] of a batch of any size.
 
         Raises:
-            NoGpuError: The net does not run here.
+            BeyondUseError: The net does not run here.
         """
         return self._pool.run(feed)
 

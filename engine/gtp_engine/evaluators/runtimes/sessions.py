@@ -42,7 +42,7 @@ class Session(Protocol):
         """Return outputs [B, ...] by name for inputs [B, ...] by name; for any number of threads.
 
         Raises:
-            NoGpuError: It is beyond use; another runtime may do.
+            BeyondUseError: It does not run here; another runtime may do.
             Exception: Whatever else the runtime raises.
         """
 

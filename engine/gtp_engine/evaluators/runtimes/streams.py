@@ -1,11 +1,14 @@
-"""Run batches of any size on GPUs that want few sizes: buckets, streams, and what can go wrong.
+"""Run batches of any size where few sizes are wanted: buckets, streams, and what can go wrong.
 
-A stream is a session of its own on a GPU. With two or three a GPU, one copies while another
-computes, and each may capture CUDA graphs, which one thread at a time must replay. A batch is
-padded to the next bucket, so that each shape's memory is bound once and its graph captured once.
+GPUs want few sizes, and so does OpenVINO, which compiles a graph for each. A batch is padded to the
+next bucket, so that each shape's memory is bound once and its graph made once.
 
-A GPU that runs out of memory is given smaller buckets from then on; one that fails otherwise is
-left alone, and the others go on.
+A stream runs one batch at a time. On a GPU it is a session of its own. With two or three a GPU, one
+copies while another computes, and each may capture CUDA graphs, which one thread at a time must
+replay. In OpenVINO it is one thread of a processor, or a GPU.
+
+A device that runs out of memory is given smaller buckets from then on. A GPU that fails otherwise
+is left alone, and the others go on. Where nothing is left, the net is beyond use there.
 """
 
 import logging
@@ -39,8 +42,8 @@ Feed = Mapping[str, Array]
 """By input, rows of a batch."""
 
 
-class NoGpuError(RuntimeError):
-    """Every GPU has failed; the message is the reason of the last one."""
+class BeyondUseError(RuntimeError):
+    """Every stream has failed; the message is the reason of the last one."""
 
 
 Bound = tuple[Callable[[], dict[str, Array]], dict[str, Array]]
@@ -129,14 +132,21 @@ class StreamPool:
     """Hands batches to whichever stream is free, for any number of threads."""
 
     def __init__(
-        self, streams: Sequence[Stream], largest: int = BUCKETS[-1], *, pads: bool = True
+        self,
+        streams: Sequence[Stream],
+        largest: int = BUCKETS[-1],
+        *,
+        pads: bool = True,
+        named: str = "the GPU",
     ) -> None:
         """Serve some streams.
 
         Args:
             pads: Whether all batches are padded, or only those that nearly fill a bucket and all
                 others run in parts.
+            named: What people are told that has no memory.
         """
+        self._named = named
         self._pads = pads
         self._free = list(streams)
         self._all = list(streams)
@@ -148,7 +158,7 @@ class StreamPool:
         """Return the outputs [B, ...] of a batch of any size.
 
         Raises:
-            NoGpuError: Every GPU has failed.
+            BeyondUseError: Every stream has failed.
         """
         total = len(next(iter(feed.values())))
         parts: list[dict[str, Array]] = []
@@ -186,7 +196,7 @@ class StreamPool:
         with self._changed:
             while not self._free:
                 if not self._all:
-                    raise NoGpuError(self._reason)
+                    raise BeyondUseError(self._reason)
                 self._changed.wait()
             return self._free.pop()
 
@@ -203,7 +213,7 @@ class StreamPool:
             if smaller >= self.largest:
                 return  # another stream has found out before
             self.largest = smaller
-        logger.warning(f"the GPU has no memory for batches of {bucket}; using {smaller}")
+        logger.warning(f"{self._named} has no memory for batches of {bucket}; using {smaller}")
 
     def _give_up(self, gpu: int, reason: str) -> None:
         """Use a GPU no more."""
