@@ -15,7 +15,7 @@ from tests.paths import TINY, TINY_NET
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.evaluators import net_evaluator
 from gtp_engine.evaluators.decoding import prior_by_action
-from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -124,6 +124,21 @@ def test_raw_evaluations_average_over_symmetries(evaluator: NetEvaluator) -> Non
     np.testing.assert_allclose(mean.policy, np.mean([one.policy for one in single], 0), atol=1e-6)
     for one in (*single, mean):
         assert_is_sensible(one, position)
+
+
+@pytest.mark.parametrize(("asked", "used"), [(None, 0.2), (0.7, 0.7), (0.0, 0.0)])
+def test_a_raw_evaluation_is_as_optimistic_as_a_root(
+    asked: float | None, used: float, monkeypatch: pytest.MonkeyPatch, evaluator: NetEvaluator
+) -> None:
+    made: list[EvalBatch] = []
+
+    def new_batch(*shape: Any) -> EvalBatch:
+        made.append(new_eval_batch(*shape))
+        return made[-1]
+
+    monkeypatch.setattr(net_evaluator, "new_eval_batch", new_batch)
+    evaluator.raw_evaluation(Position(5), optimism=asked)
+    assert len(made) == 1 and made[0].slots["optimism"] == pytest.approx(used)
 
 
 def assert_is_sensible(found: RawEvaluation, position: Position) -> None:

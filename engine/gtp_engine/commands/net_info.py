@@ -144,9 +144,6 @@ def describe(info: NetInfo, path: Path, found: list[Difference]) -> str:
         "input": _inputs(info),
         **_policy(info),
     }
-    if info.policy_optimism_root or info.policy_optimism_tree:
-        lines["optimism"] = f"{info.policy_optimism_root:g} at the root, "
-        lines["optimism"] += f"{info.policy_optimism_tree:g} in the tree"
     for name, meaning in info.heads.items():
         columns = f": {', '.join(info.score_columns)}" if name == "score" else ""
         lines[f"output {name}"] = f"{meaning}{columns}"

@@ -66,6 +66,10 @@ LARGE_NET = 10 << 20
 GPU_BATCH = 32
 """Leaves that a worker hands a GPU at once while the best number has not been measured."""
 
+RAW_OPTIMISM = 0.2
+"""Share of an optimistic policy in a raw evaluation, as at the root of a search. Nets that take a
+player's profile are asked without, for they are to say what that player does."""
+
 
 @dataclass(frozen=True, slots=True)
 class RawEvaluation:
@@ -358,17 +362,18 @@ class NetEvaluator:
 
         Args:
             symmetry: 0..7; the mean over all of them when None.
-            optimism: Share of an optimistic policy; the net's own for a root when None.
+            optimism: Share of an optimistic policy; when None, RAW_OPTIMISM, or 0 for a profile.
             remember: Whether searches find it in the cache, under this optimism; for one symmetry.
         """
         width, height = position.width, position.height
         shown = list(symmetries(width, height)) if symmetry is None else [symmetry]
-        share = self.net.info.policy_optimism_root if optimism is None else optimism
+        if optimism is None:
+            optimism = 0.0 if self.takes_profile else RAW_OPTIMISM
         # The net's own: nobody asks here for rollouts beside it.
         batch = NetEvaluator.new_batch(self, len(shown), width, height)
         rules = position.rules.flags
         for slot, one in enumerate(shown):
-            leaf = batch, slot, position.history, position.ply, rules, one, share
+            leaf = batch, slot, position.history, position.ply, rules, one, optimism
             NetEvaluator.encode(self, *leaf)
         raw = self.batcher.evaluate(batch.spatial, batch.features)
         self._finish(batch, np.arange(len(shown)), raw)

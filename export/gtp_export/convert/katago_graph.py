@@ -40,10 +40,6 @@ from gtp_export.convert.layers import (
     rms_norm,
 )
 
-ROOT_OPTIMISM = 0.2
-TREE_OPTIMISM = 1.0
-"""KataGo's defaults for nets of version 12 and later without player metadata."""
-
 _HEADS = {
     "policy": "move logits, pass last",
     "policy_optimistic": "move logits if things turn out better than expected, pass last",
@@ -117,7 +113,6 @@ def _encode_meta(graph: Graph, meta: str, encoder: MetaEncoder) -> str:
 def katago_info(net: KataGoNet, source: str) -> NetInfo:
     """Describe a KataGo net; `source` names the file it came from."""
     encoder = f"katago_v{inputs_version(net.version)}"
-    has_optimism = net.policy.channels >= 2 and not net.meta_features
     names = ["policy", "policy_optimistic", "q_winloss", "q_score"][: net.policy.channels]
     return NetInfo(
         name=net.name,
@@ -132,8 +127,6 @@ def katago_info(net: KataGoNet, source: str) -> NetInfo:
         trained_sizes=(7, 19),
         rules="area" if net.version <= 6 else "any",
         pass_alive_under_suicide=net.pass_alive_under_suicide,
-        policy_optimism_root=ROOT_OPTIMISM if has_optimism else 0.0,
-        policy_optimism_tree=TREE_OPTIMISM if has_optimism else 0.0,
         architecture=describe_architecture(net),
         parameters=net.parameters,
         source=f"KataGo model version {net.version}, {source}",

@@ -189,15 +189,11 @@ def test_description_tells_the_versions_apart(tmp_path: Path) -> None:
         assert info.encoder == encoders.get(version, "katago_v7")
         assert info.rules == ("area" if version <= 6 else "any")
         assert info.no_result == ("always" if version == 3 else "by_rules")
-        assert (info.policy_optimism_root, info.policy_optimism_tree) == (
-            (0.2, 1.0) if version >= 12 else (0.0, 0.0)
-        )
         assert len(info.score_columns) == len(score_columns(version, Multipliers()))
         assert info.parameters > 0
 
 
-def test_nets_with_player_metadata_use_no_optimism(tmp_path: Path) -> None:
+def test_nets_with_player_metadata_say_how_many(tmp_path: Path) -> None:
     path = convert(NetPlan(version=15, meta=True), tmp_path)
     info = NetInfo.from_metadata(open_session(path).get_modelmeta().custom_metadata_map)
     assert info.meta_features == 192
-    assert (info.policy_optimism_root, info.policy_optimism_tree) == (0.0, 0.0)

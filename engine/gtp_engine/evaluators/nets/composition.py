@@ -219,7 +219,6 @@ def _face(net: OnnxNet) -> tuple[object, ...]:
     return (
         *(info.encoder, info.meta_features, info.pass_alive_under_suicide),
         *(set(info.heads), info.has_pass, info.value_kind, info.no_result, info.score_columns),
-        *(info.policy_optimism_root, info.policy_optimism_tree),
     )
 
 
@@ -297,8 +296,6 @@ def _joined_info(
         board_max=sizes[-1],
         board_sizes=tuple(sizes) if any(info.board_sizes for info in infos) else (),
         square_only=any(info.square_only for info in infos),
-        policy_optimism_root=policy.policy_optimism_root,
-        policy_optimism_tree=policy.policy_optimism_tree,
         architecture=" + ".join(info.architecture or info.name for info in infos),
         parameters=sum(info.parameters for info in infos),
         precision=" + ".join(dict.fromkeys(info.precision for info in infos)),

@@ -140,9 +140,6 @@ class NetInfo:
     """Range of komi the net can tell apart or was made for; None means no limit is known."""
     pass_alive_under_suicide: bool = False
     """Whether the encoder's area planes are computed as if suicide were legal."""
-    policy_optimism_root: float = 0.0
-    policy_optimism_tree: float = 0.0
-    """Share of `policy_optimistic` mixed into the policy by default, 0 to 1."""
     architecture: str = ""
     """For people: blocks, channels, activations."""
     parameters: int = 0
@@ -170,8 +167,6 @@ class NetInfo:
         if not self.squares:
             known = f"{MIN_SIZE}x{MIN_SIZE} to {MAX_SIZE}x{MAX_SIZE}"
             raise MetadataError(f"takes no boards from {known}")
-        if not all(0 <= x <= 1 for x in (self.policy_optimism_root, self.policy_optimism_tree)):
-            raise MetadataError("impossible policy_optimism: a share lies between 0 and 1")
 
     @property
     def squares(self) -> list[int]:
