@@ -22,7 +22,6 @@ GAME_PLAYOUTS = 32
 MAX_MOVES = 250
 SMALL_MEMORIES_MB = (512, 256, 128, 64, 32, 16)
 """Memory limits tried until the largest batch no longer fits."""
-OUTPUT_TOLERANCE = 0.05
 TIMEOUT_SECONDS = 600
 
 
@@ -119,7 +118,8 @@ def survives_want_of_memory(wanted: str | None) -> str:
     import numpy as np
 
     from gtp_engine.evaluators.nets.net_files import find_files
-    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet, difference
+    from gtp_engine.evaluators.nets.self_check import OTHERWISE
     from gtp_engine.evaluators.runtimes.onnx_runtime import (
         cuda_providers,
         open_session,
@@ -140,9 +140,9 @@ def survives_want_of_memory(wanted: str | None) -> str:
         with collected() as said:
             found = pool.run(feed)
         if pool.largest < largest:
-            scale = max(1.0, float(np.abs(one["policy"]).max()))
-            error = float(np.abs(found["policy"] - one["policy"]).max()) / scale
-            _check(error <= OUTPUT_TOLERANCE, f"outputs are {error:.1%} of their range off")
+            expected = np.repeat(one["policy"], largest, axis=0)
+            _, error = difference(found["policy"], expected)
+            _check(error <= OTHERWISE, f"outputs are {error:.1%} of their range off")
             return f"with {limit} MB: {said[-1]}"
     raise ProofError(f"batches of {largest} fit into {SMALL_MEMORIES_MB[-1]} MB")
 

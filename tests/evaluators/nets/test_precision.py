@@ -21,7 +21,7 @@ from gtp_engine.evaluators.nets.measurements import (
 )
 from gtp_engine.evaluators.nets.net_files import NetFiles
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet, difference
 from gtp_engine.evaluators.nets.precision import (
     Check,
     Choice,
@@ -29,7 +29,7 @@ from gtp_engine.evaluators.nets.precision import (
     has_to_measure,
     open_best,
 )
-from gtp_engine.evaluators.nets.self_check import Difference, difference
+from gtp_engine.evaluators.nets.self_check import Difference
 from gtp_engine.evaluators.runtimes import openvino_runtime
 from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 

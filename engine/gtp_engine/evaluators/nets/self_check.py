@@ -7,12 +7,9 @@ do where products of uint8 and int8 weights overflow.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from gtp_engine.evaluators.nets.net_info import NetInfo
-from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet, difference
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME, OPENVINO_BF16
 
 FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
@@ -59,17 +56,6 @@ def tolerance(info: NetInfo, device: str, runtime: str = ONNX_RUNTIME) -> float:
     """Return what rounding can explain."""
     rounds = info.precision != "fp32" or device != "cpu" or runtime == OPENVINO_BF16
     return OTHERWISE if rounds else FP32_ON_CPU
-
-
-def difference(output: Any, expected: Any) -> tuple[float, float]:
-    """Return the largest difference of two arrays, and the same over the largest expected value."""
-    if output is None or output.shape != expected.shape:
-        return float("inf"), float("inf")
-    if not (np.isfinite(output).all() and np.isfinite(expected).all()):
-        return float("inf"), float("inf")
-    scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
-    absolute = float(np.abs(output - expected).max(initial=0.0))
-    return absolute, absolute / scale
 
 
 def verdict(found: Sequence[Difference]) -> str:
