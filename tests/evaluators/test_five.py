@@ -12,12 +12,13 @@ from tests.five.test_threats import middle_games
 from tests.paths import TINY_NET
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
+from gtp_engine.evaluators.encoders.inputs import find_begin
 from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator
 from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import Net, open_whole
 from gtp_engine.five.game import FiveGame
-from gtp_engine.go.symmetry import N_SYMMETRIES, transform
+from gtp_engine.go.symmetry import N_SYMMETRIES, distinct_points, transform
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings
@@ -92,6 +93,19 @@ def test_a_net_gives_way_to_what_is_read_out(five_net: Net) -> None:
         assert batch.priors[2, :223].sum() == pytest.approx(
             1.0, abs=1e-3
         )  # remembered in two bytes
+
+
+def test_what_a_slot_depends_on_besides_reads_no_positions(five_net: Net) -> None:
+    batch = NetEvaluator(five_net, 1, 4).new_batch(1, 15, 15)
+    game = game_of(["h8", "i8", "j8"], ["a1", "a3"], "freestyle")  # won by a four, if it is read
+    begin, maps = find_begin("five"), distinct_points(15, 15)
+    assert begin is not None
+    hashes = set()
+    for salt, nodes, known in ((0, 0, 0), (10**16, 0, 0), (0, 100, 1), (10**16, 100, 1)):
+        begin(batch, 0, game.history, game.ply, game.rules.flags, 0, 0.0, maps, salt, nodes)
+        assert batch.slots["known_result"][0] == known
+        hashes.add(tuple(batch.slots["position_hash"][0]))
+    assert len(hashes) == 4
 
 
 @settings(max_examples=20)

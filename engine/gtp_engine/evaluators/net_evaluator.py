@@ -22,13 +22,14 @@ from gtp_engine.evaluators.decoding import (
     prior_by_action,
 )
 from gtp_engine.evaluators.encoders.inputs import (
+    Begin,
     Encode,
     Features,
     Options,
     Planes,
     SymmetryMap,
+    find_begin,
     find_encoder,
-    find_listing,
 )
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, list_moves, new_eval_batch
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanProfile
@@ -162,8 +163,9 @@ def _begin_slot(
     optimism: float,
     symmetry_maps: npt.NDArray[np.int16],
     salt: int,
+    nodes: int,
 ) -> None:
-    """Write all of a slot but the inputs of the net; see `encode` and `write_position_hash`."""
+    """Write all of a slot but the inputs of the net, in Go; see `inputs.Begin`."""
     list_moves(batch, slot, history, ply, rules)
     numbers = batch.slots[slot]
     numbers["symmetry"] = symmetry
@@ -195,13 +197,13 @@ class NetEvaluator:
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = _find_encode(net)
-        listings = {find_listing(member.info.encoder) for member in members_of(net)}
-        if len(listings) > 1:
+        begins = {find_begin(member.info.encoder) for member in members_of(net)}
+        if len(begins) > 1:
             raise NetFileError(f"{net.path}: nets of different games cannot be joined")
-        listing = listings.pop()
-        self._has_known_results = listing is not None
+        begin = begins.pop()
+        self._has_known_results = begin is not None
         """Whether the game says itself how some positions end, which goes before the net."""
-        self._begin = listing or _begin_slot
+        self._begin: Begin = begin or _begin_slot
         self.threat_nodes = 0
         """How many positions such a game may look at for it, at each position."""
         self._n_globals = net.info.global_features
@@ -300,9 +302,8 @@ class NetEvaluator:
             rows = _meta_rows(profile, width * height)
             numbers[self._n_globals :] = rows[history.turns[ply]["to_play"]]
             numbers = numbers[: self._n_globals]
-        different = distinct_points(width, height)
-        salt += self.threat_nodes
-        self._begin(batch, slot, history, ply, rules, symmetry, optimism, different, salt)
+        besides = distinct_points(width, height), salt, self.threat_nodes
+        self._begin(batch, slot, history, ply, rules, symmetry, optimism, *besides)
         reader, told = self._reader(), self._options
         self._encode(history, ply, rules, told, reader, symmetry_maps[symmetry], planes, numbers)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.encoders.inputs import find_listing
+from gtp_engine.evaluators.encoders.inputs import find_begin
 from gtp_engine.evaluators.eval_batch import EvalBatch, list_moves
 from gtp_engine.evaluators.evaluator import NetlessEvaluator
 from gtp_engine.go.history import History
@@ -59,10 +59,11 @@ class UniformEvaluator(NetlessEvaluator):
             encoder: What the nets of the game are shown; it lists the moves of games but Go.
         """
         self._state = np.array([seed], np.uint64)
-        self._begin = find_listing(encoder)
+        self._begin = find_begin(encoder)
 
     def _judge(self, *leaf: Any) -> None:
         if self._begin is not None:
-            maps = distinct_points(*leaf[0].spatial.shape[:1:-1])
-            self._begin(*leaf, 0, 0.0, maps, 0)
+            batch, slot, history, ply, rules = leaf
+            maps = distinct_points(*batch.spatial.shape[:1:-1])
+            self._begin(batch, slot, history, ply, rules, 0, 0.0, maps, 0, 0)
         _know_nothing(*leaf, self._state, self._begin is not None)

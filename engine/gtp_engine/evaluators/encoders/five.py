@@ -161,12 +161,13 @@ def begin_slot(
     symmetry: int,
     optimism: float,
     symmetry_maps: npt.NDArray[np.int16],
+    salt: int,
     nodes: int,
 ) -> None:
-    """Write all of a slot but the inputs of a net; see `inputs.find_listing`."""
+    """Write all of a slot but the inputs of a net; see `inputs.Begin`."""
     list_moves(batch, slot, history, ply, rules, nodes)
     numbers = batch.slots[slot]
     numbers["symmetry"] = symmetry
     numbers["optimism"] = optimism
     numbers["no_result_counts"] = False
-    write_position_hash(batch, slot, history, ply, rules, symmetry_maps, nodes)
+    write_position_hash(batch, slot, history, ply, rules, symmetry_maps, salt + nodes)

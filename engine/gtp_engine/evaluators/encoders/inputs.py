@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.go.history import History
 from gtp_engine.go.ladders import Reader, new_reader
@@ -50,6 +51,17 @@ C-contiguous arrays of just these dimensions, for it does not look at them (see
 """
 
 
+Begin = Callable[
+    [EvalBatch, int, History, int, RuleFlags, int, float, npt.NDArray[np.int16], int, int], None
+]
+"""A kernel that writes all of a slot but the inputs of the net: moves, numbers, position hash.
+
+Its arguments: what `Evaluator.encode` takes, from the batch to the optimism; the board's
+`symmetry.distinct_points`; what the evaluation depends on besides, the salt of its hash; how many
+positions may be looked at to find out how this one ends, which the hash depends on too.
+"""
+
+
 def find_encoder(name: str) -> Encode:
     """Return the kernel of an encoder.
 
@@ -75,8 +87,8 @@ def encode_position(name: str, position: "Position") -> tuple[Planes, Features]:
     return planes, features
 
 
-def find_listing(name: str) -> Callable[..., None] | None:
-    """Return the kernel that lists moves for nets of a game other than Go; see `NetEvaluator`.
+def find_begin(name: str) -> Begin | None:
+    """Return the kernel that begins a slot for nets of a game other than Go; None for Go.
 
     Args:
         name: The key of the nets' encoder.
