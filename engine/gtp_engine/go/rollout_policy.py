@@ -487,23 +487,23 @@ def run_rollouts(
     games: int,
     owned: npt.NDArray[np.float32],
     state: int,
-) -> tuple[int, int, int]:
-    """Play rollouts from a board with Black to move; return moves, Black's wins and the state.
+) -> int:
+    """Play and count rollouts from a board with Black to move; return the moves in all.
 
     Args:
         boards: [2] of PATTERN_BOARD, to play on.
         owned: [MAX_POINTS] see `count_area`.
+        state: The random generator's.
     """
     set_up(boards[0], source, int64(0), policy.weights)
     moves = int64(0)
-    wins = int64(0)
     x = uint64(state)
     for _ in range(games):
         boards[1] = boards[0]
         x, played = roll_out(boards[1], policy, int64(PASS), int64(PASS), int64(BLACK), x)
         moves += played
-        wins += 1 if count_area(boards[1], owned) > 0 else 0
-    return moves, wins, int64(x >> uint64(1))
+        count_area(boards[1], owned)
+    return moves
 
 
 # The tree policy -------------------------------------------------------------------------------

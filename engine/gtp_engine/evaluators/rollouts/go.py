@@ -310,5 +310,4 @@ def run_pattern_games(width: int, height: int, games: int, seed: int) -> int:
     clear_board(source[0], width, height)
     boards, owned = np.zeros(2, PATTERN_BOARD), np.zeros(MAX_POINTS, np.float32)
     state = np.uint64(seed | 1)
-    moves, _, _ = run_rollouts(boards, source[0], shipped_policy(), games, owned, state)
-    return int(moves)
+    return int(run_rollouts(boards, source[0], shipped_policy(), games, owned, state))
