@@ -101,7 +101,7 @@ class OnnxNet:
             device: One of DEVICES; a CUDA that fails, now or later, falls back to the CPU.
             spare: Says of a runtime that is wanted which file is to run on the CPU then, and in
                 what; the same file, in that runtime, when None.
-            runtime: What runs it on the CPU; see `runtimes.open_on_cpu`. With a spare, what is
+            runtime: What runs it on the CPU; see `sessions.open_on_cpu`. With a spare, what is
                 wanted. When a GPU fails later, ONNX Runtime takes its place.
             streams: Runs under way at once on a CPU at most; as many as it has cores when None.
 

@@ -143,7 +143,7 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
 
 
 class OnnxSession:
-    """See `runtimes.Session`."""
+    """See `sessions.Session`."""
 
     def __init__(self, session: Any) -> None:
         """Take over what `open_session` gave."""
@@ -153,10 +153,10 @@ class OnnxSession:
         self._session = session
 
     def prepare(self, feed: Mapping[str, Array], largest: int) -> None:
-        """See `runtimes.Session.prepare`; there is nothing to do."""
+        """See `sessions.Session.prepare`; there is nothing to do."""
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
-        """See `runtimes.Session.run`."""
+        """See `sessions.Session.run`."""
         return dict(zip(self.outputs, self._session.run(None, feed), strict=True))
 
 

@@ -73,7 +73,7 @@ def has_bf16() -> bool:
 
 
 class OpenVinoSession:
-    """An open net file, compiled for each shape when it first comes; see `runtimes.Session`."""
+    """An open net file, compiled for each shape when it first comes; see `sessions.Session`."""
 
     def __init__(self, path: Path, device: str, streams: int, computes_in: str) -> None:
         """Open a file.
