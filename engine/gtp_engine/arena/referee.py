@@ -13,7 +13,6 @@ from gtp_engine.arguments import parse_number
 from gtp_engine.coords import BLACK, COLOR_LETTERS, COLOR_NAMES, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.games import new_game
 from gtp_engine.go.history import NO_RESULT
-from gtp_engine.go.position import IllegalMoveError
 from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
@@ -63,8 +62,8 @@ class MatchGame:
     winner: int | None = None
     """Which engine won; None for a draw or no result."""
     reason: str = ""
-    """resign, score, capture, five, draw, illegal move, refused move, crash, time-out, flag,
-    bad reply, max moves, cycle."""
+    """resign, score, capture, five, draw, illegal move, refused move, refusal, crash, time-out,
+    flag, bad reply, max moves, cycle."""
     detail: str = ""
     moves: int = 0
     opening: list[str] = field(default_factory=list)
@@ -279,7 +278,7 @@ class Referee:
         try:
             point = parse_vertex(vertex, self._terms.width, self._terms.height)
             self._position.play(color, point)
-        except (ValueError, IllegalMoveError) as error:
+        except ValueError as error:
             move = self._position.ply + 1
             raise _Forfeit(mover, "illegal move", f"move {move} is illegal: {error}") from None
 
