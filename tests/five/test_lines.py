@@ -15,7 +15,7 @@ from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, WHITE, row_col
 from gtp_engine.five.game import FiveError, FiveGame
 from gtp_engine.five.rules import RENJU, find_rules
-from gtp_engine.go.rules import FIVE_RULES
+from gtp_engine.go.rules import FIVE_RULES, Rules
 
 
 def game_of(black: list[str], white: list[str], rule: str = "renju", size: int = 15) -> FiveGame:
@@ -102,6 +102,16 @@ def test_wins_are_those_of_the_oracle(game: FiveGame, rule: str) -> None:
             for color, name in ((BLACK, "black"), (WHITE, "white")):
                 expected = oracle.wins(name, place(game, point), rule)
                 assert game.wins_at(color, point) == expected
+
+
+def test_rules_of_another_game_change_nothing() -> None:
+    for rules in (None, Rules()):
+        assert FiveGame(15, rules=rules).rules == FIVE_RULES["freestyle"]
+    game = game_of(["h8"], ["i9"], "renju")
+    game.set_rules(Rules.parse("japanese"))
+    assert game.rules == RENJU and game.color_at(game.point("h8")) == BLACK
+    game.set_rules(FIVE_RULES["standard"])
+    assert game.rules == FIVE_RULES["standard"] and game.color_at(game.point("i9")) == WHITE
 
 
 def lines_of(reference_data: Path, name: str) -> Iterator[dict[str, Any]]:

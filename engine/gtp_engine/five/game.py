@@ -158,6 +158,7 @@ class FiveGame(Position):
     branch_type = FiveBranch
     sgf_game = "4"
     won_by = "five"
+    _rules = FREESTYLE
 
     def __init__(
         self,
@@ -172,11 +173,13 @@ class FiveGame(Position):
         Raises:
             FiveError: The size is not supported.
         """
-        if rules is None or rules.five == NO_FIVE:
-            rules = FREESTYLE
         if min(width, width if height is None else height) < LEAST_SIZE:
             raise FiveError(f"five in a row is played on boards from {LEAST_SIZE}x{LEAST_SIZE} on")
         super().__init__(width, height, rules)
+
+    def _own_rules(self, rules: Rules | None) -> Rules:
+        """Return rules of this game; those it has, freestyle at first, stand for any others."""
+        return self._rules if rules is None or rules.five == NO_FIVE else rules
 
     def _remarks(self) -> list[str]:
         return [
@@ -249,15 +252,6 @@ class FiveGame(Position):
         return int(find_win(self.board, self.to_play, self.rules.five, nodes)) or None
 
     # Playing ------------------------------------------------------------------------------------
-
-    def set_rules(self, rules: Rules) -> None:
-        """Change the rules in mid-game; those of another game change nothing.
-
-        Raises:
-            SetupError: The game does not fit the new rules, and is unchanged.
-        """
-        if rules.five != NO_FIVE:
-            super().set_rules(rules)
 
     def set_up(
         self, black: Iterable[int] = (), white: Iterable[int] = (), to_play: int = BLACK
