@@ -1,6 +1,7 @@
 """`score`, `manners` and `levels` on the tests' own tiny net: what they print, and mistakes."""
 
 import json
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from tests.arena.test_self_play import game as played
 from tests.paths import TINY_NET
 
 from gtp_engine.arena.endgame_review import Verdict
-from gtp_engine.commands.manners import describe_judgement, describe_passing
+from gtp_engine.commands.manners import _read_rules, describe_judgement, describe_passing
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.nets.net_info import NetFileError
 
@@ -110,6 +111,23 @@ def test_a_judge_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     words += ["--playouts", "4", "--judge", TINY_NET, "--judge-visits", "8"]
     assert run(["manners", *words]) == 0
     assert "judged by tiny on cpu, 8 visits:\n  moves onto own points: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rules", "komi", "taken"),
+    [
+        ("japanese", None, 6.5),
+        ("japanese", 7.0, 7.0),
+        ('{"komi": 5}', None, 5.0),
+        ('{"komi": 5}', 7.0, 7.0),
+        ('{"scoring": "TERRITORY"}', None, 6.5),
+    ],
+)
+def test_the_komi_is_the_one_that_was_asked_for(
+    rules: str, komi: float | None, taken: float
+) -> None:
+    asked = Namespace(rules=rules, komi=komi, size=(9, 9))
+    assert _read_rules(asked).komi == taken
 
 
 def test_what_a_judge_found_is_counted_beside_what_was_suspected() -> None:

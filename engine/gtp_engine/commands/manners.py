@@ -11,6 +11,7 @@ import json
 import logging
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,11 +116,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read_rules(args: argparse.Namespace) -> Rules:
-    """Return the rules that were asked for, with the komi."""
+    """Return the rules that were asked for, with the komi: an option's, theirs, the usual one."""
     try:
         rules = Rules.parse(args.rules)
-        komi = customary_komi(rules, *args.size) if args.komi is None else args.komi
-        return Rules.parse(args.rules, komi)
+        if args.komi is not None:
+            return replace(rules, komi=args.komi)
+        return Rules.parse(args.rules, customary_komi(rules, *args.size))
     except InvalidRulesError as error:
         raise UsageError(f"--rules: {error}") from None
 
