@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gtp_engine.coords import WHITE
 from gtp_engine.search.params import ScoreUtility, SearchParams
-from gtp_engine.search.puct import score_utility
+from gtp_engine.search.puct import center_of, score_utility
 from gtp_engine.search.tree import Tree, children_of
 
 DOUBT_VARIANCE = 0.25
@@ -39,8 +38,7 @@ class Child:
 
 def utility_of(value: float, lead: float, to_play: int, score: ScoreUtility) -> float:
     """Return what a mean value and lead are worth to the player for whom they speak."""
-    center = score.center_white if to_play == WHITE else -score.center_white
-    return value + float(score_utility(lead, center, score))
+    return value + float(score_utility(lead, center_of(to_play, score), score))
 
 
 def visited_children(

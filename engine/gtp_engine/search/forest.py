@@ -420,7 +420,7 @@ def read_children(
 ) -> None:
     """Write visits [A + 1] and mean utilities [A + 1] of a node's visited children by action."""
     record = tree.nodes[node]
-    center = center_of(record, score)
+    center = center_of(record["to_play"], score)
     for k in range(record["n_children"]):
         edge = tree.children[int64(record["first_child"]) + k]
         if edge["visits"] > 0:

@@ -191,7 +191,7 @@ def gumbel_child(
             record["untried_prior"] = coded_prior(int64(row[chosen]))
             best = n_children
         return best
-    center = center_of(record, score)
+    center = center_of(record["to_play"], score)
     most = 0.0
     for k in range(n_children):
         most = max(most, np.float64(tree.children[first + k]["visits"]))

@@ -47,16 +47,16 @@ def score_utility(lead: float, center: float, score: ScoreUtility) -> float:
 
 
 @inline_kernel
-def center_of(record: NodeRecord, score: ScoreUtility) -> float:
-    """Return the lead around which the dynamic part is measured, for a node's player to move."""
-    return score.center_white if record["to_play"] == WHITE else -score.center_white
+def center_of(to_play: int, score: ScoreUtility) -> float:
+    """Return the lead, of the player to move, around which the dynamic part is measured."""
+    return score.center_white if to_play == WHITE else -score.center_white
 
 
 @kernel
 def mean_utility(record: NodeRecord, score: ScoreUtility) -> float:
     """Return a visited node's mean utility, for its player to move."""
     n = np.float64(record["visits"])
-    center = center_of(record, score)
+    center = center_of(record["to_play"], score)
     return record["value_sum"] / n + score_utility(record["lead_sum"] / n, center, score)
 
 
@@ -135,7 +135,7 @@ def select_child(
     record = tree.nodes[node]
     n_children = int64(record["n_children"])
     first = int64(record["first_child"])
-    center = center_of(record, score)
+    center = center_of(record["to_play"], score)
     total = np.float64(record["visits"] + record["pending"])
     scale = exploration(total, numbers) * np.sqrt(total)
     best = int64(-1)
