@@ -12,7 +12,7 @@ from gtp_engine.commands.options import read_sprt
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import judges_of
-from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts, open_evaluator
+from gtp_engine.evaluators.rollouts.go import MixedEvaluator, open_evaluator, wants_rollout_params
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.messages import INTERRUPTED_STATUS, counted
 from gtp_engine.platforms import usable_cores
@@ -99,7 +99,7 @@ def _params(chosen: Sequence[tuple[str, str]], net: Evaluator) -> SearchParams:
     Raises:
         UsageError: There is no such parameter, or a value is out of its range.
     """
-    params = ROLLOUT_PARAMS if is_judged_by_rollouts(net) else SearchParams()
+    params = ROLLOUT_PARAMS if wants_rollout_params(net) else SearchParams()
     for name, text in chosen:
         try:
             params = params.with_option(name, text)

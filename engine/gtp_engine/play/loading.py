@@ -280,7 +280,7 @@ class Loader:
     def _serve_net(self) -> "NetEvaluator":
         from gtp_engine.evaluators.net_evaluator import NetEvaluator, serve
         from gtp_engine.evaluators.nets.composition import check_game, members_of
-        from gtp_engine.evaluators.rollouts.go import MixedEvaluator, is_judged_by_rollouts
+        from gtp_engine.evaluators.rollouts.go import MixedEvaluator, wants_rollout_params
 
         settings = self._settings
         make: Callable[..., NetEvaluator] = NetEvaluator
@@ -306,7 +306,7 @@ class Loader:
             max_batch=settings.batch,
             cache_mb=self._cache_mb,
         )
-        if is_judged_by_rollouts(evaluator):
+        if wants_rollout_params(evaluator):
             changed = ROLLOUT_PARAMS.changed_by(self.params)
             self.params = replace(changed, **settings.parameters)
         if settings.game == FIVE:

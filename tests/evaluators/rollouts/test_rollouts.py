@@ -21,8 +21,8 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.rollouts.go import (
     MixedEvaluator,
     RolloutEvaluator,
-    is_judged_by_rollouts,
     open_evaluator,
+    wants_rollout_params,
 )
 from gtp_engine.evaluators.rollouts.pattern_file import (
     MOST_BYTES,
@@ -148,7 +148,7 @@ def test_what_net_names_is_opened(wanted: str, weight: float | None) -> None:
     opened = open_evaluator(wanted, "cpu", "auto", threads=1)
     assert isinstance(opened, RolloutEvaluator) == (wanted == "none")
     assert getattr(opened, "weight", None) == weight and opened.describe()
-    assert is_judged_by_rollouts(opened) == (wanted == "none" or weight == 1.0)
+    assert wants_rollout_params(opened) == (wanted == "none" or weight == 1.0)
 
 
 # Rollouts alone ----------------------------------------------------------------------------------

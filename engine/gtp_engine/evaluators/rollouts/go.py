@@ -294,8 +294,11 @@ def open_evaluator(
     return open_net(net, device, runtime, threads=threads, max_batch=max_batch, game=GO, make=make)
 
 
-def is_judged_by_rollouts(evaluator: Evaluator) -> bool:
-    """Whether all of its values come from rollouts."""
+def wants_rollout_params(evaluator: Evaluator) -> bool:
+    """Whether `ROLLOUT_PARAMS` suit it: patterns and rollouts, or a net whose value is all theirs.
+
+    The random rollouts of Atari Go, which know no patterns, are searched by the usual ones.
+    """
     weight = float(getattr(evaluator, "weight", 0.0))
     return isinstance(evaluator, RolloutEvaluator) or weight == 1.0
 
