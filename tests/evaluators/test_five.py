@@ -13,7 +13,7 @@ from tests.paths import TINY_NET
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.encoders.inputs import find_begin
-from gtp_engine.evaluators.five import SHARE_OF_A_LEAF, FiveEvaluator
+from gtp_engine.evaluators.five import FiveEvaluator
 from gtp_engine.evaluators.five_shaped import ShapedEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import Net, open_whole
@@ -118,7 +118,7 @@ def test_shapes_have_their_share_in_what_a_net_says(
     said = []
     for evaluator in (
         NetEvaluator(five_net, 1, 4),
-        FiveEvaluator(100 * SHARE_OF_A_LEAF),
+        FiveEvaluator(100),
         ShapedEvaluator(five_net, 1, 4, share=share),
     ):
         if isinstance(evaluator, NetEvaluator):

@@ -78,7 +78,7 @@ def test_moves_to_consider_are_fives_then_blocks_then_all(game: FiveGame) -> Non
     assert total == pytest.approx(1.0, abs=1e-3) and -1.0 <= value <= 1.0
 
 
-@pytest.mark.parametrize("nodes", [0, 20_000])
+@pytest.mark.parametrize("nodes", [0, 100])
 def test_a_four_is_completed_and_an_open_three_stopped(nodes: int) -> None:
     search = Search(FiveEvaluator(nodes))
     for black, white, to_play, wanted in (
@@ -185,7 +185,7 @@ def test_a_root_whose_game_is_over_is_not_left() -> None:
         if row < 4:
             game.play(WHITE, point_at(row, 9, 15))
     assert game.is_over
-    search = Search(FiveEvaluator(nodes=20))
+    search = Search(FiveEvaluator(0))
     search.set_position(game)
     found = search.run(Limits(playouts=30))
     assert found.visits == 30 and not found.moves

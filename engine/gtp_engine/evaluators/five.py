@@ -14,9 +14,6 @@ from gtp_engine.go.history import History
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 
-SHARE_OF_A_LEAF = 200
-"""At the root of a search so many times the nodes are read that are read at a leaf."""
-
 _OWN = np.array([0.0, 0.5, 3.0, 3.0, 30.0, 0.0])
 _OTHERS = np.array([0.0, 0.4, 2.5, 2.0, 20.0, 0.0])
 """By class: how much a line speaks for a move at its point, one's own and the opponent's."""
@@ -90,8 +87,8 @@ class FiveEvaluator(NetlessEvaluator):
     name = "threats and shapes"
 
     def __init__(self, nodes: int) -> None:
-        """Say how many positions are read at the root; at a leaf, a share of them. 0: fives."""
-        self._nodes = nodes // SHARE_OF_A_LEAF
+        """Say how many positions are read at a leaf; 0: fives alone."""
+        self._nodes = nodes
 
     def _judge(self, *leaf: Any) -> None:
         _encode(*leaf, self._nodes)

@@ -40,6 +40,9 @@ logger = logging.getLogger(__name__)
 LARGEST_CACHE_MB = 128
 """Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
 
+SHARE_OF_A_LEAF = 200
+"""At the root of a search so many times the positions are read that are read at a leaf."""
+
 KERNELS_OF_A_GAME = 200
 """Kernels that a start compiles with the shipped net; other encoders have a few more or less."""
 
@@ -272,7 +275,7 @@ class Loader:
         if self._settings.game == FIVE:
             from gtp_engine.evaluators.five import FiveEvaluator
 
-            return FiveEvaluator(self.params.threat_nodes)
+            return FiveEvaluator(self._threat_nodes_at_a_leaf)
         from gtp_engine.evaluators.rollouts.atari_go import AtariRollouts
 
         return AtariRollouts()
@@ -310,9 +313,7 @@ class Loader:
             changed = ROLLOUT_PARAMS.changed_by(self.params)
             self.params = replace(changed, **settings.parameters)
         if settings.game == FIVE:
-            from gtp_engine.evaluators.five import SHARE_OF_A_LEAF
-
-            evaluator.threat_nodes = self.params.threat_nodes // SHARE_OF_A_LEAF
+            evaluator.threat_nodes = self._threat_nodes_at_a_leaf
         logger.info(evaluator.describe())
         profile = settings.human_profile
         if profile is not None and evaluator.takes_profile:
@@ -339,6 +340,10 @@ class Loader:
         if self._settings.rollout_weight is not None:
             return self._settings.rollout_weight
         return DEFAULT_ROLLOUT_WEIGHT if self._has_rollouts else 0.0
+
+    @property
+    def _threat_nodes_at_a_leaf(self) -> int:
+        return self.params.threat_nodes // SHARE_OF_A_LEAF
 
     def _seed(self) -> int:
         seed = self._settings.seed
