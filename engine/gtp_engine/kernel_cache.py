@@ -55,8 +55,6 @@ class KernelCache:
         self.folder: Path | None = None
         self.obstacle = ""
         """Why kernels are not kept; empty where they are."""
-        self.loaded = 0
-        """Kernels that this process has taken from the folder."""
         self.compiled = 0
         """Kernels that this process has compiled."""
         self.used: set[str] = set()
@@ -142,7 +140,6 @@ class _FunctionCache:
             if content is not None:
                 context.refresh()
                 result = CompileResult._rebuild(context, *pickle.loads(content))
-                self._kept.loaded += 1
                 self._kept.used.add(name)
                 return result
         return None

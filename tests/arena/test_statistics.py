@@ -15,11 +15,12 @@ from gtp_engine.arena.statistics import (
 
 
 def test_wilson_by_hand() -> None:
-    # 15 of 20, z = 2: scale 1.2, center (0.75 + 0.1) / 1.2, spread 2/1.2 sqrt(0.009375 + 0.0025)
-    interval = wilson(15, 20, z=2.0)
+    # 15 of 20, z^2 = 3.841459: scale 1 + z^2 / 20 = 1.192073, center (0.75 + z^2 / 40) / 1.192073,
+    # spread 1.959964 / 1.192073 sqrt(0.009375 + z^2 / 1600)
+    interval = wilson(15, 20)
     assert interval.estimate == 0.75
-    assert interval.low == pytest.approx(0.708333 - 0.181620, abs=1e-5)
-    assert interval.high == pytest.approx(0.708333 + 0.181620, abs=1e-5)
+    assert interval.low == pytest.approx(0.709719 - 0.178419, abs=1e-5)
+    assert interval.high == pytest.approx(0.709719 + 0.178419, abs=1e-5)
 
 
 def test_wilson_at_the_ends() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.evaluators.encoders.encoding import drawn, encoded
-from tests.five.test_lines import game_of
+from tests.five.test_lines import game_of, wins_at
 from tests.five.test_threats import middle_games
 from tests.paths import TINY_NET
 
@@ -48,7 +48,7 @@ def test_planes_say_what_the_game_says(game: FiveGame, symmetry: int) -> None:
         is_empty = game.color_at(point) == EMPTY
         assert planes[11, row, col] == bool(game.forbidden(point))
         for plane, color in ((7, game.to_play), (10, 3 - game.to_play)):
-            assert planes[plane, row, col] == (is_empty and game.wins_at(color, point))
+            assert planes[plane, row, col] == (is_empty and wins_at(game, color, point))
     assert features[0] == (game.to_play == BLACK)
     turned, same = encoded("five", game, symmetry)
     assert (same == features).all()

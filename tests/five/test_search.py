@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.five.test_lines import game_of
+from tests.five.test_lines import game_of, wins_at
 from tests.five.test_threats import middle_games
 from tests.frontends.conversation import Conversation
 
@@ -65,9 +65,9 @@ def test_moves_to_consider_are_fives_then_blocks_then_all(game: FiveGame) -> Non
         return
     moves, total, value = listed(game, 0)
     legal = game.legal_moves()
-    fives = [point for point in legal if game.wins_at(game.to_play, point)]
+    fives = [point for point in legal if wins_at(game, game.to_play, point)]
     empty = [point for point in game.points() if game.color_at(point) == EMPTY]
-    threats = [point for point in empty if game.wins_at(3 - game.to_play, point)]
+    threats = [point for point in empty if wins_at(game, 3 - game.to_play, point)]
     if fives:
         assert (moves, value) == (fives, 1.0)
     elif len(threats) == 1 and threats[0] in legal:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.five.test_lines import game_of
+from tests.five.test_lines import game_of, wins_at
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.five.game import FiveGame
@@ -22,9 +22,9 @@ def wins_by_fours(game: FiveGame, color: int) -> bool:
     """The oracle: whether a player wins by fours that leave one answer, or none."""
     empty = [point for point in game.points() if game.color_at(point) == EMPTY]
     other = 3 - color
-    if any(game.wins_at(color, point) for point in empty):
+    if any(wins_at(game, color, point) for point in empty):
         return True
-    threats = [point for point in empty if game.wins_at(other, point)]
+    threats = [point for point in empty if wins_at(game, other, point)]
     if len(threats) > 1:
         return False
     for point in threats or empty:
@@ -32,7 +32,7 @@ def wins_by_fours(game: FiveGame, color: int) -> bool:
             continue
         after = game.copy()
         after.play(color, point)
-        fives = [p for p in empty if p != point and after.wins_at(color, p)]
+        fives = [p for p in empty if p != point and wins_at(after, color, p)]
         if not fives or after.is_over:
             continue
         if len(fives) > 1 or not after.is_legal(other, fives[0]):
@@ -74,7 +74,7 @@ def middle_games(draw: st.DrawFn, empty: int = 100) -> FiveGame:
     least = max(0, size * size - empty)
     n_stones = draw(st.integers(least, max(least, size * size * 2 // 3)))
     for _ in range(n_stones):
-        moves = [p for p in game.legal_moves() if not game.wins_at(game.to_play, p)]
+        moves = [p for p in game.legal_moves() if not wins_at(game, game.to_play, p)]
         if not moves:
             break
         game.play(game.to_play, int(rng.choice(moves)))
@@ -118,7 +118,7 @@ def test_what_is_read_out_under_caro_can_be_read_out_after_every_answer(
     played = FiveGame(game.width, rules=FIVE_RULES[rule])
     played.set_up(game.stones(BLACK), game.stones(WHITE))
     point = played.proved_win(2_000)
-    if point is None or played.wins_at(BLACK, point):
+    if point is None or wins_at(played, BLACK, point):
         return
     played.play(BLACK, point)
     for answer in played.legal_moves():
@@ -146,7 +146,7 @@ def test_fives_blocks_and_forbidden_points_are_those_of_the_game(game: FiveGame,
     shapes = shapes_of(played)
     empty = [point for point in played.points() if played.color_at(point) == EMPTY]
     for color in (BLACK, WHITE):
-        fives = [point for point in empty if played.wins_at(color, point)]
+        fives = [point for point in empty if wins_at(played, color, point)]
         n, first = find_wins(shapes, color)
         assert n == min(2, len(fives)) and first == (fives[0] if fives else 0)
         for point in empty:
@@ -164,7 +164,7 @@ def test_fives_blocks_and_forbidden_points_are_those_of_the_game(game: FiveGame,
                     played.stones(BLACK) + [point] * (color == WHITE),
                     played.stones(WHITE) + [point] * (color == BLACK),
                 )
-                if not any(after.wins_at(color, p) for p in empty if p != point):
+                if not any(wins_at(after, color, p) for p in empty if p != point):
                     blocks.append(point)
             assert sorted(found[:n].tolist()) == blocks
 

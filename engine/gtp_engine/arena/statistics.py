@@ -29,8 +29,8 @@ class Interval:
         return [value if math.isfinite(value) else None for value in values]
 
 
-def wilson(wins: float, games: int, z: float = Z_95) -> Interval:
-    """Return the share of games won and its score interval.
+def wilson(wins: float, games: int) -> Interval:
+    """Return the share of games won and its score interval of 95 %.
 
     E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
     Journal of the American Statistical Association 22 (1927), 209-212.
@@ -41,6 +41,7 @@ def wilson(wins: float, games: int, z: float = Z_95) -> Interval:
     """
     if games == 0:
         return Interval(0.0, 0.5, 1.0)
+    z = Z_95
     share = wins / games
     scale = 1.0 + z * z / games
     center = (share + z * z / (2 * games)) / scale

@@ -226,10 +226,6 @@ class FiveGame(Position):
         frames = new_frames(len(self.colors))
         return REASONS[forbidden_reason(self.board["color"], self.stride, point, frames)]
 
-    def wins_at(self, color: int, point: int) -> bool:
-        """Whether a stone of a color at an empty point wins."""
-        return bool(wins_at(self.board["color"], self.stride, point, color, self.rules.five))
-
     def is_legal(self, color: int, point: int) -> bool:
         """Whether this player may play here now."""
         if self.is_over or point == PASS or self.color_at(point) != EMPTY:

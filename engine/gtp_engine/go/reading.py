@@ -68,6 +68,8 @@ NODES = np.dtype(
 MAX_DEPTH = 240
 _MAX_MOVES = 48
 """Moves looked at in one position."""
+_NODE_SLOTS = 1 << 18
+"""Where positions are kept; a power of two."""
 _PROOF, _DISPROOF, _CHOSEN, _SECOND, _SLOT, _KO = 0, 1, 2, 3, 4, 5
 _FRAME = 6
 
@@ -96,10 +98,10 @@ class Memory(NamedTuple):
     that the master of kos has broken on the way."""
 
 
-def new_memory(slots: int = 1 << 18) -> Memory:
+def new_memory() -> Memory:
     """Return memory for searches of half as many positions as there are slots."""
     return Memory(
-        np.zeros(slots, NODES),
+        np.zeros(_NODE_SLOTS, NODES),
         np.zeros(1, BOARD),
         np.zeros((MAX_DEPTH + 1) * UNDO_ROW, np.int16),
         np.zeros((MAX_DEPTH, 1 + _MAX_MOVES), np.int16),

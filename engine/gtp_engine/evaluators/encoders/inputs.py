@@ -33,7 +33,8 @@ class Options(NamedTuple):
     """What an encoder is told besides the position and the rules."""
 
     playout_doubling: float = 0.0
-    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3."""
+    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3. Nobody can
+    set it: it is there to make recorded rows anew."""
     suicide_alive: int = 0
     """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
 
