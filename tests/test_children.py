@@ -15,14 +15,14 @@ SELF = f"self --net {TINY_NET} --device cpu --playouts 1 --threads 1"
 
 LABELLING = f"""
 from pathlib import Path
-from gtp_export.labelling.generation import Generator
+from gtp_export.labelling.generation import ShardMaker
 from gtp_export.plans import DistilRun
 from gtp_export.span import Span
 
 if __name__ == "__main__":
     run = DistilRun(teacher=Path({TINY_NET!r}), out=Path("."), seed=3, processes=2)
-    generator = Generator(run, Path("shards"), None)
-    generator.run(Span(1, "samples"))
+    maker = ShardMaker(run, Path("shards"), None)
+    maker.make_shards(Span(1, "samples"))
 """
 
 TEST_FILE = "boardsize 5\n1 genmove black\n#? [.*]\n"
