@@ -107,6 +107,15 @@ def test_a_mistake_is_what_two_deep_searches_of_the_same_depth_say() -> None:
     assert not move["is_best"] and move["class"] is not None
 
 
+def test_stones_that_a_record_sets_up_are_no_loss_of_the_move_before() -> None:
+    better = parse_vertex("C3", 9, 9)
+    leads = {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
+    assert carry_out(parse_sgf(GAME), leads, {1: better}).mistakes
+    record = parse_sgf(GAME.replace(";W[cc]", ";W[cc];AB[ff]", 1))
+    material = carry_out(record, leads, {1: better})
+    assert material.costs[1] == (0.0, 0.0) and not material.mistakes
+
+
 def test_what_seemed_a_mistake_and_is_the_best_move_costs_nothing() -> None:
     record = parse_sgf(GAME)
     material = carry_out(record, {Spot(1): 1.0, Spot(2): 8.0}, {})

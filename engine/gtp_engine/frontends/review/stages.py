@@ -177,6 +177,9 @@ def review_stages(record: GameRecord, visits: int) -> Stages:
     deep_visits = visits * DEEPER
 
     costs = [quick_loss(*pair) for pair in pairwise(quick)]
+    for number, setup in record.setups.items():
+        if number and setup.stones:  # what they are worth is no loss of the move before
+            costs[number - 1] = (0.0, 0.0)
     suspects = _suspects(record, costs)
     promising = _promising(record, quick)
     turns = sorted({*suspects, *(turn + 1 for turn in suspects), *promising})
