@@ -118,8 +118,9 @@ def decide(
     search.set_position(position, forbidden, avoid)
     analysis = search.run(limits, report)
     found = [move.point for move in analysis.moves] if order is None else order(analysis)
-    unvisited = [move for move in search.root_moves() if move not in found]
-    moves = [*found, *unvisited]
+    moves = found or search.root_moves()
+    if moves == [PASS] and is_begun_hardly(position):
+        moves = [PASS, *(move for move in search.root_moves() if move != PASS)]
     end = Endgame(position, black_ownership_of(search))
 
     def chosen(point: int, reason: Reason) -> Decision:
