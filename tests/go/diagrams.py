@@ -17,6 +17,19 @@ def rows_of(diagram: str) -> list[str]:
     return rows
 
 
+DEAD_IN_AN_EYE = """
+    . . X X O . O
+    X X X X O O O
+    . X X X O . .
+    X X X O O O O
+    . X X O . O .
+    X X X O O O O
+    O . X X O . .
+"""
+"""White's stone at A1 cannot get out of Black's eye; B1 captures it. Without komi White leads by 2
+with it, Black by 1 without it."""
+
+
 def position_of(
     diagram: str, rules: Rules | None = None, to_play: int = BLACK, encores: bool = False
 ) -> Position:

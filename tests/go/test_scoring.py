@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.go.diagrams import position_of
+from tests.go.diagrams import DEAD_IN_AN_EYE, position_of
 from tests.go.naive_board import NaiveGame
 from tests.go.random_positions import naive_copy, random_position
 
@@ -39,18 +39,8 @@ def test_area() -> None:
 
 
 def test_all_stones_live_where_dead_ones_are_to_be_captured() -> None:
-    """White's last stone cannot get out of Black's eye; B1 would capture it."""
-    diagram = """
-        . . X X O . O
-        X X X X O O O
-        . X X X O . .
-        X X X O O O O
-        . X X O . O .
-        X X X O O O O
-        O . X X O . .
-    """
     for rules, margin in (("tromp-taylor", 2.0), ("cgos", 2.0), ("chinese", -1.0)):
-        position = position_of(diagram, replace(Rules.parse(rules), komi=0.0))
+        position = position_of(DEAD_IN_AN_EYE, replace(Rules.parse(rules), komi=0.0))
         assert position.white_margin() == margin
         assert agreed_score(position) == 2.0
 

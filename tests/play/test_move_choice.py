@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.go.diagrams import position_of, rows_of
+from tests.go.diagrams import DEAD_IN_AN_EYE, position_of, rows_of
 from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.coords import BLACK, PASS, WHITE, format_vertex, parse_vertex
@@ -463,18 +463,7 @@ def test_decide_leaves_own_eyes_alone() -> None:
 
 
 def test_a_lost_count_is_not_passed_into_though_a_stone_on_the_board_is_dead() -> None:
-    position = position_of(
-        """
-        . . X X O . O
-        X X X X O O O
-        . X X X O . .
-        X X X O O O O
-        . X X O . O .
-        X X X O O O O
-        O . X X O . .
-        """,
-        replace(Rules.parse("cgos"), komi=0.5),
-    )
+    position = position_of(DEAD_IN_AN_EYE, replace(Rules.parse("cgos"), komi=0.5))
     position.play(WHITE, PASS)
     decision = decide(Search(FlatEvaluator()), position, Limits(visits=50))
     assert decision.point != PASS  # B1 captures it, now or later

@@ -149,14 +149,14 @@ class GameRecord:
             color: [point for point, stone in stones.items() if stone == color]
             for color in (BLACK, WHITE)
         }
-        before = position.copy()
+        past, ply = position.history, position.ply
         try:
             position.set_up(by_color[BLACK], by_color[WHITE], to_play)
         except SetupError as error:
             where = f"the set-up after move {number}" if number else "the set-up"
             raise SgfError(f"{where} is impossible: {error}") from None
         if number:
-            position.carry_over(before, before.ply)
+            position.carry_over(past, ply, position.rules)
 
     def _play(self, position: Position, number: int) -> None:
         move = self.moves[number]

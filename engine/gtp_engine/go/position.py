@@ -254,21 +254,22 @@ class Position:
         self.history = fresh
         self.ply = 0
 
-    def carry_over(self, past: "Position", ply: int) -> None:
+    def carry_over(self, past: History, ply: int, rules: Rules) -> None:
         """Let a start have prisoners, handicap and button of a game that it goes on with.
 
         Args:
-            past: That game, as it was before the stones were set up anew.
-            ply: Where.
+            past: Of that game, before the stones were set up anew.
+            ply: Where in it.
+            rules: Under which it was played.
         """
-        board, turn = past.history.boards[ply], past.history.turns[ply]
+        board, turn = past.boards[ply], past.turns[ply]
         self.history.boards[0]["captured"] = board["captured"]
         start = self.history.turns[0]
         for name in ("handicap", "white_moved", "initial_black", "opening_black"):
             start[name] = turn[name]
         if self._flags.scoring == histories.TERRITORY:
             start["white_bonus"] += int(board["captured"][BLACK]) - int(board["captured"][WHITE])
-        elif past._rules.button:
+        elif rules.button:
             start["has_button"] = turn["has_button"] and self._rules.button
             start["white_bonus"] = turn["white_bonus"]
 
@@ -287,7 +288,7 @@ class Position:
             return
         changed = type(self)(self.width, self.height, rules, encores=self.encores)
         changed.set_up(*self.start)
-        changed.carry_over(self, 0)
+        changed.carry_over(self.history, 0, self._rules)
         for move in self.moves:
             try:
                 changed.play(move.color, move.point, strict=False)

@@ -118,9 +118,11 @@ def ownership_at_random(position: Position) -> Ownership:
     """Return [height, width] whose points and stones survive random games, 1 for Black."""
     black, white = _shares_at_random(position)
     owned = black - white
-    for color, sign in ((BLACK, 1.0), (WHITE, -1.0)):
-        stones = position.stones(color)  # where they die, the point often ends as an eye
-        owned[stones] = sign * (2.0 * (black if color == BLACK else white)[stones] - 1.0)
+    # Where a stone dies, its point often ends as an eye, which nobody's stone holds.
+    stones = position.stones(BLACK)
+    owned[stones] = 2.0 * black[stones] - 1.0
+    stones = position.stones(WHITE)
+    owned[stones] = 1.0 - 2.0 * white[stones]
     return owned[position.points()].reshape(position.height, position.width).astype(np.float32)
 
 
