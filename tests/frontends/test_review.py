@@ -1,8 +1,10 @@
 """Reviews of games: what is searched, what is made of it, and what strange records do to pages."""
 
 import json
+import os
 import re
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -573,10 +575,23 @@ def test_another_game_of_the_same_name_gets_a_name_of_its_own(tmp_path: Path) ->
     assert (out / "game-2.json").exists()
 
 
-def test_endings_in_capitals_are_endings(tmp_path: Path) -> None:
-    (tmp_path / "GAME.SGF").write_text(GAME)
-    assert review(tmp_path / "GAME.SGF", "--out", tmp_path / "out") == 0
-    assert (tmp_path / "out" / "GAME.json").exists()
+def test_reviews_are_called_as_their_files(tmp_path: Path) -> None:
+    folder = tmp_path / "C#1"
+    folder.mkdir()
+    (folder / "GAME.SGF").write_text(f"{GAME}(;GM[1]SZ[5];B[cc])")
+    (folder / "a#1.sgf").write_text("(;GM[1]SZ[5];B[cc])")
+    assert review(folder, "--out", tmp_path / "out") == 0
+    names = {file.stem for file in (tmp_path / "out").glob("*.html")}
+    assert names == {"GAME", "GAME-2", "a#1", "index"}
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="has no such names")
+def test_names_in_another_encoding_are_shown_as_well_as_can_be(tmp_path: Path) -> None:
+    for name in (b"caf\xe9.sgf", b"caf\xe8.sgf"):
+        (tmp_path / os.fsdecode(name)).write_text("(;GM[1]SZ[5];B[cc])")
+    assert review(tmp_path, "--out", tmp_path / "out") == 0
+    names = {file.stem for file in (tmp_path / "out").glob("*.html")}
+    assert names == {"caf\ufffd", "caf\ufffd-2", "index"}
 
 
 def test_no_review_takes_the_place_of_a_game_or_is_reviewed(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ import argparse
 import hashlib
 import json
 import logging
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,7 +172,8 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
             complain(f"{identity}: there are no moves to review")
             continue
         digest = hashlib.sha256(repr(record).encode("utf-8", "replace")).hexdigest()
-        stem = Path(identity.rpartition("#")[0] or identity).name
+        file_name = Path(re.sub(r"#\d+$", "", identity)).name
+        stem = os.fsencode(file_name).decode("utf-8", "replace")  # pages hold text alone
         for ending in (*PACKED_SUFFIXES, ".sgf"):
             if stem.lower().endswith(ending):
                 stem = stem[: -len(ending)]
