@@ -148,6 +148,11 @@ def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any, server: Serv
         text(tab, "#note", "nobody knows")
     assert tab.locator("#board .ghosts circle").count() >= 1
     sync_api.expect(best).to_be_focused()
+    tab.keyboard.press("ArrowLeft")
+    text(tab, "#standing", "Move 4: ")
+    text(tab, "#standing", "Black wins")
+    best.tap()  # shows the line of this move; that of the other one is gone
+    assert tab.locator("#board .ghosts circle").count() >= 1
     best.tap()
     assert tab.locator("#board .ghosts circle").count() == 0
     tap(tab, "J1")

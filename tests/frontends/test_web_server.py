@@ -376,6 +376,15 @@ def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConn
     state_when(client, lambda state: bool(state["said"]))
 
 
+def test_comments_stay_with_their_moves_behind_a_set_up(server: Served) -> None:
+    with server.client() as client:
+        new_game(client)
+        client.send(b"(;SZ[5]C[a];B[cc];W[bb];AB[aa]C[b];B[dd];W[dc]C[c])")
+        state_when(client, lambda state: state["moves"] == ["1dd", "2dc"])
+    record = parse_sgf(fetch(server, server.path + "game.sgf")[1])
+    assert record.comments == {0: "b", 2: "c"}
+
+
 def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(
     server: Served, client: ClientConnection
 ) -> None:

@@ -344,7 +344,8 @@ class WebGame:
         result = "" if record.result in ("?", "Void") else record.result
         self._adopt(self._engine.position_of(record), result, SEATS["both"])
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
-        self._comments = record.comments
+        behind = len(record.moves) - self._table.position.ply  # a set-up, where the game begins
+        self._comments = {n - behind: text for n, text in record.comments.items() if n >= behind}
 
     def _resume(self) -> None:
         """Go on with the game that an earlier run has left unfinished."""

@@ -83,6 +83,11 @@ function found() {
   return looking && told.found && told.found.turn === turnShown() ? told.found : null;
 }
 
+// The index of the candidate whose line is shown, -1 where none is.
+function lineShown() {
+  return line && line.turn === turnShown() ? line.index : -1;
+}
+
 function countShown() {
   return told.count?.turn === told.moves.length && shown === null ? told.count : null;
 }
@@ -98,7 +103,7 @@ function show() {
   else if (found() && !sent) {
     if (owners) view.setOwners(found().owners);
     view.candidates(position, found());
-    const candidate = line && line.turn === turn && found().candidates[line.index];
+    const candidate = found().candidates[lineShown()];
     if (candidate) view.preview(position, toPlay(), candidate.pv);
   }
   showTurn(turn, told.moves.length);
@@ -146,7 +151,7 @@ function nameLines(candidates) {
   const all = byId("lines");
   while (all.children.length > candidates.length) all.lastChild.remove();
   candidates.forEach((candidate, index) => {
-    const made = all.children[index] || addButton(all, "", () => showLine(line?.index === index ? -1 : index));
+    const made = all.children[index] || addButton(all, "", () => showLine(lineShown() === index ? -1 : index));
     const words = `${index ? "or" : "Best:"} ${positionAt(0).vertex(readPoint(candidate.at, view.width))}`;
     if (made.textContent !== words) made.textContent = words;
   });
@@ -198,7 +203,7 @@ function playAt(vertex, point = null) {
 function hover(event) {
   const point = event && told && found() ? view.pointAt(event) : null;
   const index = point === null ? -1 : found().candidates.findIndex((each) => readPoint(each.at, view.width) === point);
-  if (index !== (line?.index ?? -1)) showLine(index);
+  if (index !== lineShown()) showLine(index);
 }
 
 function toggleAnalysis() {
