@@ -8,7 +8,7 @@ from gtp_engine.arguments import Parser, UsageError, parse_count, parse_size
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.human_profile import HumanProfile
-from gtp_engine.go.rules import PRESETS, Rules
+from gtp_engine.go.rules import GO, PRESETS, Rules
 from gtp_engine.play.settings import RECIPES, Settings, customary_komi
 
 
@@ -152,6 +152,15 @@ def test_mistakes_in_a_file_name_file_and_key(tmp_path: Path, text: str, complai
         read("--config", str(config))
     assert str(config) in str(caught.value)
     assert complaint in str(caught.value)
+
+
+def test_a_file_for_another_game_is_not_for_commands_of_go(tmp_path: Path) -> None:
+    config = tmp_path / "five.toml"
+    config.write_text('game = "five"\nplayouts = 9\n')
+    parser = Parser(prog="test")
+    add_options(parser, without=("game",))
+    settings = read_settings(parser.parse_args(["--config", str(config)]))
+    assert (settings.game, settings.size, settings.playouts) == (GO, (19, 19), 9)
 
 
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:

@@ -303,6 +303,7 @@ def add_options(
 
     Args:
         names: Of the options that the command knows; the others keep their defaults. None: all.
+            One that knows no `game` plays Go, whatever a file says.
         without: Those of them that it does not know either.
         usual: Defaults of the command's own, in words, by the options' names.
     """
@@ -311,7 +312,7 @@ def add_options(
     known -= set(without)
     for option in OPTIONS:
         if option.name not in known:
-            parser.set_defaults(**{option.key: None})
+            parser.set_defaults(**{option.key: GO if option.name == "game" else None})
             continue
         group = groups.get(option.group) or parser.add_argument_group(option.group)
         groups[option.group] = group
