@@ -14,7 +14,7 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.records import OutputFile, analyse_records
+from gtp_engine.frontends.analysis.records import OutputFile, analyse_records, playable_games
 from gtp_engine.play.analysis_scheduler import AnalysisScheduler
 
 
@@ -32,6 +32,13 @@ class BreakingFile(OutputFile):
             raise self._failure
         self._n_written += 1
         super().write(found)
+
+
+def test_records_without_a_komi_have_the_usual_one(tmp_path: Path) -> None:
+    game = tmp_path / "game.sgf"
+    game.write_text("(;SZ[9])(;SZ[9]RU[japanese])(;SZ[13])(;SZ[9]KM[0])")
+    games = [record for _, record in playable_games([game], pytest.fail)]
+    assert [record.position().komi for record in games] == [7.0, 6.5, 7.5, 0.0]
 
 
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "full"), ValueError("NaN")])

@@ -19,8 +19,10 @@ from gtp_engine.frontends.analysis.answer import answer
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import Query
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import list_game_files, read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
+from gtp_engine.play.settings import customary_komi
 from gtp_engine.search.analysis import Analysis
 
 logger = logging.getLogger(__name__)
@@ -43,7 +45,7 @@ def game_files(path: Path, complain: Callable[[str], None]) -> list[Path]:
 def playable_games(
     files: Sequence[Path], complain: Callable[[str], None]
 ) -> Iterator[tuple[str, GameRecord]]:
-    """Yield the games that can be played over, each with its id."""
+    """Yield the games that can be played over, each with its id; without a komi, with the usual."""
     for file in files:
         n_games = n_complaints = 0
 
@@ -55,6 +57,9 @@ def playable_games(
         for record in read_games(file, complain_of):
             n_games += 1
             identity = str(file) if n_games == 1 else f"{file}#{n_games}"
+            if record.komi is None:
+                rules = record.rules or Rules()
+                record.komi = customary_komi(rules, record.width, record.height)
             try:
                 record.position()
             except SgfError as error:
