@@ -182,6 +182,7 @@ def test_a_record_without_komi_has_the_usual_one_of_its_board(fake: Engine) -> N
     for game in (fake.position, Position(9, 9, Rules.parse("japanese", 1.5))):
         fake.adopt(game)
         assert [fake.position_of(GameRecord(size, size)).komi for size in (9, 13)] == [7.0, 7.5]
+    assert fake.position_of(GameRecord(rules=Rules.parse("japanese"))).komi == 6.5
 
 
 # Handicap ----------------------------------------------------------------------------------------

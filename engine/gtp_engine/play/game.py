@@ -118,12 +118,16 @@ class Game:
         self._position, self._own_rules = new_game(self.settings.game, width, height, rules), None
         self._begin_game()
 
-    def _rules_of_a_new_game(self, width: int, height: int) -> Rules:
-        """Return the rules that were asked for, with the usual komi of the board where none was."""
-        rules = self._own_rules or self.rules
-        if self._komi_is_set:
-            return rules
-        return replace(rules, komi=customary_komi(rules, width, height))
+    def _rules_of_a_new_game(self, width: int, height: int, rules: Rules | None = None) -> Rules:
+        """Return rules with the komi that was asked for, else the usual one.
+
+        Args:
+            rules: Those that were asked for when None.
+        """
+        own = self._own_rules or self.rules
+        rules = rules or own
+        komi = own.komi if self._komi_is_set else customary_komi(rules, width, height)
+        return replace(rules, komi=komi)
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
         """Start a game from these stones.
@@ -144,7 +148,7 @@ class Game:
         Raises:
             SgfError: A move or a set-up cannot be on the board; says which.
         """
-        rules = self._rules_of_a_new_game(record.width, record.height)
+        rules = self._rules_of_a_new_game(record.width, record.height, record.rules)
         return record.position_under(rules, before_move)
 
     def adopt(self, position: "Position", *, is_record: bool = True) -> None:
