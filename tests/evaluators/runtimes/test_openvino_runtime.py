@@ -1,8 +1,10 @@
 """Nets run by OpenVINO give what ONNX Runtime gives, in batches of any size."""
 
 import ctypes
+import gc
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +103,18 @@ def test_a_batch_is_run_in_parts_that_need_no_padding(monkeypatch: pytest.Monkey
     net = OnnxNet(TINY, "cpu", runtime=OPENVINO, streams=1)
     net.run_feed(inputs(net, 43, 9, 9))
     assert parts == [32, 8, 2, 1]
+
+
+def test_a_net_that_nobody_needs_goes_without_the_collector() -> None:
+    session = openvino_runtime.OpenVinoSession(TINY, "CPU", 2, openvino_runtime.FP32)
+    session.run(inputs(OnnxNet(TINY, "cpu", runtime=ONNX_RUNTIME), 3, 9, 9))
+    gc.disable()
+    try:
+        gone = weakref.ref(session)
+        del session
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_many_threads_share_a_net() -> None:

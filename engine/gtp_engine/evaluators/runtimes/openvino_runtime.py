@@ -10,6 +10,7 @@ import contextlib
 import importlib.util
 import sys
 import threading
+import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -161,17 +162,18 @@ class _Stream(Stream):
 
     def __init__(self, session: OpenVinoSession) -> None:
         super().__init__()
-        self._session = session
+        # Weakly: the session has its streams, and a net's memory would wait for the collector.
+        self._session = weakref.proxy(session)
 
     def _bind(self, feed: Feed, bucket: int) -> Bound:
         staging = {
             name: np.zeros((bucket, *rows.shape[1:]), rows.dtype) for name, rows in feed.items()
         }
-        request = self._session.request_for(staging)
+        request, outputs = self._session.request_for(staging), self._session.outputs
 
         def run() -> dict[str, Array]:
             found = request.infer(share_outputs=True).values()
             copies = [np.array(array) for array in found]
-            return dict(zip(self._session.outputs, copies, strict=True))
+            return dict(zip(outputs, copies, strict=True))
 
         return run, staging
