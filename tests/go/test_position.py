@@ -370,6 +370,13 @@ def test_changed_rules_replay_the_game() -> None:
     assert position.komi == 0.5 and position.ply == 30
 
 
+def test_what_moves_cost_by_territory_is_no_button() -> None:
+    position = Position(5, 5, replace(Rules.parse("japanese"), button=True))
+    position.set_up(position.points()[:3])
+    position.set_rules(Rules.parse("chinese"))
+    assert position.white_margin() == position.komi + position.handicap - 25
+
+
 def test_changed_rules_leave_the_turn_to_whoever_has_it() -> None:
     position = Position(5)
     position.play(BLACK, position.points()[12])

@@ -26,7 +26,7 @@ from gtp_engine.go import history as histories
 from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, place_stone
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, TurnRecord
-from gtp_engine.go.rules import Rules
+from gtp_engine.go.rules import Rules, Scoring
 from gtp_engine.go.scoring import white_score
 from gtp_engine.go.symmetry import symmetries
 
@@ -269,7 +269,7 @@ class Position:
             start[name] = turn[name]
         if self._flags.scoring == histories.TERRITORY:
             start["white_bonus"] += int(board["captured"][BLACK]) - int(board["captured"][WHITE])
-        elif rules.button:
+        elif rules.button and rules.scoring is Scoring.AREA:  # else the bonus is for moves too
             start["has_button"] = turn["has_button"] and self._rules.button
             start["white_bonus"] = turn["white_bonus"]
 
