@@ -426,6 +426,14 @@ def test_set_up_stones_go_round() -> None:
     assert record.handicap == 0
 
 
+def test_a_turn_that_somebody_has_changed_goes_round() -> None:
+    position = Position(5)
+    position.play(BLACK, parse_vertex("C3", 5, 5))
+    position.to_play = BLACK
+    again = parse_sgf(format_sgf(position)).position()
+    assert again.to_play == BLACK and again.moves == position.moves
+
+
 def test_handicap_goes_round() -> None:
     position = Position(9)
     position.set_up(vertices("C3 G7 E5"), to_play=WHITE)

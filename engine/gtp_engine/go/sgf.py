@@ -589,6 +589,8 @@ def format_sgf(
         move = PASS if turn["pass_for_ko"] else int(turn["move"])
         name = COLOR_LETTERS[int(turn["mover"])]
         tree.sequence.append({name: [point_name(move, position.width)]})
+    if position.ply and position.to_play == position.turn["mover"]:  # somebody has said so
+        tree.sequence.append({"PL": [COLOR_LETTERS[position.to_play].encode()]})
     for ply, comment in (comments or {}).items():
         if 0 <= ply <= position.ply:
             tree.sequence[ply]["C"] = [escape_text(re.sub(r"\n\s*\n", "\n", comment))]
