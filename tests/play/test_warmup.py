@@ -17,10 +17,11 @@ import json, sys
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.kernel_cache import KernelCache
 from gtp_engine.play.engine import Engine
+from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings
 
 KernelCache.is_warm, KernelCache.mark_warm = False, lambda cache: None
-engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5), playouts=20))
+engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5), playouts=100))
 asked = []
 read = KernelCache.read
 KernelCache.read = lambda cache, name: asked.append(name) or read(cache, name)
@@ -40,13 +41,19 @@ engine.final_score()
 engine.new_game(3, 3)
 engine.set_free_handicap([point_at(row, column, 3) for row, column in ((0, 1), (1, 0), (1, 1))])
 engine.genmove(BLACK)  # beside an eye of one's own
+engine.search.shared.memory_bytes = 0  # a tree is soon full
+engine.new_game(5, 5)
+engine.genmove(BLACK)
+engine.rules = Rules.parse("stone-scoring")
+engine.final_score()
 json.dump(asked, sys.stdout)
 """
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
-def test_a_first_start_compiles_all_that_a_game_needs() -> None:
-    command = [sys.executable, "-W", "error", "-c", PLAY, TINY_NET]
+@pytest.mark.parametrize("net", [TINY_NET, "rollouts"])
+def test_a_first_start_compiles_all_that_a_game_needs(net: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", PLAY, net]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(run.stdout) == []
 

@@ -229,16 +229,18 @@ class Loader:
         """Load the net, make the search, and try both."""
         from gtp_engine.kernels import CACHE
 
+        is_given = self.evaluator is not None
         if self.evaluator is None:
             self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
         self.search.params = self.params  # they may have been set while it was made
         try:
-            if self._is_first and self._has_net and self._settings.game == GO:
+            if self._is_first and not is_given and self._settings.game == GO:
                 from gtp_engine.play.warmup import compile_search
 
                 compile_search(self.evaluator, *self._settings.size)
-                CACHE.mark_warm()
+                if self._has_net:  # rollouts need less than a net does
+                    CACHE.mark_warm()
             self.step_seconds = self._measure(self.evaluator)
         except NetFileError:
             pass  # said when somebody asks for a move, and perhaps for another board

@@ -15,15 +15,15 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 PLAYOUTS = 8
-ENDING_SIZE, ENDING_PLAYOUTS = 2, 50
-"""A board so small that a search sees games end, and how many playouts it takes for that."""
+ENDING_SIZE, ENDING_PLAYOUTS = 2, 300
+"""A board so small that a search sees games end, and playouts that fill a tree without memory."""
 
 
 def compile_boards() -> None:
     """Compile what a game needs before anybody thinks: moves, rules, handicap stones, a count."""
     position = Position(ENDING_SIZE)
     position.set_up([point_at(0, 0, ENDING_SIZE)], [])
-    position.set_rules(Rules.parse("aga"))
+    position.set_rules(Rules.parse("stone-scoring"))
     position.play(WHITE, position.legal_moves()[0])
     position.play(BLACK, PASS)
     position.is_legal(WHITE, PASS)
@@ -39,7 +39,7 @@ def compile_search(evaluator: Evaluator, width: int, height: int) -> None:
     eye = Position(ENDING_SIZE)
     eye.set_up(eye.points()[1:], [])
     territory_to_leave(eye, strict=True)
-    ends = Search(FakeEvaluator())
+    ends = Search(FakeEvaluator(), memory_mb=0)
     ends.set_position(Position(ENDING_SIZE))
     ends.run(Limits(playouts=ENDING_PLAYOUTS))
     position = Position(width, height)
