@@ -58,6 +58,34 @@ def test_a_first_start_compiles_all_that_a_game_needs(net: str) -> None:
     assert json.loads(run.stdout) == []
 
 
+PLAY_ANOTHER = """
+import json, sys
+from gtp_engine.kernel_cache import KernelCache
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.settings import Settings
+
+KernelCache.is_warm, KernelCache.mark_warm = False, lambda cache: None
+engine = Engine(Settings(game=sys.argv[1], device="cpu", size=(9, 9), playouts=70))
+asked = []
+read = KernelCache.read
+KernelCache.read = lambda cache, name: asked.append(name) or read(cache, name)
+engine.wait_ready()
+asked.clear()
+engine.search.shared.memory_bytes = 0  # a tree is soon full
+for _ in range(4):
+    engine.genmove(engine.position.to_play)
+json.dump(asked, sys.stdout)
+"""
+
+
+@pytest.mark.parametrize("game", ["five", "atari-go"])
+@pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
+def test_a_first_start_compiles_all_that_another_game_needs(game: str) -> None:
+    command = [sys.executable, "-W", "error", "-c", PLAY_ANOTHER, game]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(run.stdout) == []
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
 def test_people_are_told_of_as_many_kernels_as_there_are(tmp_path: Path) -> None:

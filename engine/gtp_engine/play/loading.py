@@ -227,26 +227,34 @@ class Loader:
 
     def _load_net(self) -> None:
         """Load the net, make the search, and try both."""
-        from gtp_engine.kernels import CACHE
-
         is_given = self.evaluator is not None
         if self.evaluator is None:
             self.evaluator = self._open_evaluator()
         self.search = self._new_search(self.evaluator)
         self.search.params = self.params  # they may have been set while it was made
         try:
-            if self._is_first and not is_given and self._settings.game == GO:
-                from gtp_engine.play.warmup import compile_search
-
-                compile_search(self.evaluator, *self._settings.size)
-                if self._has_net:  # rollouts need less than a net does
-                    CACHE.mark_warm()
+            if self._is_first and not is_given:
+                self._compile(self.evaluator)
             self.step_seconds = self._measure(self.evaluator)
         except NetFileError:
             pass  # said when somebody asks for a move, and perhaps for another board
         net = self.net_evaluator
         if net is not None and net.net.device == "cuda" and self._settings.batch is None:
             net.tune_batch(*self._settings.size)  # in the background, for the next search
+
+    def _compile(self, evaluator: "Evaluator") -> None:
+        """Compile what a game needs besides what `_measure` does."""
+        from gtp_engine.games import new_game
+        from gtp_engine.kernels import CACHE
+        from gtp_engine.play.warmup import compile_search, compile_tree
+
+        settings = self._settings
+        if settings.game != GO:
+            compile_tree(evaluator, new_game(settings.game, *settings.size))
+            return
+        compile_search(evaluator, *settings.size)
+        if self._has_net:  # rollouts need less than a net does
+            CACHE.mark_warm()
 
     def _measure(self, evaluator: "Evaluator") -> float:
         """Return how long an evaluation takes, so that the first move is on time as well.

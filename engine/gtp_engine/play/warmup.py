@@ -15,8 +15,10 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 PLAYOUTS = 8
-ENDING_SIZE, ENDING_PLAYOUTS = 2, 300
-"""A board so small that a search sees games end, and playouts that fill a tree without memory."""
+ENDING_SIZE = 2
+"""A board so small that a search sees games end."""
+TREE_PLAYOUTS = 300
+"""They fill a tree that has hardly any memory, also on that board."""
 
 
 def compile_boards() -> None:
@@ -30,6 +32,19 @@ def compile_boards() -> None:
     agreed_score(position)
 
 
+def compile_tree(evaluator: Evaluator, game: Position) -> None:
+    """Compile what any game's search needs of its tree, full or kept after a move, which is made.
+
+    Raises:
+        NetFileError: The net fails, or does not take the board.
+    """
+    search = Search(evaluator, memory_mb=0)
+    search.set_position(game)
+    search.run(Limits(playouts=TREE_PLAYOUTS))
+    game.play(game.to_play, search.root_moves()[0])
+    search.set_position(game)
+
+
 def compile_search(evaluator: Evaluator, width: int, height: int) -> None:
     """Compile what thinking needs, on a board of this size.
 
@@ -39,9 +54,7 @@ def compile_search(evaluator: Evaluator, width: int, height: int) -> None:
     eye = Position(ENDING_SIZE)
     eye.set_up(eye.points()[1:], [])
     territory_to_leave(eye, strict=True)
-    ends = Search(FakeEvaluator(), memory_mb=0)
-    ends.set_position(Position(ENDING_SIZE))
-    ends.run(Limits(playouts=ENDING_PLAYOUTS))
+    compile_tree(FakeEvaluator(), Position(ENDING_SIZE))
     position = Position(width, height)
     criticality(position)
     search = Search(evaluator)
