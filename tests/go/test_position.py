@@ -377,6 +377,18 @@ def test_what_moves_cost_by_territory_is_no_button() -> None:
     assert position.white_margin() == position.komi + position.handicap - 25
 
 
+def test_games_from_the_same_stones_differ_by_their_prisoners() -> None:
+    played = Position(5, 5, Rules.parse("japanese"))
+    for color, vertex in ((BLACK, "A2"), (WHITE, "A1"), (BLACK, "B1")):
+        played.play(color, parse_vertex(vertex, 5, 5))
+    bare, carried = Position(5, 5, played.rules), Position(5, 5, played.rules)
+    for position in (bare, carried):
+        position.set_up(played.stones(BLACK), (), WHITE)
+    assert bare.moves_since(carried, 0) == []
+    carried.carry_over(played.history, played.ply, played.rules)
+    assert bare.moves_since(carried, 0) is None
+
+
 def test_changed_rules_leave_the_turn_to_whoever_has_it() -> None:
     position = Position(5)
     position.play(BLACK, position.points()[12])

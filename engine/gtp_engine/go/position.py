@@ -392,12 +392,12 @@ class Position:
         return moves[ply:]
 
     def _began_like(self, other: "Position") -> bool:
-        """Whether two games began with the same stones under the same rules."""
+        """Whether two games began with the same stones, turn and prisoners under the same rules."""
         first, its_first = self.history.boards[0], other.history.boards[0]
         return (
             (self.width, self.height, self.rules, self.encores)
             == (other.width, other.height, other.rules, other.encores)
-            and self.history.turns[0]["to_play"] == other.history.turns[0]["to_play"]
+            and self.history.turns[0].tobytes() == other.history.turns[0].tobytes()
             and bool(np.array_equal(first["color"], its_first["color"]))
         )
 
