@@ -94,3 +94,22 @@ def test_messages_are_in_the_log_too(tmp_path: Path, said: list[str]) -> None:
     journal.close()
     lines = [line[20:] for line in log.read_text().splitlines()]
     assert lines == ["! no net", "< = one", "< = two"] and said == ["no net"]
+
+
+def test_a_log_on_a_full_disk_goes_on_once_there_is_room(
+    tmp_path: Path, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullDisk:
+        def write(self, text: str) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = tmp_path / "log"
+    journal = Journal(log)
+    with monkeypatch.context() as patch:
+        patch.setattr(journal, "_file", FullDisk())
+        journal.note(">", "name")
+        journal.note(">", "version")
+    journal.note(">", "quit")
+    journal.close()
+    assert said == [f"the log {log} cannot be written: No space left on device"]
+    assert log.read_text().endswith("> quit\n")

@@ -1,5 +1,6 @@
 """The log file: a copy of the conversation and of all messages."""
 
+import contextlib
 import errno
 import logging
 import threading
@@ -11,12 +12,14 @@ logger = logging.getLogger(__name__)
 
 
 class Journal(logging.Handler):
-    """Writes the log file if there is one. It never raises."""
+    """Writes the log file if there is one. It never raises, but says once what it cannot write."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the log; if it cannot be written, say so and go on without."""
+        """Open the log; if it cannot be opened, say so and go on without."""
         super().__init__()
+        self._path = path
         self._file: TextIO | None = None
+        self._has_failed = False
         self._lock = threading.Lock()
         if path is None:
             return
@@ -25,9 +28,12 @@ class Journal(logging.Handler):
                 raise OSError(errno.EINVAL, "is a pipe")  # opening it waits for a reader
             self._file = path.open("a", encoding="utf-8", errors="replace", buffering=1)
         except OSError as error:
-            logger.warning(f"the log {path} cannot be written: {error.strerror}")
+            self._complain(error)
         else:
             logging.getLogger("gtp_engine").addHandler(self)
+
+    def _complain(self, error: OSError) -> None:
+        logger.warning(f"the log {self._path} cannot be written: {error.strerror}")
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a message down."""
@@ -37,7 +43,8 @@ class Journal(logging.Handler):
         """Close the file; whatever comes later is written nowhere."""
         with self._lock:
             if self._file is not None:
-                self._file.close()
+                with contextlib.suppress(OSError):
+                    self._file.close()
                 self._file = None
         super().close()
 
@@ -55,5 +62,10 @@ class Journal(logging.Handler):
             try:
                 for line in text.rstrip("\n").split("\n"):
                     self._file.write(f"{stamp} {mark} {line}\n")
-            except (OSError, ValueError):
-                self._file = None
+                self._has_failed = False
+                return
+            except OSError as error:  # such as a full disk, which may have room again later
+                failure, is_new = error, not self._has_failed
+                self._has_failed = True
+        if is_new:
+            self._complain(failure)
