@@ -21,6 +21,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from gtp_engine.coords import BLACK
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
@@ -240,8 +241,10 @@ def _read_root(text: str) -> GameRecord | None:
         record = read_plain_root(text)
     except SgfError:
         return None
-    if record.moves or (record.handicap > 1 and not record.setups):
+    if record.moves or (record.handicap > 1 and not record.initial_stones(BLACK)):
         return None
+    if record.black_territory or record.white_territory:
+        return None  # who is dead in it depends on the moves
     if 0 in record.setups and record.setups[0].to_play is None:
         return None
     return record

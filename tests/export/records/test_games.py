@@ -72,6 +72,16 @@ def test_a_property_that_comes_twice_counts_twice(tmp_path: Path) -> None:
     assert len(games.record(0).initial_stones(BLACK)) == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["(;SZ[9]KM[0]HA[4]PL[W];W[ee];B[ef])", "(;SZ[5]KM[7]TB[aa]TW[];B[cc];W[aa];B[];W[])"],
+)
+def test_a_line_is_the_game_that_any_file_would_hold(text: str, tmp_path: Path) -> None:
+    (tmp_path / "g.sgf").write_text(text)
+    whole, line = tmp_path / "g.sgf", write_lines(tmp_path / "g.sgf.bz2", text)
+    assert same_game(read_table([line]).record(0), read_table([whole]).record(0))
+
+
 def test_stones_in_marked_territory_are_dead(games: Games) -> None:
     marked = parse_sgf(MARKED)
     assert games.record(3).dead == (marked.moves[1].point,)
