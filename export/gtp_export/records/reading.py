@@ -135,12 +135,11 @@ def _archive_games(
     path: Path, on_error: Callable[[str], None], kind: type[Position]
 ) -> Iterator[GameRecord]:
     for name, content in _members(path):
-        if name.lower().endswith(".sgf"):
-            yield from each_game(f"{path}, {name}", content, on_error, kind)
+        yield from each_game(f"{path}, {name}", content, on_error, kind)
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the names and contents of an archive's files.
+    """Yield the names and contents of an archive's SGF files.
 
     Raises:
         SgfError: It is damaged or needs a password.
@@ -159,15 +158,18 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _zip_members(path: Path) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(path) as archive:
-        for name in sorted(archive.namelist()):
-            with archive.open(name) as file:
-                yield name, read_rest(cast(BinaryIO, file))
+        # By entry, not by name: two may have the same one.
+        for member in sorted(archive.infolist(), key=lambda entry: entry.filename):
+            if _is_sgf(member.filename):
+                with archive.open(member) as file:
+                    yield member.filename, read_rest(cast(BinaryIO, file))
 
 
 def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(path) as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.isfile() else None
+            is_wanted = member.isfile() and _is_sgf(member.name)
+            file = archive.extractfile(member) if is_wanted else None
             if file is not None:
                 yield member.name, read_rest(cast(BinaryIO, file))
         # Damage between two files looks like the end: what lies behind the real one tells.
@@ -177,6 +179,10 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
             raise tarfile.ReadError("unexpected end of data")
         while archive.fileobj.read(_READ_AT_ONCE):
             pass
+
+
+def _is_sgf(name: str) -> bool:
+    return name.lower().endswith(".sgf")
 
 
 def _first_line(error: Exception) -> str:

@@ -173,6 +173,19 @@ def archive_bytes(kind: str) -> bytes:
     return content.getvalue()
 
 
+def test_games_of_one_name_and_what_is_no_game_lie_in_a_zip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "all.zip"
+    with zipfile.ZipFile(path, "w") as file, pytest.warns(UserWarning, match="Duplicate"):
+        for name, text in (("a.sgf", PLAIN), ("net.bin", "x" * 9999), ("a.sgf", HANDICAP)):
+            file.writestr(name, text)
+    monkeypatch.setattr(files, "MOST_FOR_NOTHING", 1000)
+    monkeypatch.setattr(files, "MOST_RATIO", 0)
+    games = read_table([path])
+    assert [games.table.first[i] for i in range(len(games))] == [BLACK, WHITE]
+
+
 @pytest.mark.parametrize("cut", [4608, 4800, 5000, 5632])
 def test_an_archive_that_was_cut_at_any_place_is_damaged(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "all.tar"
