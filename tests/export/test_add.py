@@ -56,9 +56,15 @@ def test_int8_is_such_that_this_processor_computes_it(
 def test_a_net_that_is_replaced_leaves_no_version_behind(folder: Path, said: list[str]) -> None:
     assert run(["add", TINY_NET, "--name", "mine"]) == 0
     old = folder / "mine-int8.onnx"
-    old.write_bytes(TINY.read_bytes())
+    assert run(["add", TINY_NET, "--name", "mine-int8"]) == 0
     assert run(["add", TINY_NET, "--name", "mine", "--replace"]) == 0
     assert not old.exists() and f"{old} is gone, which was made of the net before" in said
+
+
+def test_a_net_may_come_after_its_version(folder: Path) -> None:
+    for name in ("mine-int8", "mine"):
+        assert run(["add", TINY_NET, "--name", name]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["mine-int8.onnx", "mine.onnx"]
 
 
 def test_a_download_that_breaks_off(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
