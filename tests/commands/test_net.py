@@ -175,6 +175,16 @@ def test_check_fails_where_something_else_is_computed(
     assert "FAILED" in text and "WRONG" in text and "--seven-bit" in text
 
 
+def test_differences_beyond_all_bounds_are_null_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed_copy(tmp_path / "net.onnx", factor=float("inf"))
+    assert run(["net", "info", str(path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["differences"]["policy"] is None
+    assert run(["net", "check", str(path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["outputs"][0]["relative"] is None
+
+
 def test_a_small_error_is_too_large_for_fp32_alone(tmp_path: Path) -> None:
     exact = changed_copy(tmp_path / "exact.onnx", factor=1.02)
     coarse = changed_copy(tmp_path / "coarse.onnx", factor=1.02, precision="int8")

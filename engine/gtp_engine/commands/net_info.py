@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import json
+import math
 import re
 import shutil
 import sys
@@ -108,8 +109,13 @@ def run_info(args: argparse.Namespace) -> int:
 
 
 def _info_document(net: OnnxNet, found: list[Difference]) -> dict[str, object]:
-    worst = {one.output: one.relative for one in found}
+    worst = {one.output: _finite(one.relative) for one in found}
     return {**asdict(net.info), "file": str(net.path), "differences": worst}
+
+
+def _finite(difference: float) -> float | None:
+    """Return a difference for JSON, which has no infinity."""
+    return difference if math.isfinite(difference) else None
 
 
 def _whole(net: ComposedNet, parts: list[dict[str, object]]) -> dict[str, object]:
@@ -240,7 +246,10 @@ def _check_document(
         "precision": net.info.precision,
         "device": net.device,
         "passed": bool(found) and all(one.is_right for one in found),
-        "outputs": [asdict(one) for one in found],
+        "outputs": [
+            {name: _finite(x) if isinstance(x, float) else x for name, x in asdict(one).items()}
+            for one in found
+        ],
         "against_original": None if compared is None else asdict(compared),
     }
 
