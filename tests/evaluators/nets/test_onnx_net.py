@@ -127,12 +127,17 @@ def test_a_net_never_opens_another_file(change: Callable[[Any], None], tmp_path:
     assert refused(path) == "keeps its weights in another file; save it as one file"
 
 
-@pytest.mark.parametrize("word", [b'"name"', b"ownership"])
-def test_a_net_whose_words_are_no_text(word: bytes, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("word", "times"), [(b'"name"', -1), (b"ownership", -1), (b"global_in", 1)]
+)
+def test_a_net_whose_words_are_no_text(
+    word: bytes, times: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "net.onnx"
     content = TINY.read_bytes()
-    path.write_bytes(content.replace(word, b"\xff" + word[1:]))
+    path.write_bytes(content.replace(word, b"\xff" + word[1:], times))
     assert refused(path) == "its names or its metadata are not text"
+    assert capsys.readouterr().out == ""
 
 
 def test_an_onnx_file_that_says_nothing_about_itself(tmp_path: Path) -> None:
@@ -252,7 +257,7 @@ def test_cuda_that_fails_is_explained_in_one_line(
 
     real = onnxruntime.InferenceSession
 
-    def session(path: str, options: Any, providers: list[Any]) -> Any:
+    def session(path: str, options: Any, providers: list[Any], **_: int) -> Any:
         if len(providers) > 1 and failure == "does not load":
             raise RuntimeError("[ONNXRuntimeError] : 1 : FAIL : libcublas is missing\nat line 7")
         return real(path, options, providers=["CPUExecutionProvider"])
@@ -297,7 +302,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[FakeCudaSession]:
     real = onnxruntime.InferenceSession
     opened: list[FakeCudaSession] = []
 
-    def session(path: str, options: Any, providers: list[Any]) -> Any:
+    def session(path: str, options: Any, providers: list[Any], **_: int) -> Any:
         made = real(path, options, providers=["CPUExecutionProvider"])
         if len(providers) == 1:
             return made

@@ -186,7 +186,10 @@ def _new_session(
     options.add_session_config_entry("session.x64quantprecision", str(int(is_exact)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return onnxruntime.InferenceSession(model, options, providers=list(providers))
+        # What fails on the CPU would be tried there once more, with lines about it on stdout.
+        retries = int(providers[0] != CPU)
+        make = onnxruntime.InferenceSession
+        return make(model, options, providers=list(providers), enable_fallback=retries)
 
 
 def run_plain(session: Any, feed: Mapping[str, Array]) -> dict[str, Array]:
