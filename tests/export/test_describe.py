@@ -115,6 +115,31 @@ def test_outputs_of_other_precisions_come_as_float32(tmp_path: Path, kind: int) 
     assert {output.type for output in session.get_outputs()} == {"tensor(float)"}
 
 
+def test_inputs_may_be_read_in_branches(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    model = onnx.load(path)
+    graph = model.graph
+    branches = [
+        helper.make_graph(
+            [helper.make_node("Flatten", ["board"], [name])],
+            name,
+            [],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)],
+        )
+        for name in ("then", "else")
+    ]
+    graph.initializer.append(numpy_helper.from_array(np.array(True), "is_flat"))
+    graph.node[0].CopyFrom(
+        helper.make_node(
+            "If", ["is_flat"], ["policy"], then_branch=branches[0], else_branch=branches[1]
+        )
+    )
+    onnx.save(model, path)
+    assert run(["describe", str(path), *ARGUMENTS]) == 0
+    assert set(OnnxNet(path, "cpu").info.heads) == {"policy", "value"}
+
+
 @pytest.mark.parametrize("opset", [11, 17, 20])
 def test_a_net_of_ownership_alone(tmp_path: Path, opset: int) -> None:
     # A sigmoid over a map with one channel, as GoCNN has it.

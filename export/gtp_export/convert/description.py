@@ -1,5 +1,6 @@
 """Fitting an ONNX file of unknown origin to the names of `net_info` and describing it."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -114,7 +115,7 @@ class _Editor:
         self.tensors.add(new)
 
     def replace_tensor(self, old: str, new: str) -> None:
-        for node in self.graph.node:
+        for node in _nodes_of(self.graph):
             for names in (node.input, node.output):
                 for index, name in enumerate(names):
                     if name == old:
@@ -223,6 +224,14 @@ class _Editor:
             last = index == len(steps) - 1
             tensor = output if last else self.fresh(f"{output}/step{index}")
             self.graph.node.append(helper.make_node(op, inputs, [tensor]))
+
+
+def _nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    """Yield the nodes of a graph and of those inside, such as the branches of an If."""
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            yield from _nodes_of(attribute.g)
 
 
 def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInfo:
