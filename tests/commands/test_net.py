@@ -271,6 +271,16 @@ def test_bench_measures_on_boards_that_the_net_takes(
     assert {one["board"] for one in json.loads(capsys.readouterr().out)} == measured
 
 
+def test_bench_measures_on_small_boards_that_have_weights_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
+    changed_copy(tmp_path / "two.onnx", board_sizes=[19])
+    changed_copy(tmp_path / "two-9x9.onnx", board_sizes=[9])
+    assert run(["net", "bench", "two", "--device", "cpu", "--seconds", "0.01", "--json"]) == 0
+    assert {one["board"] for one in json.loads(capsys.readouterr().out)} == {"9x9", "19x19"}
+
+
 # match ------------------------------------------------------------------------------------------
 
 

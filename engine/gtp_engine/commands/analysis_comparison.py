@@ -40,7 +40,7 @@ def compare(
         cache_mb=0,
         game=GO,
     )
-    width, height = size or usual_sizes([net.net.info])[0]
+    width, height = size or usual_sizes([net])[0]
     net.new_batch(1, width, height)  # before anything is measured: is the board taken?
     moves = width * height // 2
     positions = [

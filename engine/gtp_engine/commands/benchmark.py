@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         _check_plot(args.plot)
     net = None if args.no_net else _open(args)
-    sizes = args.size or usual_sizes([] if net is None else [net.net.info])
+    sizes = args.size or usual_sizes([] if net is None else [net])
     jobs = _jobs(net, args, sizes)
     with shown_progress("measurements", TURNS * len(jobs)) as advance:
         rows = run_in_turns(jobs, advance)

@@ -12,7 +12,6 @@ from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import open_whole
-from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.rollouts.go import run_pattern_games
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import run_random_games
@@ -38,12 +37,12 @@ SIZES = ((9, 9), (19, 19))
 """Width and height of each, where the nets take them."""
 
 
-def usual_sizes(infos: Sequence[NetInfo]) -> Sequence[tuple[int, int]]:
+def usual_sizes(nets: Sequence[NetEvaluator]) -> Sequence[tuple[int, int]]:
     """Return those of SIZES that one of the nets takes, or else the first net's largest board."""
-    able = [size for size in SIZES if not infos or any(info.accepts(*size) for info in infos)]
+    able = [size for size in SIZES if not nets or any(net.accepts(*size) for net in nets)]
     if able:
         return able
-    largest = infos[0].squares[-1]
+    largest = nets[0].net.info.squares[-1]
     return [(largest, largest)]
 
 

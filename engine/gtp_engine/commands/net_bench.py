@@ -67,12 +67,11 @@ def _sizes(
     Raises:
         NetFileError: None of the nets takes one that is wanted.
     """
-    infos = [net.net.info for net in nets]
     for width, height in wanted or ():
-        if not any(info.accepts(width, height) for info in infos):
-            names = ", ".join(info.name for info in infos)
+        if not any(net.accepts(width, height) for net in nets):
+            names = ", ".join(net.net.info.name for net in nets)
             raise NetFileError(f"{names}: no boards of {width}x{height}")
-    return wanted or usual_sizes(infos)
+    return wanted or usual_sizes(nets)
 
 
 def _devices(wanted: str) -> list[str]:
@@ -85,7 +84,7 @@ def _measure(
     nets: Sequence[NetEvaluator], width: int, height: int, batch: int, seconds: float
 ) -> list[Measurement]:
     """Let those of the nets that take this size do so in turns, on the same positions."""
-    able = [net for net in nets if net.net.info.accepts(width, height)]
+    able = [net for net in nets if net.accepts(width, height)]
     inputs = [opening_batch(net, (width, height), batch) for net in able]
     best = [(0.0, 0.0)] * len(able)
     for _ in range(ROUNDS):

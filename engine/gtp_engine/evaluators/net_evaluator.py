@@ -268,6 +268,10 @@ class NetEvaluator:
 
         return tune_in_background(self.net, self.batcher, width, height, use)
 
+    def accepts(self, width: int, height: int) -> bool:
+        """Say whether the net plays on boards of a size."""
+        return all(net.info.accepts(width, height) for net in judges_of(self.net, width, height))
+
     def new_batch(self, slots: int, width: int, height: int) -> EvalBatch:
         """Return a batch for boards of this size.
 
@@ -275,7 +279,7 @@ class NetEvaluator:
             NetFileError: The net does not take this size.
         """
         info = self.net.info
-        if not all(net.info.accepts(width, height) for net in judges_of(self.net, width, height)):
+        if not self.accepts(width, height):
             raise NetFileError(f"the net {info.name} does not play on {width}x{height}")
         self.net.prepare(slots, width, height)
         features = info.global_features + info.meta_features
