@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.evaluators.encoders.inputs import Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets.net_files import NetFiles, find_net
 from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
@@ -190,7 +191,8 @@ def _tally(
     usable = usable[np.diff(table.starts)[usable] > 0]
     chosen = generator.permutation(usable)[: -(-plan.positions // plan.per_game)]
     tally = Tally()
-    reader = PositionReader(games, net.info.encoder)
+    options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
+    reader = PositionReader(games, net.info.encoder, options)
     for (width, height), all_of_size in taken.items():
         of_size = np.intersect1d(chosen, all_of_size)
         plies = draw_plies(games, of_size, plan.per_game, generator)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from tests.paths import TINY, TINY_NET
 
@@ -13,6 +14,7 @@ from gtp_export.architectures.plain import POLICY, PlainShape
 from gtp_export.architectures.shape import arrays_of
 from gtp_export.commands import run as run_command
 from gtp_export.commands.evaluate import table
+from gtp_export.convert.onnx_file import read_info, replace_info
 from gtp_export.evaluation import STAGES, Figure, among_first, evaluate_net, interval_over_games
 from gtp_export.plans import EvaluationPlan
 
@@ -51,6 +53,28 @@ def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
     # A net that knows nothing: near uniform over some 13 moves.
     assert 2.0 < figures["cross_entropy all"].mean < 3.2
     assert 0.5 < figures["win_log_loss all"].mean < 0.9
+
+
+def test_areas_are_shown_as_the_net_knows_them(tmp_path: Path) -> None:
+    # Two rooms of Black's with a stone of White's in the middle: alive unless suicide is legal.
+    rows = ["XXXXXXXXX", "X...X...X", "X.O.X.O.X", "X...X...X", "XXXXXXXXX"]
+    stones = {
+        color: "".join(
+            f"[{chr(97 + col)}{chr(97 + row)}]"
+            for row, line in enumerate(rows)
+            for col, letter in enumerate(line)
+            if letter == color
+        )
+        for color in "XO"
+    }
+    pack, net = tmp_path / "game.sgf", tmp_path / "net.onnx"
+    pack.write_text(f"(;SZ[9:5]AB{stones['X']}AW{stones['O']};B[bb])")
+    model = onnx.load(TINY)
+    info = replace(read_info(TINY, model), pass_alive_under_suicide=True)
+    replace_info(model, info)
+    onnx.save(model, net)
+    found = [evaluate_net(str(path), [pack], EvaluationPlan(1)) for path in (TINY, net)]
+    assert found[0]["cross_entropy all"].mean != found[1]["cross_entropy all"].mean
 
 
 def test_names_of_sources_hide_and_double_nothing(pack: Path) -> None:

@@ -12,12 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS
-from gtp_engine.evaluators.encoders.inputs import (
-    DEFAULT_OPTIONS,
-    Options,
-    find_encoder,
-    find_moves,
-)
+from gtp_engine.evaluators.encoders.inputs import Options, find_encoder, find_moves
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
@@ -222,10 +217,9 @@ after the last of a game counts as a pass.
 
 
 @lru_cache
-def find_filler(encoder: str) -> Fill:
+def find_filler(encoder: str, options: Options) -> Fill:
     """Return the kernel that shows positions as an encoder does."""
     encode = find_encoder(encoder)
-    options: Options = DEFAULT_OPTIONS
     moves = find_moves(encoder)
     play, legal_points = moves.play, moves.legal_points
 
