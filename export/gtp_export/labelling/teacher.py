@@ -57,13 +57,15 @@ class Teacher:
         """Open the net.
 
         Raises:
-            NetFileError: It cannot be opened, or lacks a head or an input this project's own
-                nets learn from.
+            NetFileError: It cannot be opened, lacks a head or an input this project's own nets
+                learn from, or takes a human profile.
         """
         self.net = open_best(NetFiles(path, is_exact=True), device, runtime, threads=1)
         info = self.net.info
         if info.encoder != "katago_v7" or info.value_kind != VALUE_WIN_LOSS_NORESULT:
             raise NetFileError(f"{path}: a teacher must read katago_v7 and tell wins from losses")
+        if info.meta_features:
+            raise NetFileError(f"{path}: plays like whomever it is told; no teacher does")
         missing = sorted(set(SCORE_COLUMNS) - set(info.score_columns))
         missing += sorted({"policy", "value", "ownership"} - set(info.heads))
         if missing:

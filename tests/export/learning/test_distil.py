@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.export.convert.katago_writer import NetPlan, write_net
 from tests.export.tiny_net import TINY_SHAPE
 from tests.paths import TINY
 
@@ -19,6 +20,7 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import Ko, Rules, Scoring
+from gtp_export.convert.conversion import convert_file
 from gtp_export.labelling import generation
 from gtp_export.labelling.generation import (
     KINDS,
@@ -216,6 +218,14 @@ def test_no_result_is_possible_where_the_rules_know_it() -> None:
 def test_a_teacher_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     with pytest.raises(NetFileError, match="none"):
         Teacher(tmp_path / "none.onnx")
+
+
+def test_a_net_of_profiles_is_no_teacher(tmp_path: Path) -> None:
+    source, path = tmp_path / "net.bin.gz", tmp_path / "net.onnx"
+    source.write_bytes(write_net(NetPlan(version=15, meta=True)))
+    convert_file(source, path)
+    with pytest.raises(NetFileError, match="plays like whomever it is told"):
+        Teacher(path)
 
 
 def test_selfplay_is_reproducible_and_whole() -> None:
