@@ -29,6 +29,7 @@ from gtp_export.records.games import (
     OUT_OF_TURN,
     PER_GAME,
     RANGES,
+    UNKNOWN_WINNER,
     Games,
     GameTable,
 )
@@ -228,6 +229,7 @@ def _is_sound(games: Games) -> bool:
         ((table.rules >= 0) & (table.rules < len(games.rules))).all(),
         ((table.source >= 0) & (table.source < len(games.sources))).all(),
         ((table.first == BLACK) | (table.first == WHITE)).all(),
+        (table.winner <= UNKNOWN_WINNER).all(),
     ]
     for starts_name, flat_name in RANGES.items():
         starts, flat = getattr(table, starts_name), getattr(table, flat_name)

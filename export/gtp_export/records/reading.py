@@ -25,6 +25,7 @@ from gtp_engine.coords import BLACK
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
+from gtp_engine.go.rules import NO_FIVE
 from gtp_engine.go.sgf import decode_sgf, each_game, parse_game_line, read_games, read_plain_root
 from gtp_engine.kernels import int64, kernel
 from gtp_engine.messages import counted
@@ -88,22 +89,15 @@ def read_table(
 def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games:
     if path.is_dir():
         _tell_what_is_left_out(path)
+    complaints: list[str] = []
     if path.suffix.lower() == PACK_SUFFIX:
         games = read_pack(path)
         if choose is not None and choose(GameRecord()) is None:
             games = games.take(np.zeros(0, np.int64))
-        logger.info(f"{path}: {counted(len(games), 'game')}, {counted(games.n_moves, 'move')}")
-        return games
-    complaints: list[str] = []
-    collector = GameCollector(choose)
-    if path.suffix.lower() in PACKED_SUFFIXES and not _is_archive(path):
-        _collect_lines(path, collector, complaints, kind)
     else:
-        read = _archive_games if _is_archive(path) else read_games
-        for record in read(path, complaints.append, kind):
-            _collect(collector, record, None, complaints)
-    games, shortened = collector.games(), 0
-    if kind is Position:
+        games = _collect_games(path, choose, kind, complaints)
+    shortened = 0
+    if all(rules.five == NO_FIVE for rules in games.rules):
         games, shortened = _playable(games)
     text = f"{path}: {counted(len(games), 'game')}, {counted(games.n_moves, 'move')}"
     if shortened:
@@ -112,6 +106,19 @@ def _read_path(path: Path, choose: Choose | None, kind: type[Position]) -> Games
     for complaint in complaints[:_BROKEN_SHOWN]:
         logger.info(f"  {complaint}")
     return games
+
+
+def _collect_games(
+    path: Path, choose: Choose | None, kind: type[Position], complaints: list[str]
+) -> Games:
+    collector = GameCollector(choose)
+    if path.suffix.lower() in PACKED_SUFFIXES and not _is_archive(path):
+        _collect_lines(path, collector, complaints, kind)
+    else:
+        read = _archive_games if _is_archive(path) else read_games
+        for record in read(path, complaints.append, kind):
+            _collect(collector, record, None, complaints)
+    return collector.games()
 
 
 def _tell_what_is_left_out(folder: Path) -> None:

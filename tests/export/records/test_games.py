@@ -239,6 +239,14 @@ def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
     assert again.rules == games.rules and again.sources == games.sources
 
 
+def test_a_game_in_a_pack_ends_before_an_illegal_move_too(games: Games, tmp_path: Path) -> None:
+    path = tmp_path / "all.games"
+    moves = games.table.moves.copy()
+    moves[1] = moves[0]  # kernels that play the game over do not look whether a point is free
+    write_pack(path, replace(games, table=games.table._replace(moves=moves)))
+    assert np.diff(read_table([path]).table.starts).tolist() == [1, 2, 4, 4]
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     [
@@ -247,6 +255,7 @@ def test_packs_hold_everything(games: Games, tmp_path: Path) -> None:
         ("rules", 9),
         ("source", -1),
         ("first", 0),
+        ("winner", 4),
         ("moves", 26),
         ("setups", -2),
         ("setups", 50),
