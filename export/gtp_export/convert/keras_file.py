@@ -283,7 +283,7 @@ class _Reader:
         return values
 
     def limited(self, count: Any, what: str) -> int:
-        if not isinstance(count, int) or not 1 <= count <= _MAX_UNITS:
+        if type(count) is not int or not 1 <= count <= _MAX_UNITS:
             self.fail(f"has {str(count)[:40]} {what}")
         return count
 
@@ -383,9 +383,7 @@ class _Reader:
         (top, bottom), (left, right) = (
             (side, side) if isinstance(side, int) else side for side in sides
         )
-        if not all(
-            isinstance(side, int) and 0 <= side <= 64 for side in (top, bottom, left, right)
-        ):
+        if not all(type(side) is int and 0 <= side <= 64 for side in (top, bottom, left, right)):
             self.fail(f"has an impossible padding {sides}")
         self.shape = (channels, height + top + bottom, width + left + right)
         return PadLayer((top, left, bottom, right))

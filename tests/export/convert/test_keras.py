@@ -257,6 +257,7 @@ BROKEN = {
     "no weights": (lambda: with_weights("conv1", []), "conv1"),
     "NaN": (lambda: with_weights("conv1", [normal(3, 3, 1, 4) * np.nan, normal(4)]), "NaN"),
     "too many filters": (lambda: changed(1, filters=1 << 40), "filters"),
+    "stride that is no number": (lambda: changed(1, strides=True), "has True stride"),
     "kernel too large": (lambda: changed(1, kernel_size=[50, 50]), "conv1"),
     "rectangular": (lambda: changed(0, batch_input_shape=[None, 1, 5, 6]), "5x6"),
     "dynamic size": (lambda: changed(0, batch_input_shape=[None, 1, None, None]), "takes in"),
