@@ -17,10 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.files import read_file
 from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
 from gtp_export.options import add_options, parse_positive
-from gtp_export.zero.settings import RunError, RunFolder, Settings, parse_setting, settings_for
+from gtp_export.zero.settings import (
+    MOST_NET_BYTES,
+    RunError,
+    RunFolder,
+    Settings,
+    content_name,
+    parse_setting,
+    settings_for,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -154,28 +163,23 @@ def _show_status(run: RunFolder, arguments: argparse.Namespace) -> int:
 
 def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     """Write the settings of a new run; return what changes in those of an old one."""
+    old = run.settings() if run.settings_file.exists() else None
     given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
     if arguments.start is not None:
-        from gtp_engine.evaluators.nets.net_files import find_net
-        from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-        from gtp_export.architectures.presets import preset_of
-
-        start = find_net(arguments.start, arguments.size or Settings.size).resolve()
-        info = OnnxNet(start, "cpu").info
-        given |= {"start": str(start), "preset": preset_of(start, info)}
-        given |= {"licence": info.licence, "learned_before": info.trained_on}
+        size = arguments.size or (Settings if old is None else old).size
+        given |= _settings_from(arguments.start, size)
     words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
     given |= {name: value for name, value in words.items() if value is not None}
     given |= dict(parse_setting(name, value) for name, value in arguments.set)
-    if run.settings_file.exists():
-        settings = run.settings()
-        for name in OPTIONS:
-            before = getattr(settings, name)
+    if old is not None:
+        if "start" in given and _began_with(run, Path(given["start"])):
+            given["start"] = old.start  # which may lie elsewhere by now
+        for name in ("start", *OPTIONS):
+            before = getattr(old, name)
             if name != "workers" and given.get(name, before) != before:
-                raise RunError(
-                    f"{run.path}: is a run with {name} {before}, not {given[name]}; "
-                    "choose another folder"
-                )
+                what = "--from" if name == "start" else name
+                was = f"with {what} {before}, not {given[name]}" if before else f"without {what}"
+                raise RunError(f"{run.path}: is a run {was}; choose another folder")
         return given
     if run.path.exists() and any(run.path.iterdir()):
         raise RunError(f"{run.path}: is no run's folder, and not empty")
@@ -192,3 +196,27 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
         open_checked(Path(settings.start), settings)
     run.create(settings)
     return {}
+
+
+def _settings_from(name: str, size: int) -> dict[str, Any]:
+    """Return what a run has from the net that it goes on from on boards of a size."""
+    from gtp_engine.evaluators.nets.net_files import find_net
+    from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+    from gtp_export.architectures.presets import preset_of
+
+    start = find_net(name, size).resolve()
+    info = OnnxNet(start, "cpu").info
+    return {
+        "start": str(start),
+        "preset": preset_of(start, info),
+        "licence": info.licence,
+        "learned_before": info.trained_on,
+    }
+
+
+def _began_with(run: RunFolder, start: Path) -> bool:
+    """Whether a net is the one that a run went on from, wherever it lies."""
+    from gtp_export.zero.nets import first_net
+
+    first = first_net(run)
+    return first is not None and first.stem == content_name(read_file(start, MOST_NET_BYTES))

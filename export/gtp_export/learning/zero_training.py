@@ -32,7 +32,7 @@ from gtp_export.learning.trainer import (
 )
 from gtp_export.plans import QuantisePlan
 from gtp_export.quantise.quantisation import quantise_file
-from gtp_export.zero.nets import NetRecord, add_net, describe_own, list_nets, shape_of
+from gtp_export.zero.nets import NetRecord, add_net, describe_own, first_net, list_nets, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import ShardError, UnreadableShardError, new_shards
@@ -246,7 +246,7 @@ class Learning:
             average_decay=settings.average_decay,
             adam=settings.adam,
             seed=settings.seed,
-            start=Path(settings.start) if settings.start else None,
+            start=self._start,
             loss_weights={
                 "policy": settings.policy_weight,
                 "value": settings.value_weight,
@@ -258,6 +258,12 @@ class Learning:
         trainer.restore()
         trainer.share = share_spent(self._run)
         return trainer
+
+    @property
+    def _start(self) -> Path | None:
+        """The net that the run goes on from: its own copy, as the file may be elsewhere by now."""
+        start = self._settings.start
+        return (first_net(self._run) or Path(start)) if start else None
 
     def _export(self, trainer: Trainer) -> None:
         """Put the averaged net among the run's, quantised if it passes."""

@@ -115,6 +115,11 @@ def add_first_net(run: RunFolder, settings: Settings) -> None:
     file.unlink()
 
 
+def first_net(run: RunFolder) -> Path | None:
+    """Return the net that a run began with; None before there is one."""
+    return next((run.net(net.name) for net in list_nets(run, {}) if net.steps == 0), None)
+
+
 def list_nets(run: RunFolder, known: dict[str, NetRecord]) -> list[NetRecord]:
     """Return all whole nets of a run, the newest last; those that are known are not read again.
 

@@ -22,6 +22,7 @@ from tests.export.zero.test_run_folder import SIZE, new_run, put_net, warnings_o
 from tests.export.zero.test_targets import write_games
 
 from gtp_engine.arena.many_games import PlayedGame, Terms, play_games
+from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.games import FIVE
 from gtp_export.learning import zero_training
@@ -30,7 +31,7 @@ from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, t
 from gtp_export.zero.catalogue import GNU_GO, MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.judge import ROUND, Judge
-from gtp_export.zero.nets import NetRecord, add_net, list_nets
+from gtp_export.zero.nets import NetRecord, add_first_net, add_net, list_nets
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, settings_for
 from gtp_export.zero.status import newest_game
@@ -132,6 +133,16 @@ def test_training_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) ->
     assert again.step()
     state = torch.load(run.path / "train" / CHECKPOINT, weights_only=True)
     assert state["steps"] == 4 and again._trainer is not None and again._trainer.steps == 5
+
+
+def test_training_begins_with_the_runs_own_copy_of_its_net(tmp_path: Path) -> None:
+    start = tmp_path / "start.onnx"
+    start.write_bytes(find_net("small").read_bytes())
+    run = small_run(tmp_path, preset="b4c32", start=str(start))
+    add_first_net(run, run.settings())
+    start.unlink()
+    write_games(run.shards, 1, games=4)
+    assert Learning(run, run.settings()).step()
 
 
 def test_a_net_that_a_kill_kept_from_being_written_is_written_then(

@@ -27,7 +27,7 @@ from gtp_export.convert.graph import write_model
 from gtp_export.zero import coordinator as coordinator_module
 from gtp_export.zero.catalogue import MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.nets import NetRecord, add_net, describe_own, shape_of
+from gtp_export.zero.nets import NetRecord, add_first_net, add_net, describe_own, shape_of
 from gtp_export.zero.part import Part, share_spent
 from gtp_export.zero.settings import (
     NO_GATE,
@@ -152,7 +152,7 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--size", "5"], "is a run with size 4, not 5"),
         (["--recipe", "gumbel"], "is a run with recipe ours, not gumbel"),
         (["--seed", "2"], "is a run with seed 1, not 2"),
-        (["--from", "default"], "is a run with"),
+        (["--from", "default"], "is a run without --from"),
         (["--set", "visits", "many"], "the value makes no sense"),
         (["--set", "visits", "0"], "the value makes no sense"),
         (["--set", "batch", "0"], "the value makes no sense"),
@@ -217,6 +217,21 @@ def test_a_net_of_a_name_begins_with_its_weights_for_the_board(tmp_path: Path) -
         assert made.licence == begun.licence and made.trained_on.startswith(begun.trained_on)
         assert made.trained_on.endswith(f"; then go on {size}x{size}")
         assert made.source.startswith(f"begun with {stem}.onnx") and "nothing" not in made.source
+
+
+def test_a_run_goes_on_from_its_net_wherever_that_lies(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    run, moved = RunFolder(tmp_path / "run"), tmp_path / "moved.onnx"
+    zero._prepare(run, parser.parse_args([str(run.path), "--size", "13", "--from", "small"]))
+    before, copy = run.settings(), Path(run.settings().start)
+    add_first_net(run, before)
+    moved.write_bytes(copy.read_bytes())
+    for start in ("small", str(moved)):
+        changed = zero._prepare(run, parser.parse_args([str(run.path), "--from", start]))
+        assert replace(before, **changed) == before
+    with pytest.raises(RunError, match=r"with --from .*small.onnx, not .*small-9x9.onnx"):
+        zero._prepare(run, parser.parse_args([str(run.path), "--from", "small-9x9"]))
 
 
 def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
