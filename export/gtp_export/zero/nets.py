@@ -58,13 +58,16 @@ def shape_of(settings: Settings) -> Shape:
     """Return the architecture of a run's nets.
 
     Raises:
-        NetFileError: There is none of that name, or it is for another game or not for search.
+        NetFileError: There is none of that name, or it is for another game, not for search, or for
+            one size of the board where there are several.
     """
     shape = find_preset(settings.preset).for_size(settings.size).shape
     if (game_shown(shape.encoder) == FIVE) != (settings.game == FIVE):
         raise NetFileError(f"nets of the preset {settings.preset} do not play {settings.game}")
     if not {"policy", "value"} <= set(shape.heads):
         raise NetFileError(f"nets of the preset {settings.preset} lack a policy or a value")
+    if shape.board_size is not None and len(settings.sizes) > 1:
+        raise NetFileError(f"nets of the preset {settings.preset} take boards of one size only")
     return shape
 
 

@@ -288,6 +288,10 @@ def test_nets_are_quantised_on_positions_of_their_own_game(tmp_path: Path) -> No
         (["--game", "five", "--preset", "b4c32"], "nets of the preset b4c32 do not play five"),
         (["--game", "go", "--preset", "five-b4c32"], "the preset five-b4c32 do not play go"),
         (["--game", "five", "--preset", "pierre"], "the preset pierre lack a policy or a value"),
+        (
+            ["--game", "atari-go", "--recipe", "supergo", "--set", "least_size", "5"],
+            "the preset agz-dual take boards of one size only",
+        ),
     ],
 )
 def test_runs_that_cannot_be_are_refused(
