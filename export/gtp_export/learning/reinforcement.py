@@ -31,7 +31,8 @@ from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import VALUE_SCALAR, NetFileError, NetInfo
 from gtp_engine.files import write_json, write_whole
-from gtp_engine.go.rules import default_komi
+from gtp_engine.games import game_shown
+from gtp_engine.go.rules import GO, default_komi
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import PRESETS, Preset, preset_of
 from gtp_export.architectures.shape import Shape
@@ -138,6 +139,8 @@ class Reinforcement:
         info = read_info(start, load_model(start))
         name = preset_of(start, info)
         self._preset = PRESETS[name].for_size(info.board_max)
+        if game_shown(info.encoder) != GO:
+            raise NetFileError(f"{start.name}: the net {info.name} does not play {GO}")
         if not info.accepts(run.size, run.size):
             raise NetFileError(
                 f"{start.name} takes boards of {info.board_min} to {info.board_max} points a "

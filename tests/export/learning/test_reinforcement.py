@@ -182,6 +182,7 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         assert reinforce(start, tmp_path / "run", *more) == 1
         error = capsys.readouterr().err
         assert words in error and "Traceback" not in error
+        assert not (tmp_path / "run").exists()
     with pytest.raises(SystemExit):
         reinforce("small", tmp_path / "run", "--size", "1")
     assert "--size: board size 1 is not between 2 and 25" in capsys.readouterr().err
