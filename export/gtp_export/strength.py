@@ -4,6 +4,7 @@ Figure 2a of D. Silver et al. 2016, Nature 529: little more accuracy was much mo
 What was played and measured is kept in the folder after each match, where a killed run goes on.
 """
 
+import hashlib
 import itertools
 import json
 import logging
@@ -52,7 +53,8 @@ def measure_strength(plan: StrengthPlan) -> str:
     """Play all pairs, measure all nets, and return both in a table; see the module.
 
     Raises:
-        NetFileError: A net fails, has no policy or does not take the board.
+        NetFileError: A net fails, has no policy, does not take the board, or is not the one that
+            was measured under its name.
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
@@ -64,8 +66,13 @@ def measure_strength(plan: StrengthPlan) -> str:
     settings = {name: getattr(plan, name) for name in ("size", "each", "positions", "seed")}
     keep_settings(plan.out, games=games, **settings)
     file = plan.out / "strength.json"
-    empty: dict[str, Any] = {"matches": {}, "accuracy": {}}
-    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else empty
+    known: dict[str, Any] = {"nets": {}, "matches": {}, "accuracy": {}}
+    if file.exists():
+        known |= json.loads(file.read_text(encoding="utf-8"))
+    for name, path in (nets | {anchor: opponent}).items():
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        if known["nets"].setdefault(name, content) != content:
+            raise NetFileError(f"{plan.out}: knows another net as {name}; choose another --out")
     recorded = read_table(plan.games)
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         if f"{one} / {other}" not in known["matches"]:

@@ -51,6 +51,10 @@ def test_nets_that_a_run_has_kept_are_rated_and_measured(
         assert f"was made with another {option}; choose" in capsys.readouterr().err
     assert measure(run, games / "0.sgf", out) == 1
     assert "was made of other games; choose" in capsys.readouterr().err
+    another = tmp_path / f"{kept[0]}.onnx"
+    another.write_bytes((run / "nets" / f"{kept[1]}.onnx").read_bytes())
+    assert measure(another, games, out) == 1
+    assert f"knows another net as {kept[0]}; choose" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
