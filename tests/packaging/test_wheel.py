@@ -1,8 +1,9 @@
-"""The wheel that a checkout makes: what it carries, and that it works away from the checkout."""
+"""What a checkout is packed into: what is in it, and that a wheel works away from the checkout."""
 
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -11,15 +12,19 @@ import pytest
 from tests.paths import ROOT
 
 
+def build(target: str, folder: Path) -> Path:
+    """Build the checkout with the build backend of this environment; return the archive."""
+    pytest.importorskip("hatchling", reason="the build backend is not installed")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
+    (built,) = folder.iterdir()
+    return built
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel of the checkout, built with the build backend of this environment."""
-    pytest.importorskip("hatchling", reason="the build backend is not installed")
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=120)
-    (built,) = folder.glob("*.whl")
-    return built
+    """A wheel of the checkout."""
+    return build("wheel", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +52,13 @@ def test_every_shipped_net_is_in_the_wheel(wheel: Path) -> None:
         assert f"gtp_engine/models/{net.name}" in names
     assert "gtp_engine/models/default.onnx" in names
     assert "gtp_engine/models/rollout.patterns" in names
+
+
+def test_the_source_archive_has_every_page_and_what_tests_run(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    pages = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/learning.md"}
+    assert pages | {".ci/run", "scripts/test"} <= names
 
 
 def test_installed_engine_finds_its_nets_and_plays(installed: Path, tmp_path: Path) -> None:
