@@ -33,4 +33,6 @@ def keep_settings(folder: Path, **wanted: Any) -> None:
             other = "by another command or version"
         elif name == "games":
             other = "of other games"
+        elif name == "from":  # `learn-from-games` calls it --net
+            other = "from another net"
         raise NetFileError(f"{folder}: was made {other}; choose another --out")

@@ -28,8 +28,9 @@ from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
+from gtp_export.learning.starting_weights import check_start
 from gtp_export.learning.torch_layers import Net
-from gtp_export.learning.trainer import TrainPlan, has_bfloat16, spent_in
+from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, has_bfloat16, spent_in
 from gtp_export.learning.training import read_metrics, train
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
@@ -100,6 +101,8 @@ def distil(run: DistilRun) -> None:
             "--student-games needs a student: a net given by --from, or one of an earlier round"
         )
     info = describe_student(run, task.shape)
+    has_begun = (run.out / CHECKPOINT).exists()
+    check_start(task.shape, None if has_begun else run.start, run.freeze)
     settings: dict[str, Any] = {
         "teacher": run.teacher.name,
         "from": run.start.name if run.start else "",

@@ -33,6 +33,7 @@ from gtp_export.learning.batch import Batch, NetOutputs
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
+from gtp_export.learning.starting_weights import check_start
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, spent_in
 from gtp_export.learning.training import read_metrics, train
@@ -150,8 +151,9 @@ def run_single_positions(run: TrainRun) -> None:
     if shards < 2:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     names = [path.name for path in policies]
-    if run.start is not None and not (_folder(run, MANY) / CHECKPOINT).exists():
-        run.start.open("rb").close()  # before hours of games rather than after them
+    has_begun = (_folder(run, MANY) / CHECKPOINT).exists()
+    shape = PRESETS[PRESET].for_size(run.size).shape
+    check_start(shape, None if has_begun else run.start, run.freeze)
     keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
     meter = Meter(run.out)
     made = []

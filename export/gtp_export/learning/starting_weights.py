@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_export.architectures.shape import NORM_EPSILON, list_arrays
+from gtp_engine.coords import MIN_SIZE
+from gtp_engine.evaluators.nets.net_info import ENCODERS, NetFileError
+from gtp_export.architectures.shape import NORM_EPSILON, Shape, list_arrays
 from gtp_export.architectures.tower import TowerShape
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm
@@ -59,6 +60,21 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> int:
     return revived
 
 
+def check_start(shape: Shape, start: Path | None, freezing: tuple[str, ...]) -> None:
+    """Make sure that a net can begin so, before hours of labels or games are made for it.
+
+    Raises:
+        NetFileError: It cannot, as `load_weights` and `freeze` say.
+    """
+    net = Net(shape)
+    if start is not None:
+        _, planes, features = ENCODERS[shape.encoder]
+        side = shape.board_size or MIN_SIZE
+        board = torch.zeros(1, planes, side, side, dtype=torch.uint8)
+        load_weights(net, start, [Batch(board, torch.zeros(1, features), None)])
+    freeze(net, freezing)
+
+
 def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
     """Return what `Trainer.save` wrote, its tensors on a device.
 
@@ -67,6 +83,8 @@ def read_checkpoint(path: Path, device: str = "cpu") -> dict[str, Any]:
     """
     try:
         state = torch.load(path, weights_only=True, map_location=device)
+    except FileNotFoundError as error:
+        raise NetFileError(f"{path}: cannot be read: {error.strerror}") from None
     except Exception as error:
         # For bytes that are no checkpoint it raises whatever they lead it to.
         raise NetFileError(f"{path}: is no checkpoint, or damaged: {_reason(error)}") from None

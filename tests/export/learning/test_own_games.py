@@ -156,7 +156,7 @@ def test_the_command_tunes_and_says_what_came_of_it(
     another.write_bytes(net.read_bytes())
     capsys.readouterr()
     assert learn(folder, another, out, "--player", "ann") == 1
-    assert "was made with another --from; choose another --out" in capsys.readouterr().err
+    assert "was made from another net; choose another --out" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(

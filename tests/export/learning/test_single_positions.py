@@ -112,7 +112,7 @@ def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
         (("--make", "9"), "too few games to make; give 500 or more"),
         (("--int8",), "--int8 does nothing with --recipe single-position"),
         (("--size", "2"), "--size must be between 5 and 25"),
-        (("--make", "600", "--from", "nosuch.pt"), "nosuch.pt: No such file"),
+        (("--make", "600", "--from", "nosuch.pt"), "nosuch.pt: cannot be read: No such file"),
         (("--policies", "small", "dlgo", "--make", "600"), "the net dlgo does not play on 5x5"),
     ):
         assert learn(tmp_path / "value", *more) == 1

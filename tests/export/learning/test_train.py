@@ -679,7 +679,7 @@ def test_the_command_makes_a_net(
     assert run_command(["distil", *arguments, "--samples", "600", "--largest-board", "9"]) == 1
     assert "was made with another --largest-board; choose another" in capsys.readouterr().err
     assert run_command(["distil", *arguments, "--samples", "600", "--from", TINY_NET]) == 1
-    assert "was made with another --from; choose another" in capsys.readouterr().err
+    assert "was made from another net; choose another" in capsys.readouterr().err
 
 
 def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
@@ -785,6 +785,23 @@ def test_what_would_do_nothing_is_refused(
     arguments = ["--teacher", TINY_NET, "--out", str(tmp_path), "--preset", "tiny"]
     assert run_command(["distil", *arguments, "--samples", "100", option, amount]) == 1
     assert f"gtp-export: {option} " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "sentence"),
+    [
+        ("--freeze", "roof", "there are no layers 'roof'"),
+        ("--from", "nosuch.pt", "nosuch.pt: cannot be read: No such file"),
+        ("--from", "small", "has blocks.2, which the preset lacks"),
+    ],
+)
+def test_a_net_that_cannot_begin_so_is_refused_before_anything_is_labelled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, sentence: str
+) -> None:
+    run = tmp_path / "run"
+    arguments = ["--teacher", TINY_NET, "--out", str(run), "--preset", "tiny"]
+    assert run_command(["distil", *arguments, "--samples", "100", option, value]) == 1
+    assert sentence in capsys.readouterr().err and not run.exists()
 
 
 def test_the_student_that_plays_is_the_net_written_last(data: Path) -> None:
