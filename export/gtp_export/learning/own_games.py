@@ -18,6 +18,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_json, write_whole
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import FIGURES, format_record_card
@@ -127,8 +128,8 @@ def learn_from_games(run: OwnGamesRun) -> None:
     games = fitting(read, before, start)
     if len(games) < FEWEST_GAMES:
         raise NetFileError(
-            f"{len(games)} games are too few; from {FEWEST_GAMES} on some can be learned from and "
-            "others measured on"
+            f"{counted(len(games), 'game')}: too few; from {FEWEST_GAMES} on some can be learned "
+            "from and others measured on"
         )
     valid = fitting(players.read(run.valid), before, start) if run.valid else None
     general = fitting(read_table(run.others), before, start) if run.others else None

@@ -30,7 +30,7 @@ from gtp_engine.coords import MAX_SIZE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, GAMES, least_size, parse_rules
-from gtp_engine.go.rules import ATARI_GO, GO, Rules, default_komi
+from gtp_engine.go.rules import ATARI_GO, GO, MAX_KOMI, Rules, default_komi
 from gtp_export.options import option
 from gtp_export.span import Span
 
@@ -256,6 +256,8 @@ class Settings:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise RunError(f"{name} {getattr(self, name)!r}: known are {', '.join(known)}")
+        if abs(self.komi) > MAX_KOMI:
+            raise RunError(f"komi {self.komi:g}: is not from {-MAX_KOMI:g} to {MAX_KOMI:g}")
         if self.batch < 2:
             raise RunError(f"batch {self.batch}: statistics of a batch need two positions")
         lowest, highest = least_size(self.game), MAX_SIZE

@@ -40,6 +40,8 @@ LOOK_SECONDS = 1.0
 """Between two looks for another net, another komi, and what halts or ends the run."""
 RETRY_SECONDS = 10.0
 """Between two attempts to write a shard on a disk that is full."""
+MOST_WAITING = 10
+"""Shards of games that wait in memory for that; then nothing more is played."""
 EARLIER_SHARDS = 3
 """Read when a worker begins, for positions that games may begin from."""
 
@@ -96,7 +98,11 @@ class Worker:
                 return
             next_look = time.monotonic() + LOOK_SECONDS
             while time.monotonic() < next_look and not self.ending.is_set():
-                self.step()
+                if len(self.waiting) < MOST_WAITING * self.settings.shard_games:
+                    self.step()
+                else:
+                    self.ending.wait(LOOK_SECONDS)
+                    self.write()
             part.note()
             if part.is_halted():
                 self.write()

@@ -172,7 +172,7 @@ def test_mistakes_are_one_sentence(
         (engines, net, out, "in all games this engine plays both colors; --player names"),
         (many, "gocnn", out, "has no policy"),
         (many, tmp_path / "foreign.onnx", out, "this program cannot train its architecture"),
-        (few, net, out, "9 games are too few"),
+        (few, net, out, "9 games: too few"),
         (many, "dlgo", out, "takes boards of 19 to 19 points a side, and the games are on 5x5"),
         (many, net, tmp_path / "mine", "--out names the net to write"),
         (many, net, net, "cannot be written over itself"),

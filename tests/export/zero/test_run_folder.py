@@ -156,6 +156,7 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--set", "visits", "many"], "the value makes no sense"),
         (["--set", "visits", "0"], "the value makes no sense"),
         (["--set", "batch", "0"], "the value makes no sense"),
+        (["--set", "komi", "1e5"], "komi 100000: is not from -400 to 400"),
         (["--set", "root_noise", "1.5"], "the value makes no sense"),
         (["--set", "window_power", "0"], "the value makes no sense"),
         (["--set", "vists", "3"], "no such setting"),

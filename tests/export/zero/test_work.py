@@ -9,6 +9,7 @@ import threading
 import time
 import weakref
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,11 @@ def test_a_full_disk_loses_no_game(
     assert "No space left on device" in caplog.text
     waiting = len(worker.waiting)
     worker.write()  # too soon
+    assert len(worker.waiting) == waiting
+    monkeypatch.setattr(work, "MOST_WAITING", 1)  # shard: nothing more is played
+    monkeypatch.setattr(work, "LOOK_SECONDS", 0.01)
+    worker.settings = replace(worker.settings, shard_games=waiting)
+    worker.work(0.1)
     assert len(worker.waiting) == waiting
     (run.path / STOP).touch()
     worker.work()
