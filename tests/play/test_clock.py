@@ -120,6 +120,8 @@ def test_unlimited_time_stays() -> None:
         (Absolute(60.0), 30.0, 5, PlayerTime(30.0)),
         (Canadian(60.0, 30.0, 5), 30.0, 0, PlayerTime(30.0)),
         (Canadian(60.0, 30.0, 5), 20.0, 4, PlayerTime(20.0, 4)),
+        (Canadian(0.0, 30.0, 5), 20.0, 0, PlayerTime(20.0, 5)),
+        (Canadian(0.0, 30.0, 5), 0.0, 0, PlayerTime(0.0)),
         (Byoyomi(60.0, 30.0, 5), 40.0, 0, PlayerTime(40.0)),
         (Byoyomi(60.0, 30.0, 5), 40.0, 2, PlayerTime(30.0, 2)),
         (Byoyomi(0.0, 10.0, 5), 2.0, 0, PlayerTime(2.0, 1)),

@@ -225,8 +225,15 @@ class Canadian:
         return self._fresh_period
 
     def read(self, seconds: float, count: int) -> PlayerTime:
-        """Return what a player has left; more stones than a period has are believed."""
-        return PlayerTime(min(seconds, self.period) if count else seconds, count)
+        """Return what a player has left; more stones than a period has are believed.
+
+        Without a main time whoever names no stones means all of a period, or at 0 the beginning.
+        """
+        if count == 0:
+            if self.main > 0 or seconds == 0:
+                return PlayerTime(seconds)
+            count = self.stones
+        return PlayerTime(min(seconds, self.period), count)
 
     def budget(self, left: PlayerTime) -> Budget:
         if left.count:
