@@ -176,6 +176,15 @@ def test_a_time_that_is_no_number_is_not_known(tmp_path: Path, said: str) -> Non
     assert game["cpu_seconds"] == [None, None]
 
 
+def test_processor_time_is_told_a_move_of_the_games_that_it_is_known_of() -> None:
+    report = Report(["A", "B"], ["a", "b"], MatchTerms(5, 5, Rules(), None, 75), None)
+    report.add(MatchGame(1, 0, "B+F", winner=0, reason="illegal move", thoughts=[4, 4]))
+    report.add(MatchGame(2, 1, "0", thoughts=[4, 4], cpu_seconds=[8.0, None]))
+    text = report.text()
+    assert "A: 0.000 s a move, 2.000 s of processor, slowest" in text
+    assert "A won 1, B won 0, 1 draw, 0 void" in text and "B failed: illegal move (1)" in text
+
+
 def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
     # Black takes the ko at D4, and White takes back at once.
     white = engine("D5", "E4", "D3", "C4", "C4")

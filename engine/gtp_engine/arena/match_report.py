@@ -102,12 +102,12 @@ class Report:
             f"{letter}: {name}: {command}"
             for letter, name, command in zip(_LETTERS, self._names, self._commands, strict=True)
         ]
-        void = self.n_games - self.decided
+        draws, void = counted(self.draws, "draw"), self.n_games - self.decided
         is_five = terms.game == FIVE
         terms_text = terms.rules.describe() if is_five else f"komi {terms.rules.komi:g}"
         lines += [
             f"{counted(self.n_games, 'game')} on {size}, {terms_text}",
-            f"A won {self.wins(0)}, B won {self.wins(1)}, {self.draws} draws, {void} void",
+            f"A won {self.wins(0)}, B won {self.wins(1)}, {draws}, {void} void",
         ]
         if self.decided:
             lines += self._strength_lines()
@@ -154,7 +154,7 @@ class Report:
     def _failure_lines(self) -> list[str]:
         lines = []
         for engine, letter in enumerate(_LETTERS):
-            counts = [f"{n} {reason}" for reason, n in self.failures(engine).items() if n]
+            counts = [f"{reason} ({n})" for reason, n in self.failures(engine).items() if n]
             if counts:
                 lines.append(f"{letter} failed: {', '.join(counts)}")
         return lines or ["no illegal moves, crashes, time-outs or fallen flags"]
@@ -165,9 +165,10 @@ class Report:
             seconds = sum(game.seconds[engine] for game in self._games)
             thoughts = max(1, sum(game.thoughts[engine] for game in self._games))
             slowest = max((game.slowest[engine] for game in self._games), default=0.0)
-            cpu = [game.cpu_seconds[engine] for game in self._games]
-            known = [each for each in cpu if each is not None]
-            processor = f", {sum(known) / thoughts:.3f} s of processor" if known else ""
+            told = [game for game in self._games if game.cpu_seconds[engine] is not None]
+            cpu = sum(game.cpu_seconds[engine] or 0.0 for game in told)
+            told_thoughts = max(1, sum(game.thoughts[engine] for game in told))
+            processor = f", {cpu / told_thoughts:.3f} s of processor" if told else ""
             lines.append(
                 f"{letter}: {seconds / thoughts:.3f} s a move{processor}, slowest {slowest:.3f} s"
             )

@@ -120,8 +120,8 @@ def _details(games: Sequence[PlayedGame]) -> str:
     different = len({game.moves for game in games})
     length = sum(len(game.moves) for game in games) / max(1, len(games))
     return (
-        f"A won {won[0]}, B won {won[1]}, {len(games) - sum(won)} draws; Black won {black}; "
-        f"{different} different games, {length:.0f} moves on average"
+        f"A won {won[0]}, B won {won[1]}, {counted(len(games) - sum(won), 'draw')}; "
+        f"Black won {black}; {counted(different, 'different game')}, {length:.0f} moves on average"
     )
 
 
