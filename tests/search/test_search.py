@@ -191,6 +191,15 @@ def test_a_report_speaks_for_the_player_to_move() -> None:
         assert move.ownership.shape == (4, 5) and np.allclose(move.ownership, -0.5, atol=0.01)
 
 
+def test_a_move_that_was_not_visited_is_worth_what_the_root_is_and_bounded_below() -> None:
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5, 5))
+    found = search.run(Limits(playouts=1), ReportRequest(min_moves=3))
+    assert found.utility != pytest.approx(2.0 * found.winrate - 1.0)  # the score counts too
+    assert [move.utility for move in found.moves] == [pytest.approx(found.utility)] * 3
+    assert all(move.utility_lcb < move.utility - 1.0 for move in found.moves)
+
+
 # Tree reuse --------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def unsearched(color: int, width: int, height: int, point: int) -> Analysis:
         point: The move.
     """
     even = (0.5, 0.0, 0.0, 0.0)  # winrate, lead and its deviation, utility
-    move = MoveReport(point, 0, *even, prior=0.0, lcb=0.0, order=0, pv=(point,))
+    move = MoveReport(point, 0, *even, prior=0.0, lcb=0.0, utility_lcb=-1.0, order=0, pv=(point,))
     visits = playouts = nodes = 0
     return Analysis(
         *(color, width, height, visits, playouts, nodes, 0.0),

@@ -42,7 +42,7 @@ def analyze(
     lead = float(record["lead_sum"]) / visits
     moves = [_move_report(tree, game, child, order, report) for order, child in enumerate(children)]
     if len(moves) < report.min_moves:
-        moves += _unvisited_moves(tree, root, moves, report.min_moves)
+        moves += _unvisited_moves(tree, terms, root, moves, report.min_moves)
     owned = ownership_below(tree, root, game, report.ownership, report.ownership_stdev)
     return Analysis(
         to_play=game.to_play,
@@ -94,14 +94,16 @@ def _move_report(
 
 
 def _unvisited_moves(
-    tree: Tree, root: int, visited: list[MoveReport], wanted: int
+    tree: Tree, terms: RunTerms, root: int, visited: list[MoveReport], wanted: int
 ) -> list[MoveReport]:
     """Return further moves by their prior, so that there are as many as wanted if possible.
 
-    Nothing is known about them but the prior; they are given the root's own evaluation.
+    Nothing is known about them but the prior; they are given the root's own evaluation, and the
+    bounds of a visit with the largest spread that values can have.
     """
     record = tree.nodes[root]
-    value = float(record["raw_value"])
+    value, lead = float(record["raw_value"]), float(record["raw_lead"])
+    utility = utility_of(value, lead, terms.game.to_play, terms.score)
     seen = {move.point for move in visited}
     unseen = [each for each in moves_by_prior(tree, root) if each[0] not in seen]
     return [
@@ -109,11 +111,12 @@ def _unvisited_moves(
             point=point,
             visits=0,
             winrate=winrate_of(value),
-            score_lead=float(record["raw_lead"]),
+            score_lead=lead,
             score_stdev=float(record["raw_stdev"]),
-            utility=value,
+            utility=utility,
             prior=prior,
             lcb=0.0,
+            utility_lcb=utility - terms.params.lcb_stdevs,
             order=order,
             pv=(point,),
             pv_visits=(0,),
