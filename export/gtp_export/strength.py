@@ -105,7 +105,7 @@ def measure_strength(plan: StrengthPlan) -> str:
             [
                 name,
                 f"{mean:.1f} ({low:.1f} to {high:.1f})",
-                f"{elo[1]:+.0f} ({elo[0]:+.0f} to {elo[2]:+.0f})",
+                f"{elo[1]:+z.0f} ({elo[0]:+z.0f} to {elo[2]:+z.0f})",
             ]
         )
     return align(rows)

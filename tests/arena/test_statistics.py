@@ -61,3 +61,4 @@ def test_strength_in_words() -> None:
         "share 75.0% (95 %: 53.1% to 88.8%), Elo +191 (95 %: +22 to +360)"
     )
     assert describe_strength(2, 2).endswith("Elo +inf (95 %: -113 to +inf)")
+    assert "Elo +0 (" in describe_strength(499.5, 1000)  # never -0

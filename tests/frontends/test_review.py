@@ -24,6 +24,7 @@ from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement,
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
 from gtp_engine.frontends.review.reasons import explain
+from gtp_engine.frontends.review.sgf_notes import annotated_sgf
 from gtp_engine.frontends.review.stages import (
     DEEPEST,
     Material,
@@ -296,6 +297,15 @@ def test_chance_counts_in_handicap_and_decided_games() -> None:
     assert is_decided(0, 0.96)
     assert is_decided(0, 0.04)
     assert not is_decided(1, 0.9)
+
+
+def test_an_even_score_has_no_sign_and_no_leader() -> None:
+    record, better = parse_sgf(GAME), parse_vertex("C3", 9, 9)
+    leads = {Spot(1): -0.04, Spot(2): 8.0, Spot(1, better): -0.04}
+    report = make_report(record, carry_out(record, leads, {1: better}), name="game", digest="")
+    text = annotated_sgf(record, report)
+    assert "After this: even." in text and "even; Black wins 50%." in text
+    assert "V[0.0]" in text and "-0.0" not in text
 
 
 def test_stones_that_a_record_sets_up_are_a_handicap_without_being_called_so() -> None:

@@ -76,7 +76,7 @@ def elo(wins: float, games: int) -> Interval:
 
 def describe_strength(wins: float, games: int) -> str:
     """Return the share of games won and the Elo difference, with their intervals, for people."""
-    return f"share {wilson(wins, games):.1%}, Elo {elo(wins, games):+.0f}"
+    return f"share {wilson(wins, games):.1%}, Elo {elo(wins, games):+z.0f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ class GameRecorder:
             found = decision.analysis
             self._kept.comments[position.ply] = (
                 f"{COLOR_NAMES[color]}: winrate {found.winrate:.3f},"
-                f" score lead {found.score_lead:.1f}, {found.visits} visits"
+                f" score lead {found.score_lead:z.1f}, {found.visits} visits"
             )
         self._kept.result = resignation(color) if decision.point is None else ""
         self._write(position)

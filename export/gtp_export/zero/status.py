@@ -99,13 +99,13 @@ def describe(status: dict[str, Any]) -> str:
         words.append(f"loss {' '.join(told)}")
     elo = status["elo"].get(status["best"])
     if elo is not None:
-        words.append(f"Elo {elo[1]:+.0f} ({elo[0]:+.0f} to {elo[2]:+.0f})")
+        words.append(f"Elo {elo[1]:+z.0f} ({elo[0]:+z.0f} to {elo[2]:+z.0f})")
     if status["empty_board_value"] is not None:
-        text = f"empty board {status['empty_board_value']:+.2f}"
+        text = f"empty board {status['empty_board_value']:+z.2f}"
         if status["empty_board_komi"] is not None:
             text += f" at {status['empty_board_komi']:g}"
         if status["empty_board_lead"] is not None:
-            text += f", lead {status['empty_board_lead']:+.1f}"
+            text += f", lead {status['empty_board_lead']:+z.1f}"
         words.append(text)
     return ", ".join(words)
 

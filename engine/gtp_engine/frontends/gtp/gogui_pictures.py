@@ -126,7 +126,9 @@ def draw_ownership(analysis: "Analysis") -> str:
     """Return rows of numbers, 1 certainly Black's, -1 certainly White's, from the top."""
     assert analysis.ownership is not None
     sign = _sign(analysis.to_play)
-    return "\n".join(" ".join(f"{sign * value:.2f}" for value in row) for row in analysis.ownership)
+    return "\n".join(
+        " ".join(f"{sign * value:z.2f}" for value in row) for row in analysis.ownership
+    )
 
 
 def draw_regions(position: "Position") -> str:
@@ -236,7 +238,7 @@ def _ownership(analysis: "Analysis") -> list[str]:
         return []
     sign = _sign(analysis.to_play)
     words = [
-        f"{analysis.vertex(point_at(row, col, analysis.width))} {sign * float(value):.2f}"
+        f"{analysis.vertex(point_at(row, col, analysis.width))} {sign * float(value):z.2f}"
         for (row, values) in enumerate(analysis.ownership)
         for (col, value) in enumerate(values)
     ]

@@ -36,7 +36,7 @@ def annotated_sgf(record: GameRecord, report: dict[str, Any]) -> str:
         notes.append(praise.get(number, ""))
         notes.append(_standing(position))
         node["C"] = [escape_text(re.sub(r"\n\s*\n", "\n", "\n".join(filter(None, notes))))]
-        node["V"] = [f"{position['black_lead']:.1f}".encode()]
+        node["V"] = [f"{position['black_lead']:z.1f}".encode()]
         if mistake is not None:
             _branch(tree, places[number], _variation(mistake, record))
     return str(sgf_grammar.serialise_game_tree(tree, wrap=79).decode("utf-8"))
@@ -52,10 +52,12 @@ def _mistake_notes(mistake: dict[str, Any]) -> list[str]:
 
 
 def _standing(position: dict[str, Any]) -> str:
-    lead = position["black_lead"]
+    return f"{_score(position['black_lead'])}; Black wins {position['black_winrate']:.0%}."
+
+
+def _score(lead: float) -> str:
     who = "Black" if lead > 0 else "White"
-    score = "even" if abs(lead) < 0.05 else f"{who} leads by {abs(lead):.1f}"
-    return f"{score}; Black wins {position['black_winrate']:.0%}."
+    return "even" if abs(lead) < 0.05 else f"{who} leads by {abs(lead):.1f}"
 
 
 def _mark(node: dict[str, list[bytes]], mistake: dict[str, Any], record: GameRecord) -> None:
@@ -73,9 +75,7 @@ def _variation(mistake: dict[str, Any], record: GameRecord) -> list[dict[str, li
         point = parse_vertex(vertex, record.width, record.height)
         nodes.append({COLOR_LETTERS[color]: [point_name(point, record.width)]})
         color = opponent(color)
-    lead = mistake["black_lead_better"]
-    who = "Black" if lead > 0 else "White"
-    nodes[0]["C"] = [escape_text(f"{who} would lead by {abs(lead):.1f}.")]
+    nodes[0]["C"] = [escape_text(f"After this: {_score(mistake['black_lead_better'])}.")]
     return nodes
 
 

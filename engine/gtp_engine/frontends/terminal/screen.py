@@ -241,7 +241,7 @@ def describe_candidates(
     for name, move in zip(names, analysis.moves[:MOST_CANDIDATES], strict=False):
         if move.visits:
             vertex = analysis.vertex(move.point)
-            lead = f"{move.score_lead:+5.1f} " if has_count else ""
+            lead = f"{move.score_lead:+z5.1f} " if has_count else ""
             lines.append(f" {name} {vertex:<9} {move.winrate:5.0%} {lead}{move.visits:7}")
     return lines
 
