@@ -299,6 +299,19 @@ def test_chance_counts_in_handicap_and_decided_games() -> None:
     assert not is_decided(1, 0.9)
 
 
+def test_classes_and_words_go_by_the_loss_that_is_told() -> None:
+    record, better = parse_sgf(GAME), parse_vertex("C3", 9, 9)
+    leads = {Spot(1): 1.0, Spot(2): 3.96, Spot(1, better): 1.0}
+    report = make_report(record, carry_out(record, leads, {1: better}), name="game", digest="")
+    (mistake,) = report["mistakes"]
+    assert [each["class"] for each in (mistake, report["moves"][1])] == [class_of(3.0)] * 2
+    assert "C7 loses 3 points (mistake); better is C3." in annotated_sgf(record, report)
+    mistake |= {"loss": 0.0, "class": None, "chance_lost": 0.3, "chance_class": 1}
+    words = "30 % of the chance to win (large mistake)"
+    assert f"C7 loses {words}; better is C3." in " ".join(annotated_sgf(record, report).split())
+    assert f"C7 lost {words}." in overview_page([report, report], "Bo")
+
+
 def test_an_even_score_has_no_sign_and_no_leader() -> None:
     record, better = parse_sgf(GAME), parse_vertex("C3", 9, 9)
     leads = {Spot(1): -0.04, Spot(2): 8.0, Spot(1, better): -0.04}

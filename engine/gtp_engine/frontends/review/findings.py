@@ -118,15 +118,16 @@ def _moves(record: GameRecord, material: Material, start: Position) -> list[dict
     """Return the moves of the game with what each lost."""
     found = []
     for turn, move in enumerate(record.moves):
-        loss, chance = material.costs[turn]
+        points, chance_lost = material.costs[turn]
+        loss, chance = round(points, 1), round(chance_lost, 3)  # as told, so that classes fit
         before = material.quick[turn]
         found.append(
             {
                 "number": turn + 1,
                 "color": COLOR_NAMES[move.color],
                 "move": start.vertex(move.point),
-                "loss": round(loss, 1),
-                "chance_lost": round(chance, 3),
+                "loss": loss,
+                "chance_lost": chance,
                 "class": class_of(loss),
                 "chance_class": class_of(chance, CHANCE_CLASSES),
                 "is_decided": is_decided(start.handicap, before.black_winrate),
@@ -164,16 +165,14 @@ def _mistake(
     def line(first: int, judgement: Judgement) -> list[str]:
         return [vertex(first), *(map(vertex, judgement.best.pv) if judgement.best else ())]
 
-    unsure = mistake.unsure
+    unsure, own = mistake.unsure, moves[mistake.turn]
+    figures = ("loss", "chance_lost", "class", "chance_class", "is_decided")
     return {
         "number": mistake.turn + 1,
         "color": COLOR_NAMES[mistake.color],
         "move": vertex(mistake.played),
         "better": vertex(mistake.best),
-        "loss": round(mistake.loss, 1),
-        "chance_lost": round(mistake.chance_lost, 3),
-        "class": class_of(mistake.loss),
-        "is_decided": moves[mistake.turn]["is_decided"],
+        **{key: own[key] for key in figures},
         "black_lead_played": mistake.after_played.black_lead,
         "black_lead_better": mistake.after_best.black_lead,
         "line_played": line(mistake.played, mistake.after_played),

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gtp_engine.frontends.review.findings import PHASES
-from gtp_engine.frontends.review.phrases import names, phrase
+from gtp_engine.frontends.review.phrases import graded_loss, phrase
 from gtp_engine.frontends.web.page import whole_page
 
 MOST_NAMED = 10
@@ -143,9 +143,7 @@ def _typical(own: list[tuple[dict[str, Any], str]]) -> str:
 
 
 def _named(report: dict[str, Any], mistake: dict[str, Any]) -> str:
-    kind = mistake["class"]
-    grade = "" if kind is None else f", {names('classes')[kind]}"
     words = f"{report['name']}, move {mistake['number']}"
-    lost = f": {mistake['move']} lost {mistake['loss']:.1f}{grade}. "
+    lost = f": {mistake['move']} lost {graded_loss(mistake)}. "
     reason = mistake["reasons"][0]["text"] if mistake["reasons"] else ""
     return _link(report, words, mistake["number"]) + html.escape(lost + reason)

@@ -5,6 +5,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gtp_engine.frontends.review.stages import LEAST_LOSS
+
 
 @cache
 def _phrases() -> dict[str, dict[str, Any]]:
@@ -26,3 +28,22 @@ def counted(what: str, number: float) -> str:
     """Return "1 stone" or "3 stones"; points have a decimal unless it is nought."""
     count = f"{number:.1f}".removesuffix(".0")
     return phrase("counts", what if count == "1" else f"{what}s", count=count)
+
+
+def loss_words(points: float, chance: float) -> str:
+    """Return what a mistake cost, in points, or in chances where it is one by these alone.
+
+    Args:
+        chance: Winrate lost, 0 to 1.
+    """
+    if points >= LEAST_LOSS:
+        return counted("point", points)
+    return phrase("counts", "chance", percent=round(100 * chance))
+
+
+def graded_loss(mistake: dict[str, Any]) -> str:
+    """Return what a mistake of a report cost, with its class: "5 points (mistake)"."""
+    points, chance = mistake["loss"], mistake["chance_lost"]
+    grade = mistake["class" if points >= LEAST_LOSS else "chance_class"]
+    words = loss_words(points, chance)
+    return words if grade is None else f"{words} ({names('classes')[grade]})"

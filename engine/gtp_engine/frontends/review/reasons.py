@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, opponent, row_col
 from gtp_engine.frontends.review.judgement import Judgement, gain_for
-from gtp_engine.frontends.review.phrases import counted, names, phrase
-from gtp_engine.frontends.review.stages import LEAST_LOSS, Mistake
+from gtp_engine.frontends.review.phrases import counted, loss_words, names, phrase
+from gtp_engine.frontends.review.stages import Mistake
 from gtp_engine.go.position import Position
 from gtp_engine.go.regions import around
 from gtp_engine.go.tactics import Kind, Verdict, attack, defend, kind_of_attack
@@ -290,9 +290,7 @@ def _places(case: Case) -> Iterator[Reason]:
         and (worst == zone or not is_one)
     ):
         evidence = {"points": round(mistake.loss, 1), "chance": round(mistake.chance_lost, 3)}
-        loss = counted("point", mistake.loss)
-        if mistake.loss < LEAST_LOSS:
-            loss = phrase("counts", "chance", percent=round(100 * mistake.chance_lost))
+        loss = loss_words(mistake.loss, mistake.chance_lost)
         yield case.reason("elsewhere", evidence, zone=names("zones")[zone], loss=loss)
     elif is_one:
         yield case.reason(

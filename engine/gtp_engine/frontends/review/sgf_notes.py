@@ -9,7 +9,7 @@ from typing import Any
 from sgfmill import sgf_grammar
 
 from gtp_engine.coords import BLACK, COLOR_LETTERS, PASS, opponent, parse_vertex
-from gtp_engine.frontends.review.phrases import counted, names
+from gtp_engine.frontends.review.phrases import graded_loss
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import escape_text, game_tree, point_name
 
@@ -43,10 +43,8 @@ def annotated_sgf(record: GameRecord, report: dict[str, Any]) -> str:
 
 
 def _mistake_notes(mistake: dict[str, Any]) -> list[str]:
-    loss = counted("point", mistake["loss"])
-    grade = "" if mistake["class"] is None else f" ({names('classes')[mistake['class']]})"
     return [
-        f"{mistake['move']} loses {loss}{grade}; better is {mistake['better']}.",
+        f"{mistake['move']} loses {graded_loss(mistake)}; better is {mistake['better']}.",
         *(reason["text"] for reason in mistake["reasons"]),
     ]
 
