@@ -42,8 +42,7 @@ class Budget:
     bank: float
     """Seconds for this move and later ones together."""
     flag: float
-    """Seconds that this move may take before the game is lost, or before it has used up more than
-    its share of a period."""
+    """Seconds that this move may take before the game is lost."""
     moves: int | None = None
     """How many moves the bank is for, this one counted; None: all that are left of the game."""
     income: float = 0.0
@@ -238,8 +237,8 @@ class Canadian:
     def budget(self, left: PlayerTime) -> Budget:
         if left.count:
             return Budget(bank=left.seconds, flag=left.seconds, moves=left.count)
-        share = self.period / self.stones
-        return Budget(bank=left.seconds, flag=left.seconds + share, overtime=share)
+        flag, share = left.seconds + self.period, self.period / self.stones
+        return Budget(bank=left.seconds, flag=flag, overtime=share)
 
 
 @dataclass(frozen=True, slots=True)
