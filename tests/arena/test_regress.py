@@ -88,7 +88,7 @@ def test_records_are_found_beside_the_tests(
     out = capsys.readouterr().out
     assert "known_command: 1 of 1 right" in out and "gets wrong: none asked\n" in out
     assert "known.tst: loadsgf missing.sgf: cannot load file: " in out
-    assert "positions refused: 1 questions not asked\n" in out
+    assert "positions refused: 1 question not asked\n" in out
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_board_is_prepared_anew(
     assert run(["regress", "--engine", engine, str(file)]) == 0
     out = capsys.readouterr().out
     assert "genmove: 1 of 1 right" in out
-    assert "positions refused: 1 questions not asked\n" in out
+    assert "positions refused: 1 question not asked\n" in out
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pathlib import Path
 from gtp_engine.arena.gtp_client import EngineRefusal, GtpClient
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.files import read_file
+from gtp_engine.messages import counted
 
 BEGINNINGS = ("boardsize", "loadsgf")
 """Commands with which a position is prepared anew, whatever was refused before; `clear_board` does
@@ -131,7 +132,7 @@ class Tally:
         lines.append(f"of those that the tests' own engine gets right: {self.easy.text()}")
         lines.append(f"of those that it gets wrong: {self.hard.text()}")
         if self.unprepared:
-            lines.append(f"positions refused: {self.unprepared} questions not asked")
+            lines.append(f"positions refused: {counted(self.unprepared, 'question')} not asked")
         if self.unknown:
             kinds = ", ".join(f"{name} {n}" for name, n in sorted(self.unknown.items()))
             lines.append(f"left out, the command is not known: {kinds}")

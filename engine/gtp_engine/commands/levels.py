@@ -7,6 +7,7 @@ from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.go.rules import GO, Rules, default_komi
+from gtp_engine.messages import counted
 from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import find_level, highest_level
 
@@ -40,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
         Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
         for n in range(1, highest_level() + 1)
     ]
-    print(f"{args.games} games a pair on {width}x{height}, komi {rules.komi:g}, {net.name}")
+    print(
+        f"{counted(args.games, 'game')} a pair on {width}x{height}, komi {rules.komi:g}, {net.name}"
+    )
     for n in range(len(players) - args.step):
         pair = (players[n + args.step], players[n])
         terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)

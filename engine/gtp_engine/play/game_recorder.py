@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
+from gtp_engine.messages import counted
 from gtp_engine.play.decision import Decision, resignation
 from gtp_engine.version import __version__
 
@@ -88,7 +89,7 @@ class GameRecorder:
             found = decision.analysis
             self._kept.comments[position.ply] = (
                 f"{COLOR_NAMES[color]}: winrate {found.winrate:.3f},"
-                f" score lead {found.score_lead:z.1f}, {found.visits} visits"
+                f" score lead {found.score_lead:z.1f}, {counted(found.visits, 'visit')}"
             )
         self._kept.result = resignation(color) if decision.point is None else ""
         self._write(position)

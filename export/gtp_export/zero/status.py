@@ -69,7 +69,7 @@ def read_status(run: RunFolder) -> dict[str, Any]:
 
 
 def read_ladder(run: RunFolder, nets: list[Any]) -> dict[str, list[float | None]]:
-    """Return low, estimate and high of the Elo of all who played matches, above the first net."""
+    """Return low, estimate and high of the Elo of all who met, above the first net among them."""
     matches = rows(
         run,
         "select net, other, points, games from matches where games > 0 order by rowid desc limit ?",

@@ -158,7 +158,7 @@ def draw_regions(position: "Position") -> str:
     in_atari = sum(len(chain.liberties) == 1 for chain in found.chains)
     counts = [sum(region.owner == owner for region in eyes) for owner in (1, 2)]
     lines.append(
-        f"TEXT {len(found.chains)} chains, {in_atari} in atari;"
+        f"TEXT {counted(len(found.chains), 'chain')}, {in_atari} in atari;"
         f" eyes: black {counts[0]}, white {counts[1]}"
     )
     return "\n".join(lines)
@@ -208,7 +208,8 @@ def describe(analysis: "Analysis") -> str:
     pv = max(analysis.moves, key=lambda move: -move.order).pv if analysis.moves else ()
     moves = " ".join(analysis.vertex(move) for move in pv[:6])
     return (
-        f"TEXT {winrate_text(analysis)}, {score_text(analysis)}, {analysis.visits} visits: {moves}"
+        f"TEXT {winrate_text(analysis)}, {score_text(analysis)},"
+        f" {counted(analysis.visits, 'visit')}: {moves}"
     )
 
 

@@ -43,6 +43,7 @@ from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, parse_komi
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
+from gtp_engine.messages import counted
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.game_recorder import NAME_IN_RECORDS
@@ -402,7 +403,8 @@ class TerminalGame:
             best = analysis.vertex(analysis.moves[0].point)
             text = (
                 f"thinking: {best}, {analysis.winrate:.0%} for"
-                f" {COLOR_NAMES[analysis.to_play]}, {analysis.visits} visits (Ctrl-C: move now)"
+                f" {COLOR_NAMES[analysis.to_play]}, {counted(analysis.visits, 'visit')}"
+                " (Ctrl-C: move now)"
             )
             try:
                 self._screen.progress(text)

@@ -210,7 +210,7 @@ def describe_chances(analysis: Analysis, *, has_count: bool) -> list[str]:
     return [
         f"Black wins {chance:.0%} [{'#' * filled}{'-' * (_BAR - filled)}]",
         *([describe_lead(lead)] if has_count else []),
-        f"{analysis.visits} visits",
+        counted(analysis.visits, "visit"),
     ]
 
 
