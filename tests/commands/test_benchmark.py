@@ -23,7 +23,10 @@ from gtp_engine.commands.benchmark_speeds import (
     run_in_turns,
 )
 from gtp_engine.commands.registry import run
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import open_whole
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME, OPENVINO_BF16
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
@@ -116,6 +119,15 @@ def test_encoding_is_measured_in_a_search_of_many_moves() -> None:
     search.set_position(benchmark_speeds.opening_position((5, 5)))
     found = search.run(Limits(playouts=50))
     assert sum(move.prior for move in found.moves) > 0.5 and len(found.moves) > 3
+
+
+def test_a_net_that_runs_in_bfloat16_is_compared_with_fp32(quick: None) -> None:
+    whole = open_whole(TINY_NET, "cpu", ONNX_RUNTIME, exactly=True)
+    assert isinstance(whole, OnnxNet)
+    whole.runtime = OPENVINO_BF16
+    net = NetEvaluator(whole, streams=1, max_batch=1)
+    raw, fp32, *_ = benchmark_speeds.net_jobs(net, TINY_NET, (5, 5), [1], [1], 5)
+    assert [(one.kind, one.is_fp32) for one in (raw(), fp32())] == [(RAW, False), (RAW_FP32, True)]
 
 
 def test_a_net_as_json(quick: None, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
-from gtp_engine.evaluators.nets.composition import open_whole
+from gtp_engine.evaluators.nets.composition import judges_of, open_whole
 from gtp_engine.evaluators.rollouts.go import run_pattern_games
+from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME, OPENVINO_BF16
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import run_random_games
 from gtp_engine.platforms import peak_memory_bytes
@@ -170,14 +171,17 @@ def net_job(kind: str, net: NetEvaluator, size: BoardSize, batch: int) -> Job:
     def run() -> Row:
         evaluate()
         speed = _timed(evaluate, SECONDS_A_TURN)
-        return Row(_name(size), kind, *speed, batch=batch, is_fp32=is_fp32(net))
+        return Row(_name(size), kind, *speed, batch=batch, is_fp32=is_fp32(net, size))
 
     return run
 
 
-def is_fp32(net: NetEvaluator) -> bool:
-    """Whether a net computes in fp32 where it runs."""
-    return net.net.info.precision.startswith("fp32")
+def is_fp32(net: NetEvaluator, size: BoardSize) -> bool:
+    """Whether a net computes in fp32 where it runs, on boards of a size."""
+    return all(
+        one.info.precision.startswith("fp32") and one.runtime != OPENVINO_BF16
+        for one in judges_of(net.net, *size)
+    )
 
 
 class TimedLock(threading.Condition):
@@ -279,11 +283,10 @@ def net_jobs(
     """
     alone = sorted({1, *batches})
     jobs: list[Job] = [net_job(RAW, net, size, batch) for batch in alone]
-    if not is_fp32(net) and net.net.device == "cpu":
-        fp32 = NetEvaluator(
-            open_whole(wanted, "cpu", exactly=True), streams=1, max_batch=1, cache_mb=0
-        )
-        if is_fp32(fp32):  # a file that was named has no other beside it
+    if not is_fp32(net, size) and net.net.device == "cpu":
+        exact = open_whole(wanted, "cpu", ONNX_RUNTIME, exactly=True)  # OpenVINO may mean bfloat16
+        fp32 = NetEvaluator(exact, streams=1, max_batch=1, cache_mb=0)
+        if is_fp32(fp32, size):  # a file that was named has no other beside it
             jobs.append(net_job(RAW_FP32, fp32, size, 1))
     encoding = _EncodingNet(net.net, streams=1, max_batch=1, cache_mb=0)
     for batch in (1, MANY_LEAVES):
