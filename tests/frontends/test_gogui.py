@@ -13,11 +13,13 @@ from tests.frontends.gogui_reader import (
     read_parameters,
 )
 
+from gtp_engine.coords import PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.frontends.gtp import gogui_pictures
 from gtp_engine.frontends.gtp.server import COMMANDS
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
+from gtp_engine.search.analysis import unsearched
 
 SIZE = 5
 CORNER = ["play b a2", "play w c3", "play b b1", "play w a3", "play b c2", "play w d2"]
@@ -92,6 +94,10 @@ def test_candidates() -> None:
             "LABEL A9 62",
             "TEXT black wins with 62.5 %, black leads by 1.0, 100 visits: A9 B9 pass",
         ]
+
+
+def test_nobody_leads_by_nothing() -> None:
+    assert gogui_pictures.score_text(unsearched(WHITE, 9, 9, PASS)) == "the score is even"
 
 
 def test_moves_are_shaded_by_their_share() -> None:

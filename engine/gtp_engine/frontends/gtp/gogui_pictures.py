@@ -219,7 +219,9 @@ def winrate_text(analysis: "Analysis") -> str:
 
 
 def score_text(analysis: "Analysis") -> str:
-    """Return who is ahead by how many points."""
+    """Return who is ahead by how many points, of which less than a tenth is nothing."""
+    if abs(analysis.score_lead) < 0.05:
+        return "the score is even"
     ahead = analysis.to_play if analysis.score_lead >= 0 else opponent(analysis.to_play)
     return f"{COLOR_NAMES[ahead]} leads by {abs(analysis.score_lead):.1f}"
 
