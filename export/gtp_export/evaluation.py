@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from gtp_engine.arena.statistics import Z_95, t_95
 from gtp_engine.evaluators.encoders.inputs import Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets.net_files import NetFiles, find_net
@@ -89,15 +90,23 @@ class Tally:
 
 
 def interval_over_games(pairs: NDArray[np.float64], generator: np.random.Generator) -> Figure:
-    """Return the mean of [N, 2] pairs of game and value, with a bootstrap interval over games."""
+    """Return the mean of [N, 2] pairs of game and value, with a bootstrap interval over games.
+
+    Of few games it is widened as Student's is; of one it goes from the least value to the largest.
+    """
     games, place = np.unique(pairs[:, 0], return_inverse=True)
     sums = np.bincount(place, pairs[:, 1])
     counts = np.bincount(place).astype(np.float64)
     drawn = generator.integers(len(games), size=(RESAMPLES, len(games)))
     means = sums[drawn].sum(1) / counts[drawn].sum(1)
-    low, high = np.quantile(means, (0.025, 0.975))
-    mean = float(sums.sum() / counts.sum())
-    return Figure(mean, float(low), float(high), len(pairs), len(games))
+    mean, n = float(sums.sum() / counts.sum()), len(games)
+    least, most = pairs[:, 1].min(), pairs[:, 1].max()
+    low, high = least, most
+    if n > 1:
+        factor = np.sqrt(n / (n - 1)) * t_95(n - 1) / Z_95
+        reach = factor * (np.quantile(means, (0.025, 0.975)) - mean)
+        low, high = np.clip(mean + reach, least, most)
+    return Figure(mean, float(low), float(high), len(pairs), n)
 
 
 def read_games_for(net: str, packs: Sequence[Path]) -> Games:

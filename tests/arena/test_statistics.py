@@ -10,6 +10,7 @@ from gtp_engine.arena.statistics import (
     elo,
     elo_of_share,
     share_of_elo,
+    t_95,
     wilson,
 )
 
@@ -42,6 +43,10 @@ def test_elo() -> None:
     assert elo(20, 20).high == math.inf and elo(20, 20).low > 100
     assert elo(0, 20).low == -math.inf
     assert elo(12.5, 25).estimate == 0.0
+
+
+def test_student() -> None:
+    assert [t_95(n) for n in (2, 5, 10)] == pytest.approx([4.303, 2.571, 2.228], rel=0.04)
 
 
 def test_sprt_by_hand() -> None:

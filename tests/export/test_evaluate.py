@@ -34,13 +34,27 @@ def test_intervals_are_means_over_whole_games() -> None:
     one_game = np.array([[7.0, 1.0]] * 10 + [[7.0, 0.0]] * 10)
     figure = interval_over_games(one_game, generator)
     # All of one game: drawing games anew can tell nothing about others.
-    assert (figure.mean, figure.low, figure.high) == (0.5, 0.5, 0.5)
+    assert (figure.mean, figure.low, figure.high) == (0.5, 0.0, 1.0)
     assert (figure.positions, figure.games) == (20, 1)
     many = np.array([[game, game % 2] for game in range(400)], np.float64)
     figure = interval_over_games(many, generator)
     # A share of 1/2 among 400 has a standard deviation of 0.025.
     assert figure.low == pytest.approx(0.45, abs=0.015)
     assert figure.high == pytest.approx(0.55, abs=0.015)
+
+
+@pytest.mark.parametrize("games", [2, 3, 5])
+def test_an_interval_of_few_games_holds_the_mean_about_as_often_as_it_says(games: int) -> None:
+    generator = np.random.default_rng(1)
+    held = 0
+    for _ in range(300):
+        values = (
+            0.4 + generator.normal(0.0, 0.1, (games, 20)) + generator.normal(0, 0.1, (games, 1))
+        )
+        pairs = np.stack([np.repeat(np.arange(games), 20), values.ravel()], axis=1)
+        figure = interval_over_games(pairs, generator)
+        held += figure.low <= 0.4 <= figure.high
+    assert held >= 0.88 * 300
 
 
 def test_figures_are_grouped_by_source_and_quarter(pack: Path) -> None:
