@@ -205,7 +205,7 @@ def draw_tactics(position: "Position") -> str:
 
 def describe(analysis: "Analysis") -> str:
     """Return the line of text below a picture."""
-    pv = max(analysis.moves, key=lambda move: -move.order).pv if analysis.moves else ()
+    pv = analysis.moves[0].pv if analysis.moves else ()
     moves = " ".join(analysis.vertex(move) for move in pv[:6])
     return (
         f"TEXT {winrate_text(analysis)}, {score_text(analysis)},"
@@ -230,7 +230,7 @@ def _variation(analysis: "Analysis") -> list[str]:
     if not analysis.moves:
         return []
     color, words = analysis.to_play, []
-    for move in min(analysis.moves, key=lambda move: move.order).pv:
+    for move in analysis.moves[0].pv:
         words.append(f"{COLOR_NAMES[color][0]} {analysis.vertex(move)}")
         color = opponent(color)
     return _line("VAR", words)

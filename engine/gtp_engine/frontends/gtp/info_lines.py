@@ -46,19 +46,18 @@ def shown_moves(analysis: "Analysis", minimum: int, maximum: int | None) -> list
         minimum: Show at least so many, noisy ones too, if there are as many.
         maximum: Show at most so many; None: no limit.
     """
-    ordered = sorted(analysis.moves, key=lambda move: move.order)
-    if not ordered:
+    if not analysis.moves:
         return []
-    best = ordered[0]
-    few = FEW_VISITS * max(move.visits for move in ordered)
+    best = analysis.moves[0]
+    few = FEW_VISITS * max(move.visits for move in analysis.moves)
     sound = [
         move
-        for move in ordered
+        for move in analysis.moves
         if move is best
         or (move.visits > 0 and (move.visits >= few or move.winrate <= best.winrate))
     ]
     if len(sound) < minimum:
-        left_out = [move for move in ordered if move not in sound]
+        left_out = [move for move in analysis.moves if move not in sound]
         sound = sorted(sound + left_out[: minimum - len(sound)], key=lambda move: move.order)
     return sound[: max(1, maximum)] if maximum is not None else sound
 
@@ -143,12 +142,11 @@ def ogs_lines(analysis: "Analysis") -> str:
 
     The bridge looks for the form once it has read KataGo's name.
     """
-    best = min(analysis.moves, key=lambda move: move.order, default=None)
     return (
         "in KataGo's form:\n"
         f"MALKOVICH:Visits {analysis.visits} Winrate {100 * analysis.winrate:.2f}%"
         f" ScoreLead {analysis.score_lead:z.1f} ScoreStdev {analysis.score_stdev:.1f}"
-        f" PV {'' if best is None else _pv(analysis, best)}"
+        f" PV {_pv(analysis, analysis.moves[0]) if analysis.moves else ''}"
     )
 
 
