@@ -43,7 +43,7 @@ def test_zero_has_no_sign() -> None:
         moves=(move,),
         ownership=ownership,
     )
-    line = kata_line(analysis, analysis.moves, AnalyzeRequest(root_info=True, no_result_value=-0.0))
+    line = kata_line(analysis, AnalyzeRequest(root_info=True, no_result_value=-0.0))
     assert not re.search(r"-0\.0+( |$)", line)
     assert " utility -0.250000 " in line and " scoreLead 0.000000 " in line
     assert line.endswith(" ownership 0.0000 0.0000 0.0000 0.0000")

@@ -62,18 +62,19 @@ def shown_moves(analysis: "Analysis", minimum: int, maximum: int | None) -> list
     return sound[: max(1, maximum)] if maximum is not None else sound
 
 
-def leela_line(analysis: "Analysis", moves: Iterable["MoveReport"]) -> str:
+def leela_line(analysis: "Analysis", request: AnalyzeRequest) -> str:
     """Return an `info` line in Leela Zero's form: winrate, prior and lcb in ten-thousandths."""
     return " ".join(
         f"info move {analysis.vertex(move.point)} visits {move.visits}"
         f" winrate {_ten_thousandths(move.winrate)} prior {_ten_thousandths(move.prior)}"
         f" lcb {_ten_thousandths(move.lcb)} order {move.order} pv {_pv(analysis, move)}"
-        for move in moves
+        for move in shown_moves(analysis, request.min_moves, request.max_moves)
     )
 
 
-def kata_line(analysis: "Analysis", moves: Iterable["MoveReport"], request: AnalyzeRequest) -> str:
+def kata_line(analysis: "Analysis", request: AnalyzeRequest) -> str:
     """Return an `info` line in KataGo's form, with the ownership that the analysis holds."""
+    moves = shown_moves(analysis, request.min_moves, request.max_moves)
     parts = [_kata_move(analysis, move, request) for move in moves]
     if request.root_info:
         parts.append(

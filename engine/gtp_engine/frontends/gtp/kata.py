@@ -12,7 +12,7 @@ from gtp_engine.frontends.gtp.analyze import (
     run_genmove,
 )
 from gtp_engine.frontends.gtp.core import generate, set_up_stones
-from gtp_engine.frontends.gtp.info_lines import AnalyzeRequest, kata_line, shown_moves
+from gtp_engine.frontends.gtp.info_lines import kata_line
 from gtp_engine.frontends.gtp.parameters import PARAMETERS, find_parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
@@ -23,7 +23,6 @@ from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.net_evaluator import RawEvaluation
-    from gtp_engine.search.analysis import Analysis
 
 commands = Registry()
 
@@ -119,37 +118,32 @@ def clear_cache(session: Session, arguments: Arguments) -> str:
 @commands.command("analyze", is_listed=False)
 def kata_analyze(session: Session, arguments: Arguments) -> str:
     """Analyse until the client sends another line."""
-    return run_analysis(session, arguments, _form)
+    return run_analysis(session, arguments, kata_line)
 
 
 @commands.command("kata-genmove_analyze")
 @commands.command("genmove_analyze", is_listed=False)
 def kata_genmove_analyze(session: Session, arguments: Arguments) -> str:
     """Choose and play a move, reporting on the way."""
-    return run_genmove(session, arguments, _form)
+    return run_genmove(session, arguments, kata_line)
 
 
 @commands.command("kata-search_analyze")
 def kata_search_analyze(session: Session, arguments: Arguments) -> str:
     """Choose a move without playing it, reporting on the way."""
-    return run_genmove(session, arguments, _form, is_played=False)
+    return run_genmove(session, arguments, kata_line, is_played=False)
 
 
 @commands.command("kata-search_analyze_cancellable")
 def kata_search_analyze_cancellable(session: Session, arguments: Arguments) -> str:
     """Do the same until the client sends another line: then the move is `cancelled`."""
-    return run_genmove(session, arguments, _form, is_played=False, is_cancellable=True)
+    return run_genmove(session, arguments, kata_line, is_played=False, is_cancellable=True)
 
 
 @commands.command("kata-search_cancellable")
 def kata_search_cancellable(session: Session, arguments: Arguments) -> str:
     """Do as kata-search until the client sends another line: then it is `cancelled`."""
     return generate(session, arguments, is_played=False, is_cancellable=True)
-
-
-def _form(analysis: "Analysis", request: AnalyzeRequest) -> str:
-    moves = shown_moves(analysis, request.min_moves, request.max_moves)
-    return kata_line(analysis, moves, request)
 
 
 @commands.command("kata-benchmark")
