@@ -139,13 +139,12 @@ def draw_regions(position: "Position") -> str:
     from gtp_engine.go.regions import map_regions
 
     found = map_regions(position)
-    lines = []
     labels = [
         f"{position.vertex(point)} {len(chain.liberties)}"
         for chain in found.chains
         for point in chain.stones
     ]
-    lines += _line("LABEL", labels)
+    lines = _line("LABEL", labels)
     weak = [chain for chain in found.chains if len(chain.liberties) == 1]
     # Stones hide colors, not marks.
     lines += _line("SQUARE", [position.vertex(p) for chain in weak for p in chain.stones])
@@ -155,11 +154,10 @@ def draw_regions(position: "Position") -> str:
         lines += _line(f"COLOR {shade}", points)
     eyes = [region for region in found.regions if region.is_eye]
     lines += _line("MARK", [position.vertex(region.points[0]) for region in eyes])
-    in_atari = sum(len(chain.liberties) == 1 for chain in found.chains)
-    counts = [sum(region.owner == owner for region in eyes) for owner in (1, 2)]
+    black, white = (sum(region.owner == owner for region in eyes) for owner in (BLACK, WHITE))
     lines.append(
-        f"TEXT {counted(len(found.chains), 'chain')}, {in_atari} in atari;"
-        f" eyes: black {counts[0]}, white {counts[1]}"
+        f"TEXT {counted(len(found.chains), 'chain')}, {len(weak)} in atari;"
+        f" eyes: black {black}, white {white}"
     )
     return "\n".join(lines)
 
