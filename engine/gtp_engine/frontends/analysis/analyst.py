@@ -293,25 +293,20 @@ class Analyst:
 
     def _explain(self, turn: OpenTurn, error: Exception) -> None:
         """Say why a turn has no answer, unless it was said of another turn of the query."""
-        message = explain(error)
+        found = error_object(error, turn.query.query.id)
         with self._changed:
-            is_new = message not in turn.query.errors
-            turn.query.errors.add(message)
+            is_new = found["error"] not in turn.query.errors
+            turn.query.errors.add(found["error"])
         if is_new:
-            field = error.field if isinstance(error, QueryError) else None
-            self._send(error_object(message, field, turn.query.query.id))
+            self._send(found)
 
 
-def explain(error: Exception) -> str:
-    """Return one line about why there is no answer."""
-    return describe_failure(error, QueryError, EngineUnavailableError, NetFileError)
-
-
-def error_object(message: str, field: str | None, identity: str | None) -> dict[str, Any]:
+def error_object(error: Exception, identity: str | None) -> dict[str, Any]:
     """Return the answer to a query that cannot be answered."""
+    message = describe_failure(error, QueryError, EngineUnavailableError, NetFileError)
     found: dict[str, Any] = {"error": message}
-    if field is not None:
-        found["field"] = field
+    if isinstance(error, QueryError) and error.field is not None:
+        found["field"] = error.field
     if identity is not None:
         found["id"] = identity
     return found

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object, explain
+from gtp_engine.frontends.analysis.analyst import Analyst, Send, error_object
 from gtp_engine.frontends.analysis.fields import Fields, QueryError
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
 from gtp_engine.frontends.analysis.query import parse_line, parse_query
@@ -60,8 +60,7 @@ class Server:
             else:
                 self._ask(values)
         except Exception as error:
-            field = error.field if isinstance(error, QueryError) else None
-            self.send(error_object(explain(error), field, identity))
+            self.send(error_object(error, identity))
 
     def _ask(self, values: dict[str, Any]) -> None:
         query = parse_query(values, self._settings)
@@ -114,7 +113,7 @@ def _query_models(server: Server, fields: Fields, values: dict[str, Any]) -> Non
         try:
             models = [describe_model(server.analyst.evaluator())]
         except EngineUnavailableError as error:
-            server.send(error_object(str(error), None, values["id"]))
+            server.send(error_object(error, values["id"]))
         else:
             server.send({**values, "models": models})
 
