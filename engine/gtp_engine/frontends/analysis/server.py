@@ -22,8 +22,8 @@ LONGEST_LINE = 1 << 24
 
 MOST_TURNS = 1 << 31
 
-Action = Callable[["Server", Fields, dict[str, Any]], dict[str, Any] | None]
-"""Takes an action's fields and the object, and returns what to answer; None: nothing yet."""
+Action = Callable[["Server", dict[str, Any]], dict[str, Any] | None]
+"""Takes an action's object, and returns what to answer; None: nothing yet."""
 
 
 def read_lines(descriptor: int, longest: int = LONGEST_LINE) -> Iterator[bytes | None]:
@@ -73,40 +73,40 @@ class Server:
         handler = _ACTIONS.get(action) if isinstance(action, str) else None
         if handler is None:
             raise QueryError(f"an action is one of {', '.join(_ACTIONS)}", "action")
-        reply = handler(self, Fields(values), values)
+        reply = handler(self, values)
         if reply is not None:
             self.send(reply)
 
 
-def _query_version(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+def _query_version(server: Server, values: dict[str, Any]) -> dict[str, Any]:
     return {**values, "version": __version__, "git_hash": "<omitted>"}
 
 
-def _clear_cache(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+def _clear_cache(server: Server, values: dict[str, Any]) -> dict[str, Any]:
     server.analyst.clear_cache()
     return values
 
 
-def _terminate(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
+def _terminate(server: Server, values: dict[str, Any]) -> dict[str, Any]:
     identity = values.get("terminateId")
     if not isinstance(identity, str):
         raise QueryError("terminate needs a terminateId, which is a string", "terminateId")
-    server.analyst.terminate(identity, _turn_numbers(fields))
+    server.analyst.terminate(identity, _turn_numbers(values))
     return values
 
 
-def _terminate_all(server: Server, fields: Fields, values: dict[str, Any]) -> dict[str, Any]:
-    server.analyst.terminate(None, _turn_numbers(fields))
+def _terminate_all(server: Server, values: dict[str, Any]) -> dict[str, Any]:
+    server.analyst.terminate(None, _turn_numbers(values))
     return values
 
 
-def _turn_numbers(fields: Fields) -> frozenset[int] | None:
-    if "turnNumbers" not in fields:
+def _turn_numbers(values: dict[str, Any]) -> frozenset[int] | None:
+    if "turnNumbers" not in values:
         return None
-    return frozenset(fields.integers("turnNumbers", 0, MOST_TURNS))
+    return frozenset(Fields(values).integers("turnNumbers", 0, MOST_TURNS))
 
 
-def _query_models(server: Server, fields: Fields, values: dict[str, Any]) -> None:
+def _query_models(server: Server, values: dict[str, Any]) -> None:
     """Answer once the net is there, without keeping other lines waiting."""
 
     def reply() -> None:
