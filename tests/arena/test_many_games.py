@@ -219,7 +219,7 @@ def test_a_listener_that_fails_ends_the_match() -> None:
 
 
 def test_levels_play_by_themselves_on_as_many_threads_as_games() -> None:
-    level = Level(1, playouts=3, temperature=1.5, largest_loss=9.0)
+    level = Level(playouts=3, temperature=1.5, largest_loss=9.0)
     contestants = [Contestant(n, FakeEvaluator(), Limits(visits=4), level=level) for n in "ab"]
     games = play_games(contestants, TERMS, 3, at_once=3)
     assert games == play_games(contestants, TERMS, 3, at_once=1)

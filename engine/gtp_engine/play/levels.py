@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 class Level:
     """One level; see levels.toml for how strong each is."""
 
-    number: int
     playouts: int
     """Most new playouts a move."""
     temperature: float
@@ -119,13 +118,8 @@ def load_levels() -> tuple[Level, ...]:
     text = files("gtp_engine.play").joinpath("levels.toml").read_text(encoding="utf-8")
     entries: Iterable[dict[str, float]] = tomllib.loads(text)["level"]
     return tuple(
-        Level(
-            number,
-            int(entry["playouts"]),
-            float(entry["temperature"]),
-            float(entry["largest_loss"]),
-        )
-        for number, entry in enumerate(entries, 1)
+        Level(int(entry["playouts"]), float(entry["temperature"]), float(entry["largest_loss"]))
+        for entry in entries
     )
 
 
@@ -134,7 +128,7 @@ def policy_level(temperature: float) -> Level:
 
     A pass is not drawn, but played where the policy likes it best.
     """
-    return Level(number=0, playouts=1, temperature=temperature, largest_loss=math.inf)
+    return Level(playouts=1, temperature=temperature, largest_loss=math.inf)
 
 
 def highest_level() -> int:
