@@ -96,11 +96,12 @@ class Laboratory:
         names = sorted(groups, key=lambda name: (name == "all", len(name), name))
         return {name: compare(*groups[name]) for name in names}
 
-    def judge_on_calibration(self, model: onnx.ModelProto) -> Accuracy:
-        """The same on the positions that calibrated, for choosing among settings."""
+    def judge_on_calibration(self, settings: Int8Settings) -> Accuracy:
+        """Return how far int8 is from the original, on the positions that calibrated."""
         if self._calibration_opinions is None:
             self._calibration_opinions = opinions(self._net, self.calibration)
-        return compare(self._calibration_opinions, self._ask(model, self.calibration))
+        found = self._ask(self.int8_model(settings), self.calibration)
+        return compare(self._calibration_opinions, found)
 
     def _ask(self, model: onnx.ModelProto, positions: Positions) -> list[Opinion]:
         net = open_model(model)

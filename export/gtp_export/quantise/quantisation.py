@@ -112,7 +112,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
 
 def _loss(laboratory: Laboratory, settings: Int8Settings) -> float:
     """Return one number for two errors: KL in nats plus the win-rate error."""
-    found = laboratory.judge_on_calibration(laboratory.int8_model(settings))
+    found = laboratory.judge_on_calibration(settings)
     return found.policy_kl + found.win_error
 
 

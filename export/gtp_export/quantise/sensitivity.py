@@ -85,7 +85,7 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
         for name in group_names(layers)
     }
     alone = {
-        name: _judge(laboratory, Int8Settings(members, weight_bits=weight_bits))
+        name: laboratory.judge_on_calibration(Int8Settings(members, weight_bits=weight_bits))
         for name, members in groups.items()
     }
     nets = {"": OnnxNet(laboratory.source, "cpu")}
@@ -105,13 +105,9 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
         )
         for name, members in groups.items()
     ]
-    whole = _judge(laboratory, Int8Settings(everything, weight_bits=weight_bits))
+    whole = laboratory.judge_on_calibration(Int8Settings(everything, weight_bits=weight_bits))
     ratios = {n: found["everything"][n] / found[""][n] for n in sizes}
     return Sensitivity(effects, whole, ratios)
-
-
-def _judge(laboratory: Laboratory, settings: Int8Settings) -> Accuracy:
-    return laboratory.judge_on_calibration(laboratory.int8_model(settings))
 
 
 def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) -> frozenset[str]:
@@ -130,7 +126,7 @@ def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) ->
     chosen = {layer.name for layer in laboratory.layers if layer.group in kept}
     for effect in order:
         settings = Int8Settings(frozenset(chosen), weight_bits=weight_bits)
-        broken = strict.broken(_judge(laboratory, settings))
+        broken = strict.broken(laboratory.judge_on_calibration(settings))
         if not broken:
             break
         logger.info(f"{effect.group} stays in fp32: {'; '.join(broken)}")
