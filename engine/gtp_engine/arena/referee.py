@@ -122,8 +122,8 @@ class Referee:
         self._comments: dict[int, str] = {}
         self._clock = None if terms.time_system is None else Clock(terms.time_system)
 
-    def conduct(self, opening_seed: str) -> MatchGame:
-        """Have the game played and return it; failures of the engines end up in its result."""
+    def conduct(self, opening_seed: str) -> None:
+        """Have the game played; failures of the engines end up in its result."""
         game = self._game
         try:
             for engine in (0, 1):
@@ -149,7 +149,6 @@ class Referee:
             result=game.result,
             comments=self._comments,
         )
-        return game
 
     def _ask(self, engine: int, command: str, timeout: float = 0.0) -> str:
         """Return a reply that has to be a good one, within the engine's timeout or a longer one."""

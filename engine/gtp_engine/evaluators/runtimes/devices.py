@@ -65,28 +65,26 @@ def _gpu_name(driver: ctypes.CDLL, number: int) -> str:
     return name.value.decode("utf-8", "replace") or f"GPU {number}"
 
 
-def pin(array: "NDArray[Any]", gpu: int) -> bool:
+def pin(array: "NDArray[Any]", gpu: int) -> None:
     """Keep an array [...] from being moved, for as long as it lives: a GPU copies it faster.
 
-    Returns:
-        Whether that was granted; nothing but speed depends on it.
+    Where the driver refuses, nothing but speed is lost.
     """
     if cuda_obstacle() is not None:
-        return False
+        return
     driver = _driver()
     device, context = ctypes.c_int(0), ctypes.c_void_p()
     address = ctypes.c_void_p(array.ctypes.data)
     if driver.cuDeviceGet(ctypes.byref(device), gpu) != 0:
-        return False
+        return
     if driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) != 0:
-        return False
+        return
     if driver.cuCtxPushCurrent_v2(context) != 0:
-        return False
+        return
     status = driver.cuMemHostRegister_v2(address, ctypes.c_size_t(array.nbytes), _FOR_ALL_CONTEXTS)
     driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
     if status == 0:
         weakref.finalize(array, _unpin, driver, context, address).atexit = False
-    return bool(status == 0)
 
 
 def _unpin(driver: ctypes.CDLL, context: ctypes.c_void_p, address: ctypes.c_void_p) -> None:
