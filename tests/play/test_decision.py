@@ -6,40 +6,15 @@ import pytest
 
 from gtp_engine.coords import BLACK
 from gtp_engine.play.decision import ResignRule
-from gtp_engine.search.analysis import Analysis, MoveReport
+from gtp_engine.search.analysis import Analysis, unsearched
 
 
 def analysis(*moves: tuple[int, float], size: int = 9) -> Analysis:
     """Return an analysis whose moves have these visits and winrates."""
-    return Analysis(
-        to_play=BLACK,
-        width=size,
-        height=size,
-        visits=1 + sum(visits for visits, _ in moves),
-        playouts=0,
-        nodes=0,
-        elapsed=0.0,
-        winrate=0.5,
-        score_lead=0.0,
-        score_stdev=0.0,
-        utility=0.0,
-        raw_winrate=0.5,
-        raw_score_lead=0.0,
-        moves=tuple(
-            MoveReport(
-                point=20 + i,
-                visits=visits,
-                winrate=winrate,
-                score_lead=0.0,
-                score_stdev=0.0,
-                utility=0.0,
-                prior=0.0,
-                lcb=0.0,
-                order=i,
-            )
-            for i, (visits, winrate) in enumerate(moves)
-        ),
-    )
+    found = unsearched(BLACK, size, size, point=20)
+    (like,) = found.moves
+    reports = [replace(like, visits=visits, winrate=winrate) for visits, winrate in moves]
+    return replace(found, moves=tuple(reports))
 
 
 @pytest.mark.parametrize(
