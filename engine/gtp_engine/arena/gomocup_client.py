@@ -5,12 +5,10 @@ conducted like any other. `INFO` is never answered: it goes along with the next 
 """
 
 import math
-import queue
 import re
-import time
 from collections.abc import Sequence
 
-from gtp_engine.arena.gtp_client import EngineBabbles, EngineHangs, EngineRefusal, GtpClient
+from gtp_engine.arena.gtp_client import EngineBabbles, EngineRefusal, GtpClient
 from gtp_engine.coords import format_vertex, parse_vertex, point_at, row_col
 from gtp_engine.five.rules import find_rules
 from gtp_engine.play.clock.systems import Absolute, Fischer, Simple, TimeSystem
@@ -134,14 +132,9 @@ class GomocupClient(GtpClient):
             EngineRefusal: The answer is an error.
             EngineFailure: There is none.
         """
-        deadline = time.monotonic() + timeout
         lines = [*(f"INFO {info}" for info in self._infos), question, ""]
         self._infos = []
-        try:
-            self._outgoing.put("\n".join(lines).encode(), timeout=timeout)
-        except queue.Full:
-            raise EngineHangs(f"{question!r} was not read within {timeout:g} s") from None
-        for raw in self._read_lines(question, timeout, deadline):
+        for raw in self._lines_after("\n".join(lines), question, timeout):
             line = raw.decode("utf-8", "replace").strip()
             first = line.split(" ")[0].upper()
             if first == "ERROR":

@@ -192,13 +192,8 @@ class GtpClient:
 
     def _exchange(self, command: str, timeout: float) -> list[str]:
         """Return the lines of the reply to a command."""
-        deadline = time.monotonic() + timeout
-        try:
-            self._outgoing.put(command.encode() + b"\n", timeout=timeout)
-        except queue.Full:
-            raise EngineHangs(f"{command!r} was not read within {timeout:g} s") from None
         lines: list[str] = []
-        for raw in self._read_lines(command, timeout, deadline):
+        for raw in self._lines_after(f"{command}\n", command, timeout):
             line = raw.decode("utf-8", "replace").rstrip()
             if not line and lines:
                 return lines
@@ -210,8 +205,13 @@ class GtpClient:
                 break
         raise EngineBabbles(f"the answer to {command!r} has no end")
 
-    def _read_lines(self, command: str, timeout: float, deadline: float) -> Iterator[bytes]:
-        """Yield lines as they come, until they are too much for one reply."""
+    def _lines_after(self, text: str, command: str, timeout: float) -> Iterator[bytes]:
+        """Send a text with a command; yield lines as they come, up to too much for one reply."""
+        deadline = time.monotonic() + timeout
+        try:
+            self._outgoing.put(text.encode(), timeout=timeout)
+        except queue.Full:
+            raise EngineHangs(f"{command!r} was not read within {timeout:g} s") from None
         n_bytes = 0
         while n_bytes <= _LONGEST_REPLY:
             while self._lines:
