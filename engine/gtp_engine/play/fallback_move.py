@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.go.board import BOARD, MAX_POINTS
-from gtp_engine.go.history import AREA
 from gtp_engine.go.position import Position
 from gtp_engine.go.random_games import tally_owners
 from gtp_engine.play.adjudication.explanation import Ownership
 from gtp_engine.play.decision import Decision
-from gtp_engine.play.endgame import Endgame, counts_dead_stones
+from gtp_engine.play.endgame import Endgame, counts_dead_stones, own_moves_cost
 from gtp_engine.play.move_choice import left_alone, wanted_moves
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.search import Search
@@ -83,7 +82,7 @@ def _choose(
         return known[0], "; what the tree likes"
     if not moves:
         return PASS, ", and nothing to play"
-    if may_pass and position.rules.flags.scoring != AREA:
+    if may_pass and own_moves_cost(position.rules):
         settled = undisputed_points(position)
         moves = [p for p in moves if p not in settled]
         if not moves:
