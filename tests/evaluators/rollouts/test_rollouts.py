@@ -120,12 +120,16 @@ def test_the_shipped_file_is_small_and_predicts_moves() -> None:
 def test_patterns_are_found_by_name_and_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rollout").touch()  # which hides the name, but not what rollouts need
+    assert find_patterns("rollout") is None and find_patterns(None) == ROLLOUT
+    (tmp_path / "rollout").unlink()
     assert find_patterns("rollout") == ROLLOUT
     assert find_patterns(str(ROLLOUT)) == ROLLOUT
     assert find_patterns(TINY_NET) is None and find_patterns("default") is None
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
     (tmp_path / "rollout.patterns").write_bytes(b"mine")
-    assert find_patterns("rollout") == tmp_path / "rollout.patterns"
+    assert find_patterns(None) == tmp_path / "rollout.patterns"
 
 
 def test_rollouts_are_a_part_of_what_net_names() -> None:

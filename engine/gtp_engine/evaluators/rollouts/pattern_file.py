@@ -167,7 +167,7 @@ def shipped_policy() -> Policy:
     Raises:
         NetFileError: They cannot be used.
     """
-    path = find_patterns("rollout")
+    path = find_patterns(None)
     if path is None:
         raise NetFileError(f"the file rollout{PATTERN_SUFFIX}, which rollouts need, is missing")
     return load_policy(path)
