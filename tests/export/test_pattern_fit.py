@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.coords import PASS, format_vertex
-from gtp_engine.evaluators.rollouts.pattern_file import read_header
+from gtp_engine.evaluators.rollouts.pattern_file import unpack
 from gtp_engine.go.position import Position
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_export.commands import run as run_command
@@ -51,7 +51,7 @@ def test_a_run_writes_patterns_that_know_what_was_played(
     words += ["--valid", str(games), "--licence", "CC0", "--samples", "5000", "--name", "mine"]
     assert run_command(words) == 0
     path = tmp_path / "mine.patterns"
-    header = read_header(path)
+    header, _ = unpack(path)
     assert header["licence"] == "CC0" and "300 games (games.sgf)" in header["trained_on"]
     card = (tmp_path / "mine.md").read_text()
     assert card.startswith("# mine") and "| rollout policy | tree policy |" in card

@@ -24,13 +24,7 @@ from gtp_engine.evaluators.rollouts.go import (
     open_evaluator,
     wants_rollout_params,
 )
-from gtp_engine.evaluators.rollouts.pattern_file import (
-    MOST_BYTES,
-    Arrays,
-    pack,
-    read_header,
-    unpack,
-)
+from gtp_engine.evaluators.rollouts.pattern_file import MOST_BYTES, Arrays, pack, unpack
 from gtp_engine.go.pattern_board import MOST_TAKEN, PATTERN_BOARD, play_stone, set_up
 from gtp_engine.go.position import Position
 from gtp_engine.go.rollout_policy import remember_captures
@@ -110,7 +104,7 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path: Path) -> Non
 
 def test_the_shipped_file_is_small_and_predicts_moves() -> None:
     assert ROLLOUT.stat().st_size <= MOST_BYTES
-    header = read_header(ROLLOUT)
+    header, _ = unpack(ROLLOUT)
     assert header["licence"] == "MIT"
     assert header["accuracy"]["rollout top1 all"] > 0.28
     assert header["accuracy"]["tree top1 all"] > 0.33

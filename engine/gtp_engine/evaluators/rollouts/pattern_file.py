@@ -142,15 +142,6 @@ def _check(path: Path, arrays: Arrays) -> None:
             raise NetFileError(f"{path}: the patterns are damaged: {name!r} is not what it must be")
 
 
-def read_header(path: Path) -> dict[str, Any]:
-    """Return what a file says of itself.
-
-    Raises:
-        NetFileError: It cannot be used.
-    """
-    return unpack(path)[0]
-
-
 @lru_cache(maxsize=2)
 def load_policy(path: Path) -> Policy:
     """Return the policies of a file.
