@@ -70,10 +70,6 @@ def _set_width(session: Session, text: str) -> None:
     _set(session, analysis_width=width)
 
 
-def _read_level(session: Session) -> str:
-    return str(session.engine.settings.level or 0)
-
-
 def _set_level(session: Session, text: str) -> None:
     level = Arguments(text).integer(0, "level")
     try:
@@ -142,7 +138,7 @@ LIMITS_AND_MANNERS = {
         lambda session: f"{session.engine.settings.analysis_width:g}", _set_width
     ),
     "humanSLProfile": Parameter(_read_profile, _set_profile),
-    "level": Parameter(_read_level, _set_level),
+    "level": Parameter(lambda session: str(session.engine.settings.level or 0), _set_level),
 }
 """How long to think and how to behave; 0 takes a limit away."""
 
