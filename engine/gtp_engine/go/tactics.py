@@ -66,7 +66,7 @@ def attack(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading
     return _read(position, chain, opponent(_color_of(position, chain)), budget)
 
 
-def defend(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading:
+def defend(position: Position, chain: int) -> Reading:
     """Read out whether the chain at a stone is safe if its own side moves first.
 
     Where every move nearby harms it, as in a seki, it is safe if it cannot be attacked: its side
@@ -75,10 +75,10 @@ def defend(position: Position, chain: int, budget: int = NODE_BUDGET) -> Reading
     Raises:
         ValueError: There is no stone.
     """
-    found = _read(position, chain, _color_of(position, chain), budget)
+    found = _read(position, chain, _color_of(position, chain), NODE_BUDGET)
     if found.verdict is Verdict.WORKS:
         return found
-    is_safe = attack(position, chain, budget).verdict is Verdict.FAILS
+    is_safe = attack(position, chain).verdict is Verdict.FAILS
     return Reading(Verdict.WORKS) if is_safe else found
 
 
