@@ -194,8 +194,7 @@ def _warn_if_wrong(net: OnnxNet) -> None:
         return
     found = differences_of(net)
     if not all(one.is_right for one in found):
-        by = NAMES.get(net.runtime, f" by {net.runtime}")
-        logger.warning(f"{net.path}{by}: self-check: {verdict(found)}")
+        logger.warning(f"{net.path}{NAMES[net.runtime]}: self-check: {verdict(found)}")
 
 
 def has_to_measure(wanted: str | None, device: str, runtime: str = AUTO) -> bool:
