@@ -16,7 +16,12 @@ from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import open_whole
-from gtp_engine.evaluators.nets.net_files import find_patterns, shipped_folder, without_rollouts
+from gtp_engine.evaluators.nets.net_files import (
+    find_patterns,
+    named_patterns,
+    shipped_folder,
+    without_rollouts,
+)
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.rollouts.go import (
     MixedEvaluator,
@@ -116,14 +121,14 @@ def test_patterns_are_found_by_name_and_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rollout").touch()  # which hides the name, but not what rollouts need
-    assert find_patterns("rollout") is None and find_patterns(None) == ROLLOUT
+    assert find_patterns("rollout") is None and named_patterns("rollout") == ROLLOUT
     (tmp_path / "rollout").unlink()
     assert find_patterns("rollout") == ROLLOUT
     assert find_patterns(str(ROLLOUT)) == ROLLOUT
     assert find_patterns(TINY_NET) is None and find_patterns("default") is None
     monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
     (tmp_path / "rollout.patterns").write_bytes(b"mine")
-    assert find_patterns(None) == tmp_path / "rollout.patterns"
+    assert named_patterns("rollout") == tmp_path / "rollout.patterns"
 
 
 def test_rollouts_are_a_part_of_what_net_names() -> None:

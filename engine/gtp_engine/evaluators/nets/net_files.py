@@ -124,17 +124,19 @@ def find_net(wanted: str | None, side: int | None = None) -> Path:
     raise NetFileError(f"{name[:200]}: no such net file, and no net of that name (known: {names})")
 
 
-def find_patterns(wanted: str | None) -> Path | None:
-    """Return a file of pattern weights given by file or by name; None if it is no such file.
-
-    Those of rollouts where None is wanted.
-    """
+def find_patterns(wanted: str) -> Path | None:
+    """Return a file of pattern weights given by file or by name; None if it is no such file."""
     given = _given_file(wanted)
     if given is not None:
         return given if given.suffix == PATTERN_SUFFIX else None
+    return named_patterns(wanted)
+
+
+def named_patterns(name: str) -> Path | None:
+    """Return the file of pattern weights of a name; None if there is none."""
     for choose_folder in (user_folder, shipped_folder):
         with contextlib.suppress(OSError, RuntimeError):
-            path = choose_folder() / f"{wanted or 'rollout'}{PATTERN_SUFFIX}"
+            path = choose_folder() / f"{name}{PATTERN_SUFFIX}"
             if path.is_file():
                 return path
     return None

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.evaluators.nets.net_files import PATTERN_SUFFIX, find_patterns
+from gtp_engine.evaluators.nets.net_files import PATTERN_SUFFIX, named_patterns
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import read_file
 from gtp_engine.go.patterns import (
@@ -158,7 +158,7 @@ def shipped_policy() -> Policy:
     Raises:
         NetFileError: They cannot be used.
     """
-    path = find_patterns(None)
+    path = named_patterns("rollout")
     if path is None:
         raise NetFileError(f"the file rollout{PATTERN_SUFFIX}, which rollouts need, is missing")
     return load_policy(path)
