@@ -165,10 +165,15 @@ class Report:
             seconds = sum(game.seconds[engine] for game in self._games)
             thoughts = max(1, sum(game.thoughts[engine] for game in self._games))
             slowest = max((game.slowest[engine] for game in self._games), default=0.0)
-            told = [game for game in self._games if game.cpu_seconds[engine] is not None]
-            cpu = sum(game.cpu_seconds[engine] or 0.0 for game in told)
-            told_thoughts = max(1, sum(game.thoughts[engine] for game in told))
-            processor = f", {cpu / told_thoughts:.3f} s of processor" if told else ""
+            known = [
+                (cpu, game.thoughts[engine])
+                for game in self._games
+                if (cpu := game.cpu_seconds[engine]) is not None
+            ]
+            processor = ""
+            if known:
+                cpu_seconds, cpu_thoughts = map(sum, zip(*known, strict=True))
+                processor = f", {cpu_seconds / max(1, cpu_thoughts):.3f} s of processor"
             lines.append(
                 f"{letter}: {seconds / thoughts:.3f} s a move{processor}, slowest {slowest:.3f} s"
             )
