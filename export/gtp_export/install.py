@@ -99,10 +99,10 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         name = plan.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         del net  # Windows moves no file that is open
-        is_replaced = target.exists()
+        replaced = files_of(target) if target.exists() else []
         ready.replace(target)
-    for version in files_of(target)[1:]:
-        if is_replaced and version.exists():  # the engine would play with it in place of the new
+    for version in replaced[1:]:
+        if version.exists():  # the engine would play with it in place of the new one
             version.unlink()
             logger.info(f"{version} is gone, which was made of the net before")
     return target
