@@ -4,7 +4,6 @@ Figure 2a of D. Silver et al. 2016, Nature 529: little more accuracy was much mo
 What was played and measured is kept in the folder after each match, where a killed run goes on.
 """
 
-import hashlib
 import itertools
 import json
 import logging
@@ -22,6 +21,7 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_json
 from gtp_engine.go.rules import default_komi
 from gtp_engine.text_table import align
+from gtp_export.download import file_hash
 from gtp_export.evaluation import evaluate_games
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import EvaluationPlan, StrengthPlan
@@ -70,7 +70,7 @@ def measure_strength(plan: StrengthPlan) -> str:
     if file.exists():
         known |= json.loads(file.read_text(encoding="utf-8"))
     for name, path in (nets | {anchor: opponent}).items():
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = file_hash(path)
         if known["nets"].setdefault(name, content) != content:
             raise NetFileError(f"{plan.out}: knows another net as {name}; choose another --out")
     recorded = read_table(plan.games)
