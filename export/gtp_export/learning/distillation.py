@@ -120,7 +120,8 @@ def distil(run: DistilRun) -> None:
             games = _read_games(run)
         keep_settings(run.out, **settings)
         if is_short:
-            ShardMaker(run, task.data, games, _newest_student(plan)).make_shards(labels)
+            student = _newest_student(plan) if run.student_games else None
+            ShardMaker(run, task.data, games, student).make_shards(labels)
         train(plan, NetExport(run.out, info), until=part)
     facts = {
         "command": run.command_line,
