@@ -13,7 +13,10 @@ def analysis(*moves: tuple[int, float], size: int = 9) -> Analysis:
     """Return an analysis whose moves have these visits and winrates."""
     found = unsearched(BLACK, size, size, point=20)
     (like,) = found.moves
-    reports = [replace(like, visits=visits, winrate=winrate) for visits, winrate in moves]
+    reports = [
+        replace(like, point=20 + n, visits=visits, winrate=winrate, order=n)
+        for n, (visits, winrate) in enumerate(moves)
+    ]
     return replace(found, moves=tuple(reports))
 
 

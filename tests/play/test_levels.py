@@ -21,8 +21,8 @@ def found(*moves: tuple[float, float]) -> Analysis:
     """Return an analysis whose moves, points 20, 21 ..., have these leads and priors."""
     bare = analysis(*[(10, 0.5) for _ in moves])
     reports = [
-        replace(move, point=20 + n, score_lead=lead, prior=prior)
-        for n, (move, (lead, prior)) in enumerate(zip(bare.moves, moves, strict=True))
+        replace(move, score_lead=lead, prior=prior)
+        for move, (lead, prior) in zip(bare.moves, moves, strict=True)
     ]
     return replace(bare, moves=tuple(reports))
 

@@ -12,7 +12,7 @@ from tests.paths import TINY_NET
 from gtp_engine.kernels import JIT_ENABLED
 from gtp_engine.play.loading import KERNELS_OF_A_GAME
 
-PLAY = """
+WATCH = """
 import json, sys
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.kernel_cache import KernelCache
@@ -21,10 +21,23 @@ from gtp_engine.go.rules import Rules
 from gtp_engine.play.settings import Settings
 
 KernelCache.is_warm, KernelCache.mark_warm = False, lambda cache: None
-engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5), playouts=100))
 asked = []
 read = KernelCache.read
 KernelCache.read = lambda cache, name: asked.append(name) or read(cache, name)
+"""
+TELL = "json.dump(asked, sys.stdout)"
+
+
+def kernels_asked_for(program: str, argument: str) -> list[str]:
+    """Return which kernels a program asks for once it has cleared `asked`."""
+    command = [sys.executable, "-W", "error", "-c", WATCH + program + TELL, argument]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    asked: list[str] = json.loads(run.stdout)
+    return asked
+
+
+PLAY = """
+engine = Engine(Settings(net=sys.argv[1], device="cpu", size=(5, 5), playouts=100))
 engine.set_free_handicap([point_at(1, 1, 5), point_at(3, 3, 5)])
 engine.play(WHITE, point_at(2, 2, 5))
 engine.undo()
@@ -46,44 +59,29 @@ engine.new_game(5, 5)
 engine.genmove(BLACK)
 engine.rules = Rules.parse("stone-scoring")
 engine.final_score()
-json.dump(asked, sys.stdout)
 """
 
 
 @pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
 @pytest.mark.parametrize("net", [TINY_NET, "rollouts"])
 def test_a_first_start_compiles_all_that_a_game_needs(net: str) -> None:
-    command = [sys.executable, "-W", "error", "-c", PLAY, net]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(run.stdout) == []
+    assert kernels_asked_for(PLAY, net) == []
 
 
 PLAY_ANOTHER = """
-import json, sys
-from gtp_engine.kernel_cache import KernelCache
-from gtp_engine.play.engine import Engine
-from gtp_engine.play.settings import Settings
-
-KernelCache.is_warm, KernelCache.mark_warm = False, lambda cache: None
 engine = Engine(Settings(game=sys.argv[1], device="cpu", size=(9, 9), playouts=70))
-asked = []
-read = KernelCache.read
-KernelCache.read = lambda cache, name: asked.append(name) or read(cache, name)
 engine.wait_ready()
 asked.clear()
 engine.search.shared.memory_bytes = 0  # a tree is soon full
 for _ in range(4):
     engine.genmove(engine.position.to_play)
-json.dump(asked, sys.stdout)
 """
 
 
 @pytest.mark.parametrize("game", ["five", "atari-go"])
 @pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
 def test_a_first_start_compiles_all_that_another_game_needs(game: str) -> None:
-    command = [sys.executable, "-W", "error", "-c", PLAY_ANOTHER, game]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(run.stdout) == []
+    assert kernels_asked_for(PLAY_ANOTHER, game) == []
 
 
 @pytest.mark.slow

@@ -776,26 +776,17 @@ def test_labels_leave_time_for_training(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    ("option", "amount"),
-    [("--student-games", "0.5"), ("--student-playouts", "50"), ("--played-weight", "0.5")],
-)
-def test_what_would_do_nothing_is_refused(
-    option: str, amount: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--teacher", TINY_NET, "--out", str(tmp_path), "--preset", "tiny"]
-    assert run_command(["distil", *arguments, "--samples", "100", option, amount]) == 1
-    assert f"gtp-export: {option} " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
+        ("--student-games", "0.5", "gtp-export: --student-games "),
+        ("--student-playouts", "50", "gtp-export: --student-playouts "),
+        ("--played-weight", "0.5", "gtp-export: --played-weight "),
         ("--freeze", "roof", "there are no layers 'roof'"),
         ("--from", "nosuch.pt", "nosuch.pt: cannot be read: No such file"),
         ("--from", "small", "has blocks.2, which the preset lacks"),
     ],
 )
-def test_a_net_that_cannot_begin_so_is_refused_before_anything_is_labelled(
+def test_what_cannot_be_or_would_do_nothing_is_refused_before_anything_is_labelled(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, value: str, sentence: str
 ) -> None:
     run = tmp_path / "run"
