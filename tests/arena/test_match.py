@@ -185,6 +185,14 @@ def test_processor_time_is_told_a_move_of_the_games_that_it_is_known_of() -> Non
     assert "A won 1, B won 0, 1 draw, 0 void" in text and "B failed: illegal move (1)" in text
 
 
+def test_void_games_are_nobodys() -> None:
+    report = Report(["A", "B"], ["a", "b"], MatchTerms(5, 5, Rules(), None, 75), None)
+    for result, winner in (("B+R", 0), ("Void", None), ("0", None)):
+        report.add(MatchGame(1, 0, result, winner=winner))
+    text = report.text()
+    assert "A won 1, B won 0, 1 draw, 1 void" in text and "A as black: won 1 of 2" in text
+
+
 def test_ko_is_checked_by_the_rules_in_force(tmp_path: Path) -> None:
     # Black takes the ko at D4, and White takes back at once.
     white = engine("D5", "E4", "D3", "C4", "C4")

@@ -147,6 +147,13 @@ def test_territory_and_the_list_of_mistakes(tab: Any, files: tuple[Path, Path]) 
     assert tab.locator("#chart ellipse").first.get_attribute("class") in grades
 
 
+def test_a_mistake_by_chances_alone_is_told_in_chances(tab: Any, files: tuple[Path, Path]) -> None:
+    tab.goto(files[0].as_uri())
+    tab.evaluate("Object.assign(moves[4], {loss: -0.2, class: null})")
+    tab.locator("#whose").select_option("black")
+    assert tab.locator("#mistakes .grade").inner_text()[1:] == "20 % of chance"
+
+
 def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:
     tab.goto(files[0].as_uri())
     tab.keyboard.press("d")

@@ -90,6 +90,11 @@ class MatchGame:
         """Whether the game was counted and nobody won."""
         return self.result == "0"
 
+    @property
+    def is_void(self) -> bool:
+        """Whether it has no result at all."""
+        return self.winner is None and not self.is_draw
+
     def engine_of(self, color: int) -> int:
         """Return which engine plays a color."""
         return self.black if color == BLACK else 1 - self.black

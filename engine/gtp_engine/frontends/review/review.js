@@ -44,14 +44,16 @@ function points(number) {
   return text === "1" ? "1 point" : `${text} points`;
 }
 
-function grade(move) {
-  const byChance = byId("measure").value === "chance";
+function isByChance() {
+  return byId("measure").value === "chance";
+}
+
+function grade(move, byChance = isByChance()) {
   return byChance ? move.chance_class : move.class;
 }
 
-function cost(move) {
-  return byId("measure").value === "chance"
-    ? `${Math.round(100 * move.chance_lost)} % of chance` : points(move.loss);
+function cost(move, byChance = isByChance()) {
+  return byChance ? `${Math.round(100 * move.chance_lost)} % of chance` : points(move.loss);
 }
 
 // What is shown -----------------------------------------------------------------------------------
@@ -199,9 +201,11 @@ function listMistakes() {
   const list = byId("mistakes");
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.number : null;
   list.replaceChildren(...wanted().map((mistake) => {
-    const move = moves[mistake.number - 1], kind = grade(move) ?? 4, row = document.createElement("li");
+    const move = moves[mistake.number - 1], row = document.createElement("li");
+    const byChance = isByChance() || move.class === null;  // some are mistakes by chances alone
+    const kind = grade(move, byChance) ?? 4;
     const made = addButton(row, `${mistake.number}. ${nameOf(colorOf(mistake.color))} ${positionAt(0).vertex(move.point)} `, () => go(mistake.number));
-    made.append(element("span", `−${cost(move)}`, `grade c${kind}`));
+    made.append(element("span", `−${cost(move, byChance)}`, `grade c${kind}`));
     made.dataset.number = mistake.number;
     made.setAttribute("aria-current", mistake.number === state.turn && !state.drill);
     return row;
