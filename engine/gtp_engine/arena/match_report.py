@@ -60,7 +60,11 @@ class Report:
     @property
     def decided(self) -> int:
         """How many games have a result, draws included."""
-        return sum(not game.is_void for game in self._games)
+        return len(self._decided)
+
+    @property
+    def _decided(self) -> list[MatchGame]:
+        return [game for game in self._games if not game.is_void]
 
     @property
     def points(self) -> float:
@@ -119,8 +123,7 @@ class Report:
     def _strength_lines(self) -> list[str]:
         lines = [f"A's {describe_strength(self.points, self.decided)}"]
         for color in ("black", "white"):
-            decided = (game for game in self._games if not game.is_void)
-            games = [game for game in decided if color_name(game, 0) == color]
+            games = [game for game in self._decided if color_name(game, 0) == color]
             won = sum(game.winner == 0 for game in games)
             lines.append(f"A as {color}: won {won} of {len(games)}")
         if self._sprt is not None:

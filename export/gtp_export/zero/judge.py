@@ -188,7 +188,7 @@ class Judge:
         if failure is not None:
             logger.warning(f"no match with {GNU_GO}: {failure}")
         won = sum(0.5 if game.is_draw else game.winner == 0 for game in games)
-        played = sum(game.is_draw or game.winner is not None for game in games)
+        played = sum(not game.is_void for game in games)
         return MatchRecord(net, GNU_GO, won, played, settings.judge_visits, komi)
 
     def _look(self) -> None:
