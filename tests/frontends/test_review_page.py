@@ -152,6 +152,8 @@ def test_a_mistake_by_chances_alone_is_told_in_chances(tab: Any, files: tuple[Pa
     tab.evaluate("Object.assign(moves[4], {loss: -0.2, class: null})")
     tab.locator("#whose").select_option("black")
     assert tab.locator("#mistakes .grade").inner_text()[1:] == "20 % of chance"
+    tab.locator("#mistakes button").first.click()
+    assert "loses 20 % of chance" in tab.locator("#note").inner_text()
 
 
 def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:

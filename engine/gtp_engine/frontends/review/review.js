@@ -44,16 +44,16 @@ function points(number) {
   return text === "1" ? "1 point" : `${text} points`;
 }
 
-function isByChance() {
-  return byId("measure").value === "chance";
+function isByChance(move) {  // some are mistakes by chances alone
+  return byId("measure").value === "chance" || (mistakes.has(move.number) && move.class === null);
 }
 
-function grade(move, byChance = isByChance()) {
-  return byChance ? move.chance_class : move.class;
+function grade(move) {
+  return isByChance(move) ? move.chance_class : move.class;
 }
 
-function cost(move, byChance = isByChance()) {
-  return byChance ? `${Math.round(100 * move.chance_lost)} % of chance` : points(move.loss);
+function cost(move) {
+  return isByChance(move) ? `${Math.round(100 * move.chance_lost)} % of chance` : points(move.loss);
 }
 
 // What is shown -----------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ function writeMove(note, move, mistake) {
   const name = positionAt(0).vertex(move.point), kind = grade(move);
   const sentence = element("p", `${nameOf(colorOf(move.color))} ${name}`);
   if (kind !== null) {
-    const words = mistake && move.loss >= 0.5 ? `, better is ${positionAt(0).vertex(readPoint(mistake.better, WIDTH))}` : "";
+    const words = mistake ? `, better is ${positionAt(0).vertex(readPoint(mistake.better, WIDTH))}` : "";
     sentence.append(" loses ", element("span", cost(move), `grade c${kind}`), ` (${review.class_names[kind]})${words}.`);
   } else if (move.is_best) {
     sentence.append(element("span", ": the best move.", "grade good"));
@@ -202,10 +202,9 @@ function listMistakes() {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.number : null;
   list.replaceChildren(...wanted().map((mistake) => {
     const move = moves[mistake.number - 1], row = document.createElement("li");
-    const byChance = isByChance() || move.class === null;  // some are mistakes by chances alone
-    const kind = grade(move, byChance) ?? 4;
+    const kind = grade(move) ?? 4;
     const made = addButton(row, `${mistake.number}. ${nameOf(colorOf(mistake.color))} ${positionAt(0).vertex(move.point)} `, () => go(mistake.number));
-    made.append(element("span", `−${cost(move, byChance)}`, `grade c${kind}`));
+    made.append(element("span", `−${cost(move)}`, `grade c${kind}`));
     made.dataset.number = mistake.number;
     made.setAttribute("aria-current", mistake.number === state.turn && !state.drill);
     return row;
