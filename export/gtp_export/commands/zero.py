@@ -174,7 +174,7 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     if old is not None:
         if "start" in given and _began_with(run, Path(given["start"])):
             given["start"] = old.start  # which may lie elsewhere by now
-        for name in ("start", *OPTIONS):
+        for name in ("start", "adam", *OPTIONS):
             before = getattr(old, name)
             if name != "workers" and given.get(name, before) != before:
                 what = "--from" if name == "start" else name

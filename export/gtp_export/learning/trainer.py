@@ -41,6 +41,10 @@ LOSS_DECAY = 0.98
 """Of the mean losses, a step."""
 
 
+_STATE = {"shape", "net", "average", "optimizer", "norm_steps", "steps"}
+"""What a run goes on from; its checkpoint tells what was spent besides."""
+
+
 class TrainError(NetFileError):
     """A run that cannot go on; the message says why and what is kept."""
 
@@ -308,6 +312,8 @@ class Trainer:
         if not path.exists():
             return
         state = read_checkpoint(path, self._plan.device)
+        if not state.keys() >= _STATE:
+            raise TrainError(f"{path}: is no checkpoint of a run")
         shape = self._plan.task.shape
         sizes = {name: tuple(array.shape) for name, array in state["net"].items()}
         numbers, noted = asdict(cast(Any, shape)), state["shape"]

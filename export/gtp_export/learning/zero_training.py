@@ -184,6 +184,11 @@ class Learning:
         """Written so far by this process."""
         self._saved = self._looked = time.monotonic()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a net to train."""
+        return self._trainer is not None
+
     def step(self) -> bool:
         """Train on a batch, unless self-play is behind; return whether it was not.
 
@@ -209,7 +214,7 @@ class Learning:
             self._trainer = None
             logger.warning(
                 f"gradients are no longer finite after {trainer.steps} steps; training goes on "
-                "from its last checkpoint at half the rate"
+                "from its last checkpoint, or its start, at half the rate"
             )
             return True
         follow_losses(self._losses, found)
@@ -307,7 +312,10 @@ def train_run(run: RunFolder) -> int:
         except (NetFileError, OSError) as error:
             problem = str(error), learning.checkpoints
             if problem != told:  # a full disk would fill the screen too
-                logger.warning(f"{error}; training goes on")
+                what = (
+                    "training goes on" if learning.has_begun else "no training until it is mended"
+                )
+                logger.warning(f"{error}; {what}")
             told = problem
         time.sleep(WAIT_SECONDS)
     return 0

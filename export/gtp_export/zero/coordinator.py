@@ -11,7 +11,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import new_game
-from gtp_engine.go.rules import MAX_KOMI, Rules
+from gtp_engine.go.rules import Rules
 from gtp_export.records.games import UNKNOWN_WINNER
 from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import GNU_GO, Catalogue, EmptyBoard
@@ -145,8 +145,7 @@ class Coordinator:
         self._near.clear()
         step = self.settings.komi_step * max(-1.0, min(1.0, (share - 0.5) / SURE_SHARE))
         # Who moves first is never behind with best play: a pass would make it the other's turn.
-        most = min(MAX_KOMI, float(self.settings.size**2))
-        komi = max(0.0, min(most, fair + step, self._komi_before + MOST_STEPS))
+        komi = max(0.0, min(self.settings.most_komi, fair + step, self._komi_before + MOST_STEPS))
         komi = max(komi, self._komi_before - MOST_STEPS)
         write_whole(self._run.komi, f"{komi:.2f}\n")
 

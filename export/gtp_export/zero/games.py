@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def write_games(run: RunFolder, folder: Path) -> int:
-    """Write the games of each shard to a file of its name; return how many there are.
+    """Write the games of each shard to a file of its name; return how many are new.
 
     A shard that cannot be read is told and left out; a file that is there is not written again.
 
@@ -29,9 +29,9 @@ def write_games(run: RunFolder, folder: Path) -> int:
         except ShardError as error:
             logger.warning(str(error))
             continue
-        n += len(shard.games)
         file = folder / f"{path.stem}.sgf"
         if not file.exists():
+            n += len(shard.games)
             nets = "+".join(net or "random" for net in shard.header.nets)
             records = map(shard.games.record, range(len(shard.games)))
             texts = [

@@ -60,10 +60,13 @@ class Judge:
         self._unwritten: MatchRecord | None = None
         """A match that was played, but could not be written."""
 
-    def step(self, with_anchor: bool = True) -> bool:
+    def step(self, *, with_anchor: bool = True, last_only: bool = False) -> bool:
         """Play a match if one is due, also against GNU Go if so wanted; return whether one was.
 
         A net that cannot be used is counted as beaten.
+
+        Args:
+            last_only: Whether of the nets none but the last is due.
 
         Raises:
             OSError: The result cannot be written; the next step tries again.
@@ -79,7 +82,7 @@ class Judge:
             return False
         best = line[-1]
         new = [net for net in nets.values() if net.steps > best.steps and net.name not in judged]
-        if new:
+        if new and not (last_only and new[-1].name != [*nets][-1]):
             self._write(self._match(new[-1].name, best.name, is_first=best.steps == 0))
             return True
         if with_anchor and self._is_anchor_due(best.name, len(line)):
@@ -216,7 +219,7 @@ def judge_last_net(run: RunFolder, settings: Settings, wait: Callable[[], object
         wait: Called again and again; returns when the run is not halted.
     """
     try:
-        Judge(run, settings, wait).step(with_anchor=False)
+        Judge(run, settings, wait).step(with_anchor=False, last_only=True)
     except OSError as error:
         logger.warning(f"{error}; the last net is not judged")
 

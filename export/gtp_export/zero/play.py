@@ -30,7 +30,7 @@ from gtp_engine.search.learning import (
 )
 from gtp_engine.search.params import SearchParams
 from gtp_export.zero.settings import Settings
-from gtp_export.zero.shards import FAST, FULL, SHARE_UNIT, PlayedGame, Searched
+from gtp_export.zero.shards import COUNTED, FAST, FULL, SHARE_UNIT, PlayedGame, Searched
 
 RESIGN_TURNS = 3
 """Own turns in a row that must look lost before a player gives up."""
@@ -291,7 +291,7 @@ class SelfPlay:
                 rules=game.rules,
                 moves=game.moves,
                 result=result,
-                dead=() if reason in ("passes", "length") else None,
+                dead=() if reason in COUNTED else None,
                 kind=self._kind,
             ),
             searched=tuple(game.searched),

@@ -229,6 +229,11 @@ class Settings:
         return self.game == GO
 
     @property
+    def most_komi(self) -> float:
+        """Points of the board, all that there are to win."""
+        return min(MAX_KOMI, float(self.size**2))
+
+    @property
     def sizes(self) -> list[int]:
         """Of the boards, the largest last."""
         return list(range(self.size, (self.least_size or self.size) - 1, -2))[::-1]
@@ -256,8 +261,10 @@ class Settings:
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
                 raise RunError(f"{name} {getattr(self, name)!r}: known are {', '.join(known)}")
-        if abs(self.komi) > MAX_KOMI:
-            raise RunError(f"komi {self.komi:g}: is not from {-MAX_KOMI:g} to {MAX_KOMI:g}")
+        if self.komi > self.most_komi:
+            raise RunError(
+                f"komi {self.komi:g}: is more than the {self.most_komi:g} points there are"
+            )
         if self.batch < 2:
             raise RunError(f"batch {self.batch}: statistics of a batch need two positions")
         lowest, highest = least_size(self.game), MAX_SIZE
@@ -298,19 +305,22 @@ SHARES = (
     *("stored_share", "resign_share", "resign_winrate", "value_mix", "gate_share", "judge_share"),
 )
 """Settings that cannot be above 1."""
+_WITHOUT_COUNT: dict[str, Any] = {
+    "komi": 0.0,
+    "komi_step": 0.0,
+    "komi_spread": 0.0,
+    "komi_wide_share": 0.0,
+    "score_utility": 0.0,
+    "score_weight": 0.0,
+    "ownership_weight": 0.0,
+}
 OF_GAMES: dict[str, dict[str, Any]] = {
     GO: {},
-    ATARI_GO: {},
+    ATARI_GO: _WITHOUT_COUNT,
     FIVE: {
+        **_WITHOUT_COUNT,
         "rules": "freestyle",
         "preset": "five-b4c32",
-        "komi": 0.0,
-        "komi_step": 0.0,
-        "komi_spread": 0.0,
-        "komi_wide_share": 0.0,
-        "score_utility": 0.0,
-        "score_weight": 0.0,
-        "ownership_weight": 0.0,
         "opening_moves": 0.02,
         "opening_random": 0.0,
         "judge_openings": 0.03,
@@ -348,7 +358,7 @@ def _usual_settings(game: str, size: int, recipe: str) -> dict[str, Any]:
         scaled |= {"preset": "tiny", "batch": 64, "net_samples": 4_000, "window": 4_000}
         scaled["samples_per_position"] = 8.0  # 3x3 in 2,000 games instead of 2,200 to over 4,000
     if recipe == "supergo" or size > 7:  # nothing seeks a komi there at the speed of small boards
-        scaled["komi"] = default_komi(size, size)
+        scaled["komi"] = min(default_komi(size, size), float(size**2))
     return scaled | RECIPES.get(recipe, OURS) | OF_GAMES.get(game, {})
 
 
@@ -460,9 +470,17 @@ class RunFolder:
         return None if not name else self.net(name)
 
     def fair_komi(self, settings: Settings) -> float:
-        """Return the komi around which the workers draw theirs."""
+        """Return the komi around which the workers draw theirs.
+
+        Raises:
+            RunError: The file that has it is damaged.
+            OSError: It cannot be read.
+        """
         line = self._line(self.komi)
-        return settings.komi if not line else float(line)
+        try:
+            return settings.komi if not line else float(line)
+        except ValueError:
+            raise RunError(f"{self.komi}: is damaged: {line[:20]!r} is no komi") from None
 
     @staticmethod
     def _line(path: Path) -> str:

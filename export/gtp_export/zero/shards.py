@@ -49,6 +49,8 @@ NO_SEARCH, FAST, FULL = 0, 1, 2
 REASONS = ("passes", "resigned", "length", "capture", "five", "draw", "void")
 """How a game ended: by two passes, resigned, broken off and counted as it stood, by a capture in
 Atari Go, by a five in a row or without one, and without a result."""
+COUNTED = ("passes", "length")
+"""The reasons with a count of points."""
 SHARE_UNIT = 65535
 """Policies are kept in parts of this."""
 
@@ -262,7 +264,8 @@ def _result(game: PlayedGame) -> GameResult:
     assert record.komi is not None  # as `PlayedGame` says
     winner = UNKNOWN_WINNER if record.winner is None else record.winner
     return GameResult(
-        *(record.komi, winner, record.score_black, len(record.moves), game.reason),
+        *(record.komi, winner, record.score_black if game.reason in COUNTED else None),
+        *(len(record.moves), game.reason),
         *(game.given_up, game.may_resign),
     )
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -81,8 +83,10 @@ class Worker:
         self.waiting: list[PlayedGame] = []
         """Games that no shard holds yet."""
         self._since = time.monotonic()
-        self._core_seconds = time.process_time()
-        self._evaluations = 0
+        self._counted, self._asked = time.process_time(), np.zeros(len(self._plays))
+        """Processor time and evaluations, by size of the board, that were counted so far."""
+        self._spent = np.zeros((len(self._plays), 2))
+        """Both by size, that no shard has counted yet."""
         self._retry_at = 0.0
         self.look()
 
@@ -146,15 +150,16 @@ class Worker:
 
     def _write(self, width: int) -> None:
         games = [one for one in self.waiting if one.record.width == width]
-        spent = time.process_time()
-        asked = sum(play.forest.evaluations for play in self._plays)
+        self._count()
+        place = self.settings.sizes.index(width)
+        core_seconds, evaluations = self._spent[place]
         try:
             path = write_shard(
                 self._run.shards,
                 self.settings.game,
                 games,
-                core_seconds=spent - self._core_seconds,
-                evaluations=asked - self._evaluations,
+                core_seconds=float(core_seconds),
+                evaluations=int(evaluations),
             )
         except OSError as error:
             logger.warning(
@@ -165,9 +170,18 @@ class Worker:
             )
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return
-        self._core_seconds, self._evaluations = spent, asked
+        self._spent[place] = 0.0
         logger.debug("%s: %d games", path.name, len(games))
         self.waiting = [one for one in self.waiting if one.record.width != width]
+
+    def _count(self) -> None:
+        """Divide the processor time since the last count among the sizes, by their evaluations."""
+        now = time.process_time()
+        asked = np.array([play.forest.evaluations for play in self._plays], np.float64)
+        new = asked - self._asked
+        shares = new / new.sum() if new.any() else np.full(len(new), 1.0 / len(new))
+        self._spent += np.stack([(now - self._counted) * shares, new], axis=1)
+        self._counted, self._asked = now, asked
 
     def look(self) -> None:
         """Take over another komi and another net, if there is one."""

@@ -18,7 +18,13 @@ pytest.importorskip("onnx")
 pytest.importorskip("torch")
 
 import torch
-from tests.export.zero.test_run_folder import SIZE, new_run, put_net, warnings_of
+from tests.export.zero.test_run_folder import (
+    SIZE,
+    new_run,
+    put_match,
+    put_net,
+    warnings_of,
+)
 from tests.export.zero.test_targets import write_games
 
 from gtp_engine.arena.many_games import PlayedGame, Terms, play_games
@@ -30,7 +36,7 @@ from gtp_export.learning.trainer import CHECKPOINT, Trainer, TrainError
 from gtp_export.learning.zero_training import Learning, ShardSource, batch_of, train_run
 from gtp_export.zero.catalogue import GNU_GO, MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.judge import ROUND, Judge
+from gtp_export.zero.judge import ROUND, Judge, judge_last_net
 from gtp_export.zero.nets import NetRecord, add_first_net, add_net, list_nets
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, settings_for
@@ -205,6 +211,22 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once(
     with pytest.raises(KeyboardInterrupt):
         train_run(run)
     assert warnings_of(caplog) == ["no space; training goes on"]
+
+
+def test_without_a_checkpoint_that_can_be_read_nothing_is_said_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    (run.path / "train").mkdir(exist_ok=True)
+    torch.save({"weights": 1}, run.path / "train" / "checkpoint.pt")
+    part = Part(run, "train")
+    monkeypatch.setattr(zero_training, "Part", lambda *_, **__: part)
+    monkeypatch.setattr(zero_training.time, "sleep", lambda _: setattr(part, "is_over", True))
+    train_run(run)
+    assert [line.partition("train/")[2] for line in warnings_of(caplog)] == [
+        "checkpoint.pt: is no checkpoint of a run; no training until it is mended"
+    ]
 
 
 def test_a_damaged_shard_is_left_out_and_old_games_leave_the_window(
@@ -420,6 +442,14 @@ def test_without_a_gate_nets_are_rated_one_after_the_other(tmp_path: Path) -> No
         (names[1], names[0]),
         (names[2], names[1]),
     ]
+
+
+def test_at_the_end_of_a_run_the_last_net_alone_is_judged(tmp_path: Path) -> None:
+    run = judging_run(tmp_path, SPRT)
+    first, _, last = put_net(run, 0), put_net(run, 4), put_net(run, 8)
+    put_match(run, last, first, 3.0, False)
+    judge_last_net(run, run.settings(), lambda: None)
+    assert [match.net for match in matches_of(run)] == [last]
 
 
 def test_a_net_that_is_no_net_is_not_promoted(

@@ -17,7 +17,7 @@ from gtp_engine.go.scoring import format_result
 from gtp_engine.search.forest import RootPlan
 from gtp_export.zero.play import OPENING, SelfPlay
 from gtp_export.zero.settings import RECIPES, Settings, settings_for
-from gtp_export.zero.shards import FAST, FULL, PlayedGame
+from gtp_export.zero.shards import FAST, FULL, PlayedGame, _result
 
 SIZE = 3
 
@@ -240,6 +240,11 @@ def test_atari_go_ends_with_a_capture() -> None:
         assert game.record.rules.must_move
         passes = [move for move in game.record.moves if move.point == PASS]
         assert not passes
+    settings = settings_for(ATARI_GO, 9, "ours", games_at_once=2, visits=2, fast_visits=2)
+    for game in play(settings, 4):
+        assert game.record.komi == 0.5  # as it was told, drawn from nothing
+        assert _result(game).points is None
+    assert settings.komi == 0.0
 
 
 def test_another_net_takes_over_in_mid_game() -> None:

@@ -24,7 +24,7 @@ from gtp_engine.platforms import OWN_GROUP
 from gtp_export.zero import work
 from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import add_first_net
-from gtp_export.zero.settings import RunFolder, settings_for
+from gtp_export.zero.settings import RunError, RunFolder, settings_for
 from gtp_export.zero.shards import read_shard
 from gtp_export.zero.work import EARLIER_SHARDS, STOP, Worker, earlier_games
 
@@ -76,7 +76,7 @@ def test_games_become_shards_and_shards_sgf(tmp_path: Path) -> None:
     n = check_shards(run)
     assert write_games(run, tmp_path / "sgf") == n
     assert len(list(read_games(tmp_path / "sgf"))) == n
-    assert write_games(run, tmp_path / "sgf") == n
+    assert write_games(run, tmp_path / "sgf") == 0  # no new ones
 
 
 def test_games_that_are_old_become_a_shard_though_they_are_few(tmp_path: Path) -> None:
@@ -92,6 +92,15 @@ def test_a_worker_plays_at_the_newest_fair_komi(tmp_path: Path) -> None:
     write_whole(run.komi, "2.5\n")
     worker.look()
     assert [play.komi for play in worker._plays] == [2.5]
+
+
+def test_a_damaged_komi_is_told_and_does_not_stop_a_worker(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    worker = Worker(run, seed=1)
+    write_whole(run.komi, "7,5\n")
+    with pytest.raises(RunError, match="komi: is damaged: '7,5' is no komi"):
+        run.fair_komi(run.settings())
+    worker.look()
 
 
 def test_a_worker_begins_where_the_newest_games_left_off(tmp_path: Path) -> None:
