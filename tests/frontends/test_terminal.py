@@ -231,7 +231,7 @@ def test_a_person_who_resigns_on_the_engines_turn_has_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sitting = Sitting(monkeypatch, "c3", "back", "resign")
-    assert sitting.position.to_play == WHITE and "The game is over: W+R." in sitting.text
+    assert sitting.position.ply == 2 and "The game is over: W+R." in sitting.text
     sitting = Sitting(monkeypatch, "c3", "back", "resign", "undo")
     assert sitting.position.ply == 2, "the engine moves instead"
 
@@ -571,8 +571,27 @@ def test_one_can_go_back_and_forward_and_the_engine_waits(monkeypatch: pytest.Mo
     assert sitting.text.count("There is no such move.") == 2
     other = Sitting(monkeypatch, "c3", "d4", "e5", "back 2", "a1", "f", colors=(BLACK, WHITE))
     assert [move.point for move in other.position.moves] == [at("C3"), at("A1")]
-    left = Sitting(monkeypatch, "c3", "back", "back", "x", "resign")
+    left = Sitting(monkeypatch, "c3", "back", "back", "x")
     assert left.position.ply == 0 and "back [N]" not in left.text
+
+
+@pytest.mark.parametrize(("color", "own", "ply"), [(BLACK, ("c3", "c2"), 3), (WHITE, ("c2",), 2)])
+def test_who_looks_back_does_not_play_the_engines_stones(
+    monkeypatch: pytest.MonkeyPatch, color: int, own: tuple[str, ...], ply: int
+) -> None:
+    sitting = Sitting(monkeypatch, *own, "back", "e5", colors=(color,))
+    assert "This is the engine's move" in sitting.text and sitting.position.ply == ply
+
+
+def test_who_resigns_while_looking_back_gives_up_the_whole_game(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = ("c3", "go", "c2", "d2", "back 3", "resign", "save game.sgf")
+    colors, kept = (BLACK, WHITE), tmp_path / "kept"
+    Sitting(monkeypatch, *lines, colors=colors, keep_games=kept)
+    for file in (tmp_path / "game.sgf", *kept.iterdir()):
+        record = load_sgf(file)
+        assert (len(record.moves), record.result) == (4, "W+R")
 
 
 @pytest.mark.parametrize("ending", ["quit", "new", "load none.sgf", "save", "f 2"])
@@ -589,7 +608,7 @@ def test_looking_back_cuts_no_game_short(
     assert load_sgf(saved).komi == 3
 
 
-@pytest.mark.parametrize("line", ["a1", "go", "undo", "resign"])
+@pytest.mark.parametrize("line", ["a1", "go", "undo"])
 def test_what_is_done_in_an_earlier_position_goes_on_from_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, line: str
 ) -> None:
@@ -599,7 +618,7 @@ def test_what_is_done_in_an_earlier_position_goes_on_from_there(
     (kept,) = (tmp_path / "kept").iterdir()
     moves = load_sgf(tmp_path / "game.sgf").moves
     assert moves == sitting.position.moves == load_sgf(kept).moves
-    assert len(moves) == {"undo": 0, "resign": 1}.get(line, 2)
+    assert len(moves) == (0 if line == "undo" else 2)
     assert not load_sgf(kept).comments or line == "go", "of a move that is made no more"
 
 

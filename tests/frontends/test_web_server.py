@@ -323,6 +323,31 @@ def test_an_analysis_goes_on_after_a_wish_that_leaves_the_game(client: ClientCon
     state_when(client, lambda state: state["doing"] == "analysing")
 
 
+@pytest.mark.parametrize("name", ["cancel", "dead", "review", "look", "play", "nonsense"])
+def test_what_does_not_change_the_game_does_not_hurry_the_engine(name: str) -> None:
+    game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
+    game._stop, game._cancel = threading.Event(), threading.Event()
+    game._is_moving = True
+    game.wish(json.dumps({"do": name}))
+    assert not game._stop.is_set() and game._cancel.is_set() == (name == "cancel")
+    game.wish(json.dumps({"do": "undo"}))
+    assert game._stop.is_set()
+
+
+@pytest.mark.parametrize("komi", [None, 0.5])
+def test_a_new_game_has_the_komi_that_the_engine_was_started_with(komi: float | None) -> None:
+    engine = Engine(Settings(size=(9, 9), komi=komi), evaluator=FakeEvaluator())
+    game = WebGame(engine, "both", [])
+    terms = {**SEAT, "net": "default", "size": "9", "rules": "chinese", "komi": ""}
+    usual = 7.0 if komi is None else komi
+    game._do_new({**terms, "handicap": "0"})
+    assert engine.komi == usual
+    game._do_new({**terms, "handicap": "4"})
+    assert engine.komi == 0.5
+    game._load(b"(;SZ[9];B[cc])")
+    assert engine.komi == usual
+
+
 def test_a_count_takes_the_place_of_an_analysis() -> None:
     game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
     game._do_look({"turn": 0})

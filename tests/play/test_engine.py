@@ -164,7 +164,7 @@ def test_rules_and_komi_of_a_record_hold_for_its_game_alone(fake: Engine) -> Non
     assert (fake.komi, fake.rules.preset) == (3.5, "aga")
     fake.adopt(Position(7, 7, Rules.parse("japanese", 2.5)), is_record=False)
     fake.new_game(5, 5)
-    assert (fake.komi, fake.rules.preset) == (2.5, "japanese")
+    assert (fake.komi, fake.rules.preset) == (3.5, "japanese")
 
 
 def test_other_rules_leave_a_records_komi_alone(fake: Engine) -> None:
@@ -489,6 +489,23 @@ def test_a_system_without_threads_is_no_reason_to_lose_a_move(
     made.undo()
     made.genmove(BLACK)
     made.close()
+
+
+def test_whoever_leaves_does_not_wait_for_what_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, stop = engine(), threading.Event()
+    made.wait_ready()
+    made.clock.set_system(Absolute(3600.0))
+    asked: list[float] = []
+
+    def never(timeout: float) -> bool:
+        asked.append(timeout)
+        if len(asked) == 2:
+            stop.set()
+        return False
+
+    monkeypatch.setattr(made, "wait_ready", never)
+    assert made.genmove(BLACK, stop=stop).reason.startswith("no time to wait")
+    assert len(asked) == 2 and max(asked) <= CHECK_SECONDS
 
 
 def test_what_loading_takes_is_not_expected_of_later_moves(

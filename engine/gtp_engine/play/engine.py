@@ -29,7 +29,7 @@ from gtp_engine.play.pondering import Ponderer
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE, Settings
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import ReportRequest
-from gtp_engine.search.stopping import Limits
+from gtp_engine.search.stopping import CHECK_SECONDS, Limits
 
 if TYPE_CHECKING:
     from gtp_engine.evaluators.evaluator import Evaluator
@@ -175,7 +175,7 @@ class Engine(Game):
         """
         started = time.monotonic()
         self.check_goes_on()
-        if self.clock.is_limited and not self.wait_ready(self.seconds_to_load(color)):
+        if self.clock.is_limited and not self._wait_on_the_clock(color, stop):
             return self._move_before_loaded(color, started, commit=commit)
         # Only here: on a short clock the time may be over before these are imported.
         from gtp_engine.play.fallback_move import decide_quickly
@@ -220,6 +220,14 @@ class Engine(Game):
             if decision.point is not None and ponders:
                 self._ponderer.start(search, self.position)
         return decision
+
+    def _wait_on_the_clock(self, color: int, stop: threading.Event | None) -> bool:
+        """Wait until the engine can think, or the clock or `stop` wants a move; say if it can."""
+        end = time.monotonic() + self.seconds_to_load(color)
+        while not self.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.monotonic()))):
+            if time.monotonic() >= end or (stop is not None and stop.is_set()):
+                return False
+        return True
 
     def seconds_to_load(self, color: int) -> float:
         """Return for how long a player's clock allows to wait for kernels and net."""

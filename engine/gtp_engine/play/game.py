@@ -33,7 +33,8 @@ class Game:
         self._position: Position | None = None
         self._first_moves: list[tuple[int, int]] = []
         """Moves that were made before boards could be; the first board begins with them."""
-        self._komi_is_set = settings.komi is not None
+        self._komi = settings.komi
+        """That was asked for; None: the usual one."""
         self._own_rules: Rules | None = None
         """What was asked for, while a record's rules and komi are in force."""
         folder, keeps_all = settings.keep_games, settings.keep_all_games
@@ -76,11 +77,11 @@ class Game:
         position = self.position
         is_records = self._own_rules is not None
         is_usual = position.komi == self._customary(position.rules)
-        keeps = self._komi_is_set or is_records or not is_usual
+        keeps = self._komi is not None or is_records or not is_usual
         komi = position.komi if keeps else self._customary(rules)
         position.set_rules(replace(rules, komi=komi))
         if self._own_rules is not None:
-            self._own_rules = replace(rules, komi=self._own_rules.komi)
+            self._own_rules = rules
 
     @property
     def komi(self) -> float:
@@ -90,10 +91,7 @@ class Game:
     @komi.setter
     def komi(self, komi: float) -> None:
         self.rest()
-        self.position.komi = parse_komi(komi)
-        self._komi_is_set = True
-        if self._own_rules is not None:
-            self._own_rules = replace(self._own_rules, komi=self.position.komi)
+        self._komi = self.position.komi = parse_komi(komi)
 
     def _customary(self, rules: Rules) -> float:
         return customary_komi(rules, self.position.width, self.position.height)
@@ -124,9 +122,8 @@ class Game:
         Args:
             rules: Those that were asked for when None.
         """
-        own = self._own_rules or self.rules
-        rules = rules or own
-        komi = own.komi if self._komi_is_set else customary_komi(rules, width, height)
+        rules = rules or self._own_rules or self.rules
+        komi = customary_komi(rules, width, height) if self._komi is None else self._komi
         return replace(rules, komi=komi)
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:

@@ -89,9 +89,12 @@ class Table:
         return decision
 
     def resign(self) -> None:
-        """Give the game up for a person: the player to move, if it is one."""
+        """Give the game up, all of it, for a person: the player to move, if it is one."""
+        while self._end is not None:
+            self.step_forward()
+        if self.result or self.position.is_over:
+            return
         to_play = self.position.to_play
-        self._cut_off()
         self._ahead = []
         self.end(resignation(to_play if to_play in self.colors else opponent(to_play)))
 

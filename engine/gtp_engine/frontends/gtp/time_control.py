@@ -3,7 +3,7 @@
 import contextlib
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
-from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
+from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted
 from gtp_engine.frontends.gtp.session import Registry, Session
 from gtp_engine.play.clock.notation import (
     KGS_KINDS,
@@ -25,7 +25,8 @@ def _set_clock(session: Session, system: TimeSystem) -> None:
     engine = session.engine
     engine.clock.set_system(system)
     if engine.clock.is_limited:
-        with contextlib.suppress(EngineUnavailableError):  # which the next genmove will say
+        # The next genmove will say what the first is; the second means that nothing comes any more.
+        with contextlib.suppress(EngineUnavailableError, Interrupted):
             session.wait_for_net(engine.seconds_to_load(BLACK))
 
 

@@ -418,6 +418,9 @@ class TerminalGame:
         if self._table.result:
             self._message.append("The game is over.")
             return
+        if self._position.to_play not in self._table.colors:
+            self._message.append("This is the engine's move; go lets it move here.")
+            return
         try:
             self._table.play(point)
         except IllegalMoveError as error:

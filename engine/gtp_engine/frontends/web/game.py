@@ -49,8 +49,8 @@ MOST_REVIEW_VISITS = 400
 REVIEW_MB = 256  # of trees, beside the game's
 REPORT_SECONDS = 0.25
 
-_PATIENT = ("play", "look")
-"""Wishes that do not make the engine move at once."""
+_URGENT = ("new", "undo", "redo", "resign", "go", "stop", "score", "seat")
+"""Wishes that make the engine move at once, as a file does that is to be loaded."""
 
 
 class WebGame:
@@ -120,17 +120,20 @@ class WebGame:
         }
 
     def wish(self, message: str | bytes) -> None:
-        """Put a wish in line, from any thread; what is thought about meanwhile ends."""
+        """Put a wish in line, from any thread; an analysis ends, and what is in the wish's way."""
         try:
             wish = message if isinstance(message, bytes) else json.loads(message)
         except (ValueError, RecursionError):
             return
-        if isinstance(wish, bytes | dict):
-            with contextlib.suppress(queue.Full):
-                self._wishes.put_nowait(wish)
-        is_patient = isinstance(wish, dict) and wish.get("do") in _PATIENT
-        stop = self._stop
-        if stop is not None and not (is_patient and self._is_moving):
+        if not isinstance(wish, bytes | dict):
+            return
+        with contextlib.suppress(queue.Full):
+            self._wishes.put_nowait(wish)
+        does = wish.get("do") if isinstance(wish, dict) else None
+        stop, cancel = self._stop, self._cancel
+        if does == "cancel" and cancel is not None:
+            cancel.set()
+        if stop is not None and (does in (None, *_URGENT) or not self._is_moving):
             stop.set()
 
     # The engine's thread --------------------------------------------------------------------------
@@ -328,6 +331,8 @@ class WebGame:
         n_stones = parse_count(handicap) if handicap != "0" else 0
         stones = fixed_handicap_points(*size, n_stones) if n_stones > 1 else []
         usual = HANDICAP_KOMI if stones else customary_komi(rules, *size)
+        if self._engine.settings.komi is not None:
+            usual = self._engine.settings.komi
         game = new_game(GO, *size, replace(rules, komi=parse_komi(komi) if komi else usual))
         if stones:
             game.set_up(stones, (), WHITE)
@@ -395,9 +400,7 @@ class WebGame:
         threading.Thread(target=self._review, args=arguments, daemon=True).start()
 
     def _do_cancel(self, wish: dict[str, Any]) -> None:
-        """End the review that is being made."""
-        if self._cancel is not None:
-            self._cancel.set()
+        """Do nothing: the wish itself has ended the review that was being made."""
 
     def _review(self, record: "GameRecord", visits: int, cancel: threading.Event) -> None:
         """Make a review, in a thread of its own: the game goes on meanwhile."""
