@@ -169,6 +169,37 @@ def test_only_the_processors_that_may_be_used_are_counted() -> None:
     assert platforms.usable_cores() == len(allowed)
 
 
+@pytest.mark.parametrize(
+    ("files", "cores", "memory"),
+    [
+        ({}, 8, None),
+        ({"cpu.max": "max 100000\n", "memory.max": "max\n"}, 8, None),
+        ({"cpu.max": "150000 100000\n", "memory.max": "1048576\n"}, 2, 1 << 20),
+        ({"cpu.max": "9900000 100000\n", "memory.max": f"{1 << 60}\n"}, 8, None),
+        ({"cpu/cpu.cfs_quota_us": "50000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1, None),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, 8, None),
+        ({"memory/memory.limit_in_bytes": "2097152\n"}, 8, 2 << 20),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not say")
+def test_a_container_may_have_a_part_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    files: dict[str, str],
+    cores: int,
+    memory: int | None,
+) -> None:
+    monkeypatch.setattr(platforms, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    machine = platforms.memory_bytes()
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert platforms.usable_cores() == cores
+    assert platforms.memory_bytes() == (machine if memory is None else memory)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such variables")
 def test_no_folder_of_the_user_depends_on_the_current_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

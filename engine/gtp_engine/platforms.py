@@ -58,11 +58,29 @@ else:
     READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
+_CONTAINER = Path("/sys/fs/cgroup")
+"""Where Linux says what a container may have of the machine."""
+
+
 def usable_cores() -> int:
-    """Return how many processors this process may run on, which may be fewer than there are."""
+    """Return how many processors this process may keep busy; a container may have fewer."""
+    cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    for names in (["cpu.max"], ["cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"]):
+        match _limits(*names):
+            case [quota, period] if quota and period:
+                return min(cores, -(-quota // period))
+    return cores
+
+
+def _limits(*names: str) -> list[int]:
+    """Return the numbers in files of a container; "max", and others that are no limit, left out."""
+    words: list[str] = []
+    for name in names:
+        with contextlib.suppress(OSError):
+            words += (_CONTAINER / name).read_text(encoding="utf-8").split()
+    return [int(word) for word in words if word.isdecimal()]
 
 
 def sync_folder(folder: Path) -> None:
@@ -208,13 +226,17 @@ def lock_file(file: IO[bytes]) -> bool:
 
 
 def memory_bytes() -> int | None:
-    """Return how much memory the machine has; None where the system does not say, as Windows."""
+    """Return how much memory the machine or the container has.
+
+    None where the system does not say, as Windows.
+    """
     if sys.platform == "win32":
         return None
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
         return None
+    return min([machine, *_limits("memory.max", "memory/memory.limit_in_bytes")])
 
 
 def peak_memory_bytes() -> int:

@@ -102,8 +102,9 @@ def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
     ("options", "complaint"),
     [
         (["--sgf", "x.sgf"], "--sgf and --out go together"),
-        (["--winrates-as", "RED"], "must be one of BLACK, WHITE, SIDETOMOVE"),
-        (["-config", "/absent.cfg"], "No such file"),
+        (["--winrates-as", "RED"], "--winrates-as: reportAnalysisWinratesAs must be one of"),
+        (["-override-config", "maxVisits=0"], "-override-config: maxVisits must be a number from"),
+        (["-config", "/absent.cfg"], "/absent.cfg: No such file"),
         (["--visits", "0"], "not a whole number of 1 or more"),
         (["--sgf", "x.sgf", "--out", "/absent/x.jsonl"], "No such file"),
     ],
@@ -138,6 +139,8 @@ def test_game_records_go_into_a_file_that_is_gone_on_with(tmp_path: Path) -> Non
     expected = sorted((name, turn) for name in (str(good), f"{good}#2") for turn in range(4))
     assert sorted((one["id"], one["turnNumber"]) for one in answers) == expected
     assert all(one["rootInfo"]["visits"] == 5 for one in answers)
+    (asked,), _ = converse(lines(query(maxVisits=5)))
+    assert {*answers[0]} == {*asked} and {*answers[0]["rootInfo"]} == {*asked["rootInfo"]}
     # Broken off in the middle of an answer, it is gone on with from there.
     whole = out.read_text().splitlines()
     out.write_text("\n".join(whole[:5]) + "\n" + whole[5][:20])

@@ -641,6 +641,11 @@ def test_a_komi_in_stones_is_doubled_within_bounds(text: str, komi: float, rules
     assert parse_sgf(f"(;SZ[9]KM[{text}]{rules};B[aa])").komi == komi
 
 
+@pytest.mark.parametrize("komi", [3.75, 5.75, 250.0, -0.25])
+def test_an_own_file_means_the_komi_that_it_names(komi: float) -> None:
+    assert parse_sgf(format_sgf(Position(9, 9, Rules(komi=komi)))).komi == komi
+
+
 def test_rectangles_of_points_are_counted_as_points() -> None:
     with pytest.raises(SgfError, match="longer than 100,000"):
         parse_sgf("(;SZ[19]XD" + "[aa:ss]" * 300 + ";B[aa])")

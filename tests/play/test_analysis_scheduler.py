@@ -11,6 +11,7 @@ from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
 from gtp_engine.go.position import Position
 from gtp_engine.play.analysis_scheduler import (
     AnalysisJob,
@@ -19,6 +20,7 @@ from gtp_engine.play.analysis_scheduler import (
     share_out,
 )
 from gtp_engine.search.analysis import Analysis
+from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
@@ -253,3 +255,16 @@ def test_a_thread_fills_a_batch_from_as_many_positions_as_that_needs(
     scheduler = AnalysisScheduler(FakeEvaluator(), threads=threads, batch=batch)
     assert scheduler.at_once == at_once
     scheduler.close()
+
+
+def test_rollouts_are_searched_by_the_parameters_that_suit_them() -> None:
+    scheduler = AnalysisScheduler(RolloutEvaluator(1), threads=1)
+    for own, expected in (
+        (SearchParams(), ROLLOUT_PARAMS),
+        (SearchParams(fpu_reduction=0.5), replace(ROLLOUT_PARAMS, fpu_reduction=0.5)),
+    ):
+        job = AnalysisJob(
+            AnalysisRequest(lambda: Position(5, 5), lambda found: None, Limits(visits=1), own)
+        )
+        run = job.begin(lambda: scheduler._new_search(1))
+        assert run is not None and run.terms.params == expected

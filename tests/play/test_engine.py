@@ -31,7 +31,7 @@ from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.search import Search
-from gtp_engine.search.stopping import Limits
+from gtp_engine.search.stopping import CHECK_SECONDS, Limits
 
 PATIENCE = 120.0
 

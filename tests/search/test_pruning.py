@@ -255,3 +255,16 @@ def test_a_game_without_a_pass_keeps_its_moves_when_every_one_is_dropped() -> No
     assert tree.nodes[0]["visits"] == 3
     drop_moves_at(tree, 0, forbid(21, PASS))
     assert moves_of(tree, 0) == [22] and tree.nodes[0]["visits"] == 1
+
+
+def test_moves_that_the_policy_gives_nothing_share_alike_when_they_alone_remain() -> None:
+    tree = small_tree()
+    root_with(tree, [21, 22, 23, PASS], [0.5, 0.25, 0.125, 0.125])
+    tree.nodes[0]["visits"] = 5
+    visited_child(tree, 0, 2, 0.0, 0.0)
+    visited_child(tree, 0, 2, 0.0, 0.0)
+    edges = tree.children[tree.nodes[0]["first_child"] :][:2]
+    edges["prior"] = 0.0
+    kept = sorted(edges["move"].tolist())
+    drop_moves_at(tree, 0, forbid(*{21, 22, 23, PASS} - set(kept)))
+    assert sorted(moves_of(tree, 0)) == kept and priors_of(tree, 0) == [0.5, 0.5]

@@ -28,6 +28,7 @@ from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.go.symmetry import N_SYMMETRIES, transform
+from gtp_engine.search import shared_tree
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.playout import back_up_end, mark
@@ -37,7 +38,7 @@ from gtp_engine.search.root import adjust_priors
 from gtp_engine.search.search import Search
 from gtp_engine.search.shared_tree import MOST_VISITS
 from gtp_engine.search.stopping import Limits
-from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, TERMINAL, add_node, moves_by_prior
+from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, TERMINAL, Tree, add_node, moves_by_prior
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
 CHINESE = Rules.parse("chinese", komi=0.5)
@@ -655,3 +656,23 @@ def test_priors_are_flattened_in_the_whole_tree() -> None:
     for plain, flat in zip(priors(1.0), priors(2.0), strict=True):
         total = sum(prior**0.5 for prior in plain.values())
         assert flat == pytest.approx({m: p**0.5 / total for m, p in plain.items()}, rel=5e-3)
+
+
+def test_want_of_memory_leaves_no_tree_of_another_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(FakeEvaluator())
+    search.set_position(Position(5, 5))
+
+    real = shared_tree.new_tree
+
+    def refuse(capacity: int, *size: int) -> Tree:
+        if capacity > 1:
+            raise MemoryError
+        return real(capacity, *size)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shared_tree, "new_tree", refuse)
+        with pytest.raises(MemoryError):
+            search.set_position(Position(9, 9))
+    assert not search.shared.is_planted
+    search.set_position(Position(9, 9))
+    assert search.run(Limits(playouts=20)).width == 9

@@ -7,8 +7,9 @@ import argparse
 import logging
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,17 +133,18 @@ def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> A
     settings = replace(settings, params=replace(settings.params, **params))
     if args.kata_human_model is not None:
         logger.warning("-human-model is not read: the one net is that of --net")
-    try:
-        if args.kata_config is not None:
-            settings = settings.with_overrides(read_config(args.kata_config))[0]
-        if args.kata_overrides is not None:
-            overrides = parse_config(args.kata_overrides.split(","))
-            settings = settings.with_overrides(overrides)[0]
-        if args.winrates_as is not None:
-            view = {"reportAnalysisWinratesAs": args.winrates_as}
-            settings = settings.with_overrides(view)[0]
-    except OverrideError as error:
-        raise UsageError(str(error)) from None
+    told: list[tuple[str, Callable[[], Mapping[str, str]]]] = []
+    if args.kata_config is not None:
+        told.append((str(args.kata_config), partial(read_config, args.kata_config)))
+    if args.kata_overrides is not None:
+        told.append(("-override-config", partial(parse_config, args.kata_overrides.split(","))))
+    if args.winrates_as is not None:
+        told.append(("--winrates-as", lambda: {"reportAnalysisWinratesAs": args.winrates_as}))
+    for source, values in told:
+        try:
+            settings = settings.with_overrides(values())[0]
+        except OverrideError as error:
+            raise UsageError(f"{source}: {error}") from None
     return settings.with_limits(visits=args.visits) if args.visits else settings
 
 

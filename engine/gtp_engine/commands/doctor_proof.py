@@ -135,7 +135,7 @@ def survives_want_of_memory(wanted: str | None) -> str:
     one = cpu.run_feed({name: array[:1] for name, array in case.inputs.items()})
     preload_cuda()
     for limit in SMALL_MEMORIES_MB:
-        providers = cuda_providers(0, graphs=False, memory_limit=limit << 20)
+        providers = cuda_providers(0, memory_limit=limit << 20)
         pool = StreamPool([SessionStream(open_session(path, providers), 0)])
         with collected() as said:
             found = pool.run(feed)

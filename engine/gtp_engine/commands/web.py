@@ -12,6 +12,7 @@ from pathlib import Path
 from gtp_engine.arguments import BadValueError, UsageError, parse_seed
 from gtp_engine.commands.options import add_options, add_shared, read_settings
 from gtp_engine.commands.process import end_process
+from gtp_engine.frontends.web import EVERYWHERE
 from gtp_engine.platforms import user_data_base
 
 DEFAULT_PORT = 8619
@@ -60,6 +61,15 @@ def _games_folder() -> Path:
         raise UsageError("there is no home folder; --keep-games names one for the games") from None
 
 
+def _own_address(family: socket.AddressFamily) -> str:
+    """Return the address by which others in the network know this machine; empty: unknown."""
+    with socket.socket(family, socket.SOCK_DGRAM) as asked, contextlib.suppress(OSError):
+        # Nothing is sent: these addresses are for documentation, and only the way there is found.
+        asked.connect(("2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1", 9))
+        return str(asked.getsockname()[0])
+    return ""
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit status."""
     settings = read_settings(args)
@@ -88,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
         keep_all_games=True,
     )
     token = secrets.token_urlsafe(18)
-    host = f"[{args.host}]" if ":" in args.host else args.host
+    named = _own_address(family) or args.host if args.host in EVERYWHERE else args.host
+    host = f"[{named}]" if ":" in named else named
     print(f"http://{host}:{listener.getsockname()[1]}/{token}/  (Ctrl-C ends)", flush=True)
     engine = Engine(settings)
     engine.load()

@@ -47,6 +47,9 @@ __all__ = ["GameRecord", "Setup", "SgfError", "format_sgf", "load_sgf", "parse_g
 Node = dict[str, list[str]]
 """Property values by name; text escapes are left in."""
 
+_PROGRAM = "gtp-engine"
+"""As own files name what has made them."""
+
 _MOVES = {"B": BLACK, "W": WHITE}
 _SETUPS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 
@@ -263,7 +266,7 @@ def read_root(root: Node) -> GameRecord:
     record = GameRecord(
         width=width,
         height=height,
-        komi=_read_komi(_first(root, "KM")),
+        komi=_read_komi(_first(root, "KM"), _first(root, "AP").startswith(f"{_PROGRAM}:")),
         rules=_read_rules(root),
         handicap=_read_handicap(root),
         result=_text(root, "RE"),
@@ -307,11 +310,11 @@ def _read_size(text: str) -> tuple[int, int]:
     return width, height
 
 
-def _read_komi(text: str) -> float | None:
+def _read_komi(text: str, is_own: bool) -> float | None:
     """Return a komi in points.
 
     Some servers write hundredths (650), and Chinese komi by the stone, where 3.75 means 7.5:
-    quarters occur nowhere else.
+    quarters occur nowhere else but in own files, which mean what they say.
     """
     try:
         komi = parse_komi(text.strip().replace(",", ".", 1))
@@ -320,6 +323,8 @@ def _read_komi(text: str) -> float | None:
             komi = parse_komi(float(text) / 100.0)
         except ValueError:
             return None
+    if is_own:
+        return komi
     if abs(komi) >= 200.0 and komi % 25.0 == 0.0:
         komi /= 100.0
     if (4.0 * komi) % 2.0 == 1.0 and abs(komi) <= MAX_KOMI / 2.0:
@@ -639,7 +644,7 @@ def _root_node(
         "FF": [b"4"],
         "GM": [position.sgf_game.encode()],
         "CA": [b"UTF-8"],
-        "AP": [escape_text(f"gtp-engine:{__version__}")],
+        "AP": [escape_text(f"{_PROGRAM}:{__version__}")],
         "SZ": [size.encode()],
         "KM": [f"{position.komi:.10g}".encode()],
         "RU": [escape_text(describe_rules(position.rules))],

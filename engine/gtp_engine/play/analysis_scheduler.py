@@ -20,7 +20,7 @@ from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import Settings, default_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.batching import TreeBatcher
-from gtp_engine.search.params import SearchParams
+from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
@@ -94,7 +94,7 @@ class AnalysisJob:
         request = self.request
         try:
             search = make_search()
-            search.params = request.params
+            search.params = search.params.changed_by(request.params)
             search.set_position(request.position(), avoid=request.report.avoid)
             return search.begin(replace(request.limits, stop=self._stop), request.report)
         except Exception as error:
@@ -138,7 +138,12 @@ class AnalysisScheduler:
             batch: Leaves that each of them evaluates at once; None: the device's.
             memory_mb: Room for all trees together, in MiB.
         """
-        self._evaluator = evaluator
+        from gtp_engine.evaluators.rollouts.go import wants_rollout_params
+
+        self.evaluator = evaluator
+        """Judges the positions."""
+        self._usual = ROLLOUT_PARAMS if wants_rollout_params(evaluator) else SearchParams()
+        """Parameters that suit it; those of a request change them."""
         self._threads, self._batch = evaluator.suggest(threads, batch)
         in_flight = self._threads * self._batch
         n_threads = max(self._threads, in_flight // LEAVES_A_STEP)
@@ -205,7 +210,7 @@ class AnalysisScheduler:
 
     def _work(self) -> None:
         """Step searches until the scheduler is closed and they have ended."""
-        batcher = TreeBatcher(self._evaluator)
+        batcher = TreeBatcher(self.evaluator)
         own: dict[AnalysisJob, Run] = {}
         while self._take_up(own):
             self._advance(batcher, own)
@@ -280,7 +285,8 @@ class AnalysisScheduler:
         if share > 1:
             memory_mb = max(LEAST_MEMORY_MB, memory_mb // self.at_once)
         return Search(
-            self._evaluator,
+            self.evaluator,
+            self._usual,
             threads=threads,
             batch=batch,
             memory_mb=memory_mb,

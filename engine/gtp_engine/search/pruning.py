@@ -231,11 +231,12 @@ def drop_moves_at(tree: Tree, node: int, forbidden: npt.NDArray[np.uint8]) -> No
     for action in range(row.shape[0]):
         if row[action] > 0:
             total += np.float64(coded_prior(int64(row[action])))
-    if total == 0.0:
+    if total == 0.0 and kept == 0:
         row[action_of(tree, int64(PASS))] = prior_code(1.0)
         total = 1.0
     for k in range(kept):
-        tree.children[first + k]["prior"] /= total
+        edge = tree.children[first + k]
+        edge["prior"] = edge["prior"] / total if total > 0.0 else 1.0 / kept
     for action in range(row.shape[0]):
         if row[action] > 0:
             row[action] = prior_code(coded_prior(int64(row[action])) / total)

@@ -87,8 +87,9 @@ class SharedTree:
         most = capacity_within(self.memory_bytes, width * height, has_ownership)
         self._most_nodes = max(min(most, MOST_NODES), FEWEST_NODES)
         if self._planted_for != (width, height, has_ownership):
-            self._planted_for = (width, height, has_ownership)
+            self.clear()  # its memory is free, and nothing is planted if there is too little
             self.tree = new_tree(min(FIRST_NODES, self._most_nodes), width, height, has_ownership)
+            self._planted_for = (width, height, has_ownership)
         clear_tree(self.tree)
         self.root_path = [int(add_node(self.tree, to_play))]
 

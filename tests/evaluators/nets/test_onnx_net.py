@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from tests.paths import TINY
 
-from gtp_engine.evaluators.nets import onnx_net
+from gtp_engine.evaluators.nets import onnx_net, precision
+from gtp_engine.evaluators.nets.net_files import NetFiles
 from gtp_engine.evaluators.nets.net_info import MetadataError, NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
@@ -319,17 +320,10 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> list[FakeCudaSession]:
     return opened
 
 
-def graphs_of(session: FakeCudaSession) -> str:
-    options: str = session.asked[0][1]["enable_cuda_graph"]
-    return options
-
-
 def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession], said: list[str]) -> None:
     net = OnnxNet(TINY, "auto")
     assert net.device == "cuda" and not said
-    streams = gpus[1:]  # the first one was opened to see whether graphs can be captured
-    assert [session.asked[0][1]["device_id"] for session in streams] == ["0"] * 3 + ["1"] * 3
-    assert {graphs_of(session) for session in gpus} == {"1"}
+    assert [session.asked[0][1]["device_id"] for session in gpus] == ["0"] * 3 + ["1"] * 3
     plain = OnnxNet(TINY, "cpu")
     for case in net.golden_cases():
         found = net.run_feed(case.inputs)
@@ -337,12 +331,54 @@ def test_each_gpu_has_sessions_of_its_own(gpus: list[FakeCudaSession], said: lis
             np.testing.assert_allclose(found[name], expected, atol=1e-5)
 
 
-def test_where_graphs_compute_something_else_there_are_none(
+def test_a_session_that_finds_no_memory_leaves_the_others(
     gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
-    monkeypatch.setattr(onnx_net, "_replays", lambda session, case: False)
-    assert OnnxNet(TINY, "cuda").device == "cuda" and not said
-    assert {graphs_of(session) for session in gpus[1:]} == {"0"}
+    real = onnx_net.open_session
+
+    def open_three(path: Path, providers: Any) -> Any:
+        if len(gpus) == 3:
+            raise NetFileError(f"{path}: CUDA out of memory")
+        return real(path, providers)
+
+    monkeypatch.setattr(onnx_net, "open_session", open_three)
+    assert OnnxNet(TINY, "auto").device == "cuda"
+    assert len(said) == 3
+    assert said[0] == f"GPU 1 cannot have another batch in flight: {TINY}: CUDA out of memory"
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_gpu_that_computes_no_numbers_is_left(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, said: list[str], wrong: float
+) -> None:
+    net = OnnxNet(TINY, "cuda")
+    real = CpuStream.run
+
+    def spoil(self: Any, feed: Any, bucket: int) -> Any:
+        found = real(self, feed, bucket)
+        found["value"][0, 0] = wrong
+        return found
+
+    monkeypatch.setattr(CpuStream, "run", spoil)
+    found = net.run(np.zeros((2, 22, 5, 5), np.uint8), np.zeros((2, 19), np.float32))
+    assert found.value is not None and np.isfinite(found.value).all() and net.device == "cpu"
+    assert said == ["using the CPU instead of CUDA from now on: it computes what are no numbers"]
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_a_gpu_that_computes_wrong_numbers_is_not_begun_with(
+    gpus: list[FakeCudaSession], monkeypatch: pytest.MonkeyPatch, said: list[str], factor: float
+) -> None:
+    monkeypatch.setattr(precision, "cuda_obstacle", lambda: None)
+    real = CpuStream.run
+
+    def spoil(self: Any, feed: Any, bucket: int) -> Any:
+        return {name: factor * array for name, array in real(self, feed, bucket).items()}
+
+    monkeypatch.setattr(CpuStream, "run", spoil)
+    net = precision.open_best(NetFiles(TINY), "cuda")
+    assert net.device == ("cuda" if factor == 1.0 else "cpu")
+    assert len(said) == (factor != 1.0) and all("self-check: " in line for line in said)
 
 
 def test_gpus_that_fail_on_the_way_are_replaced_by_the_cpu_in_one_line(

@@ -230,3 +230,11 @@ def test_memory_of_sizes_long_past_is_given_back() -> None:
     for size in range(2, 25):
         stream.run(inputs(1, size, size), 1)
     assert len(stream._bound) == stream.kept_shapes >= 2 * len(BUCKETS)
+
+
+def test_the_shape_that_was_not_used_for_longest_is_forgotten_first() -> None:
+    stream = SessionStream(open_session(TINY, [CPU]), 0, "cpu")
+    often = stream.bound(inputs(1, 9, 0), 1)
+    for bucket in range(1, 2 * stream.kept_shapes):
+        stream.bound(inputs(1, 5, 0), bucket)
+        assert stream.bound(inputs(1, 9, 0), 1) is often

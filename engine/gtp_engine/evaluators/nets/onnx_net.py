@@ -37,7 +37,6 @@ from gtp_engine.evaluators.runtimes.onnx_runtime import (
     is_built_with,
     open_session,
     preload_cuda,
-    run_plain,
     tensorrt_providers,
 )
 from gtp_engine.evaluators.runtimes.sessions import (
@@ -61,11 +60,6 @@ Run = Callable[[Mapping[str, npt.NDArray[Any]]], dict[str, npt.NDArray[Any]]]
 
 STREAMS_PER_GPU = 3
 """Batches in flight on a GPU: one computes while another is copied and a third is put together."""
-
-GRAPH_TRIALS = 3
-"""Runs after which a CUDA graph has been captured and replayed."""
-GRAPH_TOLERANCE = 0.02
-"""Largest difference of a replayed graph's outputs, of their range."""
 
 _INSTEAD = "using the CPU instead of CUDA"
 
@@ -186,7 +180,10 @@ class OnnxNet:
         """
         run = self._run
         try:
-            return run(feed)
+            found = run(feed)
+            if self.device == "cpu" or all(np.isfinite(array).all() for array in found.values()):
+                return found
+            self._fall_back(run, "it computes what are no numbers")
         except BeyondUseError as error:
             self._fall_back(run, str(error))
         except Exception as error:  # the runtime's own exception classes are not public
@@ -198,11 +195,16 @@ class OnnxNet:
         """Go on with the CPU; the first of the threads that come here does it for all."""
         with self._guard:
             if self._run is failed:
-                if self.device == "cuda":
-                    logger.warning(f"{_INSTEAD} from now on: {reason}")
-                else:
+                if self.device == "cpu":
                     say_instead(reason)
+                else:
+                    name = "CUDA" if self.device == "cuda" else "an Intel GPU"
+                    logger.warning(f"using the CPU instead of {name} from now on: {reason}")
                 self._open_cpu()
+
+    def leave_gpu(self, reason: str) -> None:
+        """Go on with the CPU, because what the GPU computes is wrong."""
+        self._fall_back(self._run, reason)
 
     def golden_cases(self) -> list[GoldenCase]:
         """Return the inputs and outputs the file carries for checking a machine."""
@@ -243,11 +245,15 @@ class OnnxNet:
         sessions = [(0, open_session(self.path, providers(0)))]
         if sessions[0][1].get_providers()[0] == CPU:
             return sessions
-        wanted = [gpu for gpu in gpus for _ in range(STREAMS_PER_GPU)]
-        return sessions + [(gpu, open_session(self.path, providers(gpu))) for gpu in wanted[1:]]
+        for gpu in [gpu for gpu in gpus for _ in range(STREAMS_PER_GPU)][1:]:
+            try:
+                sessions.append((gpu, open_session(self.path, providers(gpu))))
+            except NetFileError as error:  # such as want of memory, where others are at work
+                logger.warning(f"GPU {gpu} cannot have another batch in flight: {error}")
+        return sessions
 
     def _choose_providers(self, tensorrt: bool) -> Callable[[int], list[Provider]]:
-        """Return what makes a GPU's providers: TensorRT, CUDA with graphs, or without."""
+        """Return what makes a GPU's providers: TensorRT or CUDA."""
         if tensorrt:
             obstacle = "its libraries do not load"
             if is_built_with(TENSORRT):
@@ -260,19 +266,7 @@ class OnnxNet:
                 except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
                     obstacle = f"no folder for what it builds: {error}"
             logger.warning(f"using CUDA instead of TensorRT: {obstacle}")
-        graphs = self._captures_graphs()
-        return lambda gpu: cuda_providers(gpu, graphs=graphs)
-
-    def _captures_graphs(self) -> bool:
-        """Whether CUDA graphs can be captured of this net, and compute the same."""
-        try:
-            session = open_session(self.path, cuda_providers(0, graphs=True))
-            if session.get_providers()[0] == CPU:
-                return False
-            cases = golden_from_metadata(session.get_modelmeta().custom_metadata_map)
-            return all(_replays(session, case) for case in cases)
-        except Exception:  # whatever it is, runs without graphs may work
-            return False
+        return cuda_providers
 
 
 def name_inputs(
@@ -319,17 +313,3 @@ def difference(output: Any, expected: Any) -> tuple[float, float]:
     scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
     absolute = float(np.abs(output - expected).max(initial=0.0))
     return absolute, absolute / scale
-
-
-def _replays(session: Any, case: GoldenCase) -> bool:
-    """Whether a CUDA graph gives what a plain run gives."""
-    plain = run_plain(session, case.inputs)
-    stream = SessionStream(session, 0)
-    rows = len(next(iter(case.inputs.values())))
-    for _ in range(GRAPH_TRIALS):
-        bound = stream.run(case.inputs, rows)
-        for name, expected in plain.items():
-            _, relative = difference(bound[name], expected)
-            if relative > GRAPH_TOLERANCE:
-                return False
-    return True

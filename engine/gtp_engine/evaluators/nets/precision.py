@@ -181,7 +181,11 @@ def open_best(
     else:
         best = choose(files, on_gpu=False, runtime=runtime)
         net = OnnxNet(best.path, device, runtime=best.runtime, streams=threads)
-    # All other ways have been checked.
+    if net.device == "cuda":
+        found = differences_of(net)
+        if not all(one.is_right for one in found):
+            net.leave_gpu(f"{net.path}: self-check: {verdict(found)}")
+    # All other ways on the CPU have been checked.
     is_as_it_is = net.path == files.fp32 and net.runtime == ONNX_RUNTIME
     if net.device == "cpu" and (files.is_exact or _wanted_runtime(runtime) != AUTO or is_as_it_is):
         _warn_if_wrong(net)

@@ -4,7 +4,6 @@ import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,6 @@ Provider = str | tuple[str, dict[str, str]]
 CPU = "CPUExecutionProvider"
 CUDA = "CUDAExecutionProvider"
 TENSORRT = "TensorrtExecutionProvider"
-
-GRAPH_ID = "gpu_graph_id"
-"""Under which number a run captures or replays a CUDA graph; -1 keeps it from either."""
 
 LARGEST_FILE = (1 << 31) - 1
 """Bytes; an ONNX file of one piece holds no more."""
@@ -63,13 +59,11 @@ def preload_cuda() -> None:
         onnxruntime.preload_dlls()
 
 
-def cuda_providers(gpu: int, *, graphs: bool, memory_limit: int | None = None) -> list[Provider]:
+def cuda_providers(gpu: int, *, memory_limit: int | None = None) -> list[Provider]:
     """Return the providers of a session on a GPU.
 
     Args:
         gpu: Its number among those that CUDA sees.
-        graphs: Whether runs are captured as CUDA graphs, which replay without the processor. Only
-            one thread at a time may then run the session.
         memory_limit: Most bytes that the session takes; the GPU's memory when None.
     """
     options = {
@@ -78,7 +72,6 @@ def cuda_providers(gpu: int, *, graphs: bool, memory_limit: int | None = None) -
         "arena_extend_strategy": "kSameAsRequested",
         # Trying every algorithm takes seconds for each batch size.
         "cudnn_conv_algo_search": "HEURISTIC",
-        "enable_cuda_graph": "1" if graphs else "0",
     }
     if memory_limit is not None:
         options["gpu_mem_limit"] = str(memory_limit)
@@ -100,7 +93,7 @@ def tensorrt_providers(gpu: int, engines: Path) -> list[Provider]:
         "trt_timing_cache_enable": "True",
         "trt_timing_cache_path": str(engines),
     }
-    return [(TENSORRT, options), *cuda_providers(gpu, graphs=False)]
+    return [(TENSORRT, options), *cuda_providers(gpu)]
 
 
 def check_file(path: Path) -> None:
@@ -193,23 +186,16 @@ def _new_session(
 
 
 def run_plain(session: Any, feed: Mapping[str, Array]) -> dict[str, Array]:
-    """Return outputs [B, ...] by name, without bound memory and without capturing a graph."""
-    import onnxruntime
-
-    options = onnxruntime.RunOptions()
-    options.add_run_config_entry(GRAPH_ID, "-1")
+    """Return outputs [B, ...] by name, without bound memory."""
     names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feed, options), strict=True))
+    return dict(zip(names, session.run(names, feed), strict=True))
 
 
 class BoundBatch:
     """Inputs and outputs of one shape, at addresses on the device that stay what they are.
 
-    That spares a run the search for memory, and is what CUDA graphs ask for. Not for use from two
-    threads at once.
+    That spares a run the search for memory. Not for use from two threads at once.
     """
-
-    _graph_ids = count(1)
 
     def __init__(
         self,
@@ -240,15 +226,12 @@ class BoundBatch:
             self._binding.bind_ortvalue_input(name, value)
         for name, value in self._outputs.items():
             self._binding.bind_ortvalue_output(name, value)
-        self._options = onnxruntime.RunOptions()
-        # A number belongs to one shape: a graph captured for another would be replayed unasked.
-        self._options.add_run_config_entry(GRAPH_ID, str(next(self._graph_ids)))
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """Copy the inputs [B, ...] over, run, and return copies of the outputs [B, ...]."""
         for name, value in self._inputs.items():
             value.update_inplace(feed[name])
-        self._session.run_with_iobinding(self._binding, self._options)
+        self._session.run_with_iobinding(self._binding)
         return {name: np.array(value.numpy()) for name, value in self._outputs.items()}
 
 

@@ -3,9 +3,8 @@
 GPUs want few sizes, and so does OpenVINO, which compiles a graph for each. A batch is padded to the
 next bucket, so that each shape's memory is bound once and its graph made once.
 
-A stream runs one batch at a time. On a GPU it is a session of its own. With two or three a GPU, one
-copies while another computes, and each may capture CUDA graphs, which one thread at a time must
-replay. In OpenVINO it is one thread of a processor, or a GPU.
+A stream runs one batch at a time. On a GPU it is a session of its own; with two or three a GPU, one
+copies while another computes. In OpenVINO it is one thread of a processor, or a GPU.
 
 A device that runs out of memory is given smaller buckets from then on. A GPU that fails otherwise
 is left alone, and the others go on. Where nothing is left, the net is beyond use there.
@@ -79,11 +78,13 @@ class Stream:
         """Return what runs batches shaped like this."""
         key = (bucket, *(array.shape[1:] for array in feed.values()))
         with self._guard:
-            if key not in self._bound:
+            found = self._bound.pop(key, None)  # the shape used last stands last, and goes last
+            if found is None:
                 while len(self._bound) >= self.kept_shapes:
                     del self._bound[next(iter(self._bound))]
-                self._bound[key] = self._bind(feed, bucket)
-            return self._bound[key]
+                found = self._bind(feed, bucket)
+            self._bound[key] = found
+            return found
 
     def _bind(self, feed: Feed, bucket: int) -> Bound:
         raise NotImplementedError

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation
 from gtp_engine.files import open_regular
 from gtp_engine.frontends.analysis.analyst import format_line
 from gtp_engine.frontends.analysis.answer import answer
 from gtp_engine.frontends.analysis.overrides import AnalysisSettings
-from gtp_engine.frontends.analysis.query import Query
+from gtp_engine.frontends.analysis.query import Query, Wanted
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import list_game_files, read_games
 from gtp_engine.play.analysis_scheduler import AnalysisRequest, AnalysisScheduler
@@ -136,6 +138,9 @@ def analyse_records(
     Raises:
         OSError: An answer cannot be written.
     """
+    evaluator = scheduler.evaluator
+    net = evaluator if isinstance(evaluator, NetEvaluator) else None
+    is_human = net is not None and net.takes_profile
     room = threading.Semaphore(2 * scheduler.at_once)
     is_broken_off = threading.Event()
     failures: list[Exception] = []
@@ -144,7 +149,16 @@ def analyse_records(
 
     def submit(identity: str, record: GameRecord, turn: int) -> None:
         position = record.position(before_move=turn + 1)
-        query = Query(identity, position.width, position.height, position.rules, settings=settings)
+        size, wanted = (position.width, position.height), Wanted(pv_length=settings.pv_length + 1)
+        query = Query(identity, *size, position.rules, settings=settings, wanted=wanted)
+        raw: RawEvaluation | None = None
+
+        def begin() -> Position:
+            nonlocal raw
+            if net is not None:
+                optimism = settings.params.root_policy_optimism
+                raw = net.raw_evaluation(position, 0, optimism, remember=True)
+            return position
 
         def end(found: Analysis | Exception | None) -> None:
             try:
@@ -156,14 +170,15 @@ def analyse_records(
                         told.add((identity, str(found)))
                         logger.warning(f"{identity}, turn {turn}: {found}")
                 else:
-                    output.write(answer(query, turn, position, found, policy=None))
+                    output.write(answer(query, turn, position, found, None, raw, is_human))
                 on_position()
             except Exception as error:  # a full disk, for instance
                 failures.append(error)
             finally:
                 room.release()
 
-        scheduler.submit(AnalysisRequest(lambda: position, end, settings.limits, settings.params))
+        request = AnalysisRequest(begin, end, settings.limits, settings.params, wanted)
+        scheduler.submit(request)
 
     try:
         for identity, record in playable_games(files, lambda sentence: None):

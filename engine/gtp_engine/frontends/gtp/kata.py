@@ -341,8 +341,8 @@ def get_models(session: Session, arguments: Arguments) -> str:
         return "[]"
     info = net.info
     model = {
-        "name": info.name,
-        "internalName": info.source or info.name,
+        "name": net.path.name,
+        "internalName": info.name,
         "maxBatchSize": session.engine.settings.batch or 0,
         "usesHumanSLProfile": info.meta_features > 0,
         "version": info.encoder_version,

@@ -2,3 +2,6 @@
 
 Scripts and styles are put into the pages themselves, which load nothing from anywhere.
 """
+
+EVERYWHERE = ("0.0.0.0", "::")
+"""Hosts that mean all addresses of this machine."""

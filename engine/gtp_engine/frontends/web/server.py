@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from gtp_engine.frontends.web import EVERYWHERE
 from gtp_engine.frontends.web.game import WebGame
 from gtp_engine.frontends.web.page import page_of
 
@@ -56,7 +57,7 @@ class Doorkeeper:
         self._app = app
         self._token = token.encode()
         self._names = {"localhost", "127.0.0.1", "::1", host.lower()}
-        self._is_anywhere = host in ("0.0.0.0", "::")
+        self._is_anywhere = host in EVERYWHERE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -65,7 +66,7 @@ class Doorkeeper:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})  # before it was accepted: status 403
         else:
-            text = "Not here: use the whole address that gtp-engine has printed.\n"
+            text = "Not here: use the whole address that gtp-engine has printed, numbers and all.\n"
             await PlainTextResponse(text, 403, HEADERS)(scope, receive, send)
 
     def _lets_in(self, scope: Scope) -> bool:
