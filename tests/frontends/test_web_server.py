@@ -380,10 +380,13 @@ def test_wishes_that_are_refused_change_nothing(client: ClientConnection) -> Non
 
 def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConnection) -> None:
     new_game(client)
-    client.send("(;SZ[5]PB[\u00c4da]PW[<b>]CA[UTF-8]C[a];B[cc];W[bb]C[b];B[dd])".encode())
+    client.send(
+        "(;SZ[5]PB[\u00c4da]PW[<b>]BR[3d]WR[2k]DT[2016-03-09]CA[UTF-8]C[a];B[cc];W[bb]C[b];B[dd])".encode()
+    )
     state_when(client, lambda state: len(state["moves"]) == 3)
     record = parse_sgf(fetch(server, server.path + "game.sgf")[1])
     assert (record.black_name, record.white_name) == ("\u00c4da", "<b>")
+    assert (record.black_rank, record.white_rank, record.date) == ("3d", "2k", "2016-03-09")
     assert record.comments == {0: "a", 2: "b"} and len(record.moves) == 3
     wish(client, "undo")
     state_when(client, lambda state: len(state["moves"]) == 2)

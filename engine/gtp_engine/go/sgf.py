@@ -574,6 +574,8 @@ def format_sgf(
     *,
     black_name: str = "",
     white_name: str = "",
+    black_rank: str = "",
+    white_rank: str = "",
     result: str = "",
     date: str = "",
     comments: Mapping[int, str] | None = None,
@@ -587,7 +589,9 @@ def format_sgf(
         comments: Texts by the number of moves made before; 0 is the set-up.
     """
     tree = sgf_grammar.Coarse_game_tree()
-    tree.sequence = [_root_node(position, black_name, white_name, result, date)]
+    ranks = {"BR": black_rank, "WR": white_rank}
+    names = {"PB": black_name, "PW": white_name}
+    tree.sequence = [_root_node(position, **names, **ranks, RE=result, DT=date)]
     for ply in range(1, position.ply + 1):
         turn = position.history.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
@@ -609,10 +613,9 @@ def game_tree(record: GameRecord) -> tuple[sgf_grammar.Coarse_game_tree, list[in
         SgfError: The record cannot be played over.
     """
     start = record.position(before_move=1)
-    root = _root_node(start, record.black_name, record.white_name, record.result, record.date)
-    for name, text in (("BR", record.black_rank), ("WR", record.white_rank)):
-        if text:
-            root[name] = [escape_text(text)]
+    ranks = {"BR": record.black_rank, "WR": record.white_rank}
+    names = {"PB": record.black_name, "PW": record.white_name}
+    root = _root_node(start, **names, **ranks, RE=record.result, DT=record.date)
     tree = sgf_grammar.Coarse_game_tree()
     tree.sequence = [root]
     places = [0]
@@ -635,9 +638,8 @@ def _setup_node(setup: Setup, width: int) -> dict[str, list[bytes]]:
     return node
 
 
-def _root_node(
-    position: Position, black_name: str, white_name: str, result: str, date: str
-) -> dict[str, list[bytes]]:
+def _root_node(position: Position, **texts: str) -> dict[str, list[bytes]]:
+    """Return the first node; texts by their properties, which are left out when empty."""
     width, height = position.width, position.height
     size = str(width) if width == height else f"{width}:{height}"
     root = {
@@ -649,12 +651,7 @@ def _root_node(
         "KM": [f"{position.komi:.10g}".encode()],
         "RU": [escape_text(describe_rules(position.rules))],
     }
-    for name, text in (
-        ("PB", black_name),
-        ("PW", white_name),
-        ("RE", result),
-        ("DT", date),
-    ):
+    for name, text in texts.items():
         if text:
             root[name] = [escape_text(" ".join(text.split()))]
     black, white, to_play = position.start

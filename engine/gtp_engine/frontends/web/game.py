@@ -86,6 +86,8 @@ class WebGame:
         self._is_other = False  # than the game that pages were told of
         self._names: dict[int, str] = {}
         self._comments: dict[int, str] = {}
+        self._told: dict[str, str] = {}
+        """What else a record says that was loaded, as `format_sgf` takes it."""
         self._cancel: threading.Event | None = None
         """Ends the review that is being made."""
         self._guard = threading.Lock()
@@ -349,6 +351,8 @@ class WebGame:
         result = "" if record.result in ("?", "Void") else record.result
         self._adopt(self._engine.position_of(record), result, SEATS["both"])
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
+        kept = ("date", "black_rank", "white_rank")
+        self._told = {name: getattr(record, name) for name in kept}
         behind = len(record.moves) - self._table.position.ply  # a set-up, where the game begins
         self._comments = {n - behind: text for n, text in record.comments.items() if n >= behind}
 
@@ -382,7 +386,7 @@ class WebGame:
             self._table.colors = seats
         self._table.begin()
         self._table.result = result
-        self._names, self._comments = {}, {}
+        self._names, self._comments, self._told = {}, {}, {}
         self._looks_at = None
         self._is_other = True
 
@@ -469,8 +473,8 @@ class WebGame:
             black_name=names[BLACK],
             white_name=names[WHITE],
             result=table.result,
-            date=time.strftime("%Y-%m-%d"),
             comments=self._comments,
+            **{"date": time.strftime("%Y-%m-%d"), **self._told},
         )
         while self._notices:
             self._say(self._notices.pop(0))
