@@ -128,6 +128,28 @@ def test_what_waits_for_a_stream_is_merged_up_to_the_largest_batch() -> None:
         assert numbers == ([first, first + 1] if first in (10, 20) else [first])
 
 
+def test_more_streams_serve_what_waits_and_fewer_wait_for_those_under_way() -> None:
+    net = Net()
+    net.gate.clear()
+    batcher = Batcher(net.run, streams=1, max_batch=1)
+    callers = Callers(batcher)
+    for number in (1, 10, 20):
+        callers.call([number])
+    assert net.batches == [1]
+    batcher.use_streams(3)
+    while len(net.batches) < 3:
+        time.sleep(0.001)
+    batcher.use_streams(1)
+    callers.call([30])
+    assert len(net.batches) == 3
+    net.gate.set()
+    callers.join()
+    assert net.most_running == 3 and batcher._free_streams == batcher.streams == 1
+    callers.call([40])
+    callers.join()
+    assert len(net.batches) == 5
+
+
 def test_only_boards_of_one_size_are_merged() -> None:
     net = Net()
     net.gate.clear()

@@ -20,6 +20,7 @@ from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.handicap import HandicapError
 from gtp_engine.go.position import IllegalMoveError, Move, Position, SetupError
 from gtp_engine.go.rules import Rules
+from gtp_engine.platforms import usable_cores
 from gtp_engine.play import pondering
 from gtp_engine.play.adjudication.status import FinalStatus, judge
 from gtp_engine.play.clock.systems import Absolute, Byoyomi, PlayerTime
@@ -489,6 +490,19 @@ def test_a_system_without_threads_is_no_reason_to_lose_a_move(
     made.undo()
     made.genmove(BLACK)
     made.close()
+
+
+def test_a_search_for_a_gpu_that_has_failed_is_made_anew_for_the_processor() -> None:
+    made = Engine(Settings(net=TINY_NET, size=(5, 5), device="cpu", playouts=20))
+    first, net = made.search, made._loader.net_evaluator
+    assert made.search is first and net is not None
+    net._device = "cuda"
+    net.batcher.use_streams(1)
+    made.search_params = replace(made.search_params, cpuct=2.0)
+    made.genmove(BLACK)
+    second = made.search
+    assert second is not first and made.search is second and second.params.cpuct == 2.0
+    assert net.batcher.streams == net.batcher._free_streams == usable_cores()
 
 
 def test_whoever_leaves_does_not_wait_for_what_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

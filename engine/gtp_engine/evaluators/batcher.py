@@ -65,6 +65,13 @@ class Batcher:
         """Positions a run, on average."""
         return self.evaluations / self.runs if self.runs else 0.0
 
+    def use_streams(self, streams: int) -> None:
+        """Have so many runs under way at once from now on, or as soon as those of now end."""
+        with self._guard:
+            self._free_streams += streams - self.streams
+            self.streams = streams
+            self._serve()
+
     def evaluate(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Return the outputs of a batch, which may share a run with others of its board size.
 
@@ -77,7 +84,7 @@ class Batcher:
         """
         mine: _Request | None = None
         with self._guard:
-            if self._free_streams:  # so that nobody waits
+            if self._free_streams > 0:  # so that nobody waits
                 self._take_stream(len(spatial))
             else:
                 mine = _Request(spatial, features)
@@ -136,7 +143,10 @@ class Batcher:
     def _free_stream(self) -> None:
         """Free a stream and give it to whoever has waited longest."""
         self._free_streams += 1
-        if self._waiting:
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting and self._free_streams > 0:
             first = self._waiting.popleft()
             self._give_stream(first)
             first.woken.set()

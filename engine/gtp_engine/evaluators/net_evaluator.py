@@ -194,6 +194,7 @@ class NetEvaluator:
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.batcher = Batcher(net.run, streams, max_batch)
+        self._device = net.device
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = _find_encode(net)
@@ -257,6 +258,17 @@ class NetEvaluator:
             return threads or self.batcher.streams, batch or self.gpu_batch
         bears_more = self.net.file_bytes < LARGE_NET
         return threads or usable_cores(), batch or (CPU_BATCH if bears_more else 1)
+
+    def has_moved(self) -> bool:
+        """Whether the net runs elsewhere than when this was asked last: a GPU has failed.
+
+        As many runs are under way from then on as suit the processor; a search is to be made anew.
+        """
+        if self.net.device == self._device:
+            return False
+        self._device = self.net.device
+        self.batcher.use_streams(usable_cores())
+        return True
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
         """Measure in the background how many leaves to hand a GPU, unless that is known."""

@@ -117,6 +117,7 @@ class Engine(Game):
     def search(self) -> "Search":
         """The search, once the net is there."""
         self.wait_ready()
+        self._loader.renew_search()
         assert self._loader.search is not None
         return self._loader.search
 

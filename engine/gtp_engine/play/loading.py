@@ -134,6 +134,13 @@ class Loader:
 
         return self.evaluator if isinstance(self.evaluator, NetEvaluator) else None
 
+    def renew_search(self) -> None:
+        """Make the search anew if a GPU has failed, for a processor bears fewer leaves at once."""
+        net, old = self.net_evaluator, self.search
+        if net is not None and old is not None and net.has_moved():
+            self.search = self._new_search(net)
+            self.search.params = old.params
+
     def say_doubts(self, position: "Position") -> None:
         """Tell people once of each thing about a game that the net was not made for."""
         net = self.net_evaluator
