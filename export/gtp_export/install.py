@@ -99,12 +99,11 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         name = plan.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         del net  # Windows moves no file that is open
-        replaced = files_of(target) if target.exists() else []
+        for version in files_of(target)[1:] if target.exists() else []:
+            if version.exists():  # the engine would play with it in place of the new one
+                version.unlink()
+                logger.info(f"{version} is gone, which was made of the net before")
         ready.replace(target)
-    for version in replaced[1:]:
-        if version.exists():  # the engine would play with it in place of the new one
-            version.unlink()
-            logger.info(f"{version} is gone, which was made of the net before")
     return target
 
 

@@ -50,7 +50,6 @@ FEWEST = 20
 COUNTED_POSITIONS = 1_000_000
 POSITIONS = 2_000_000
 """To learn from, unless somebody says otherwise."""
-VALID_SHARE = 0.02
 POLICIES = ("rollout", "tree")
 
 
@@ -219,7 +218,7 @@ def run_fit(run: RecordRun) -> None:
     positions = POSITIONS if run.span is HOUR else int(run.span.amount)
     learned, others = read_table(run.games), read_table(run.valid) if run.valid else None
     if others is None:
-        learned, others = learned.split(VALID_SHARE)
+        learned, others = learned.split()
     if not len(learned) or not len(others):
         raise NetFileError("too few games to learn from some and measure on others")
     arrays, n = fit_policies(learned, run.seed, positions)

@@ -1,11 +1,47 @@
-"""What the files of a folder are made with: noted there, and compared before a run goes on."""
+"""What the files of a folder are made with, and who is at work there.
+
+The first is noted in the folder, and compared before a run goes on.
+"""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
+from gtp_engine.platforms import lock_file
+
+_LOCK = "run.lock"
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep others from the files of a folder, which is made if need be, until this process ends.
+
+    Raises:
+        NetFileError: Another process is at work there.
+        OSError: The file that says so cannot be opened.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("ab") as file:
+        if not lock_file(file):
+            raise NetFileError(f"{folder}: another run is at work there")
+        yield
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file of a run holds.
+
+    Raises:
+        NetFileError: It is damaged.
+        OSError: It cannot be read.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise NetFileError(f"{path}: is damaged: {error}") from None
 
 
 def keep_settings(folder: Path, **wanted: Any) -> None:
@@ -19,12 +55,11 @@ def keep_settings(folder: Path, **wanted: Any) -> None:
     """
     note = folder / "settings.json"
     folder.mkdir(parents=True, exist_ok=True)
-    if not note.exists() or [*folder.iterdir()] == [note]:
+    if not note.exists() or {*folder.iterdir()} <= {note, folder / _LOCK}:
         write_whole(note, json.dumps(wanted) + "\n")
-    try:
-        made = dict(json.loads(note.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise NetFileError(f"{note}: is damaged: {error}") from None
+    made = read_json(note)
+    if not isinstance(made, dict):
+        raise NetFileError(f"{note}: is damaged: it holds no settings")
     for name, value in wanted.items():
         if name in made and made[name] == value:
             continue

@@ -5,7 +5,6 @@ What was played and measured is kept in the folder after each match, where a kil
 """
 
 import itertools
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from gtp_export.evaluation import evaluate_games
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import EvaluationPlan, StrengthPlan
 from gtp_export.records.reading import read_table
-from gtp_export.run_settings import keep_settings
+from gtp_export.run_settings import keep_settings, read_json
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ def measure_strength(plan: StrengthPlan) -> str:
     file = plan.out / "strength.json"
     known: dict[str, Any] = {"nets": {}, "matches": {}, "accuracy": {}}
     if file.exists():
-        known |= json.loads(file.read_text(encoding="utf-8"))
+        known |= read_json(file)
     for name, path in (nets | {anchor: opponent}).items():
         content = file_hash(path)
         if known["nets"].setdefault(name, content) != content:

@@ -9,7 +9,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.plans import OwnGamesRun
 
 PLAN = OwnGamesRun
-LEFT_OUT = "preset", "start", "name", "threads", "batch_points", "keep_nets"
+LEFT_OUT = "preset", "start", "name", "threads", "keep_nets"
 
 
 def run(plan: OwnGamesRun) -> int:

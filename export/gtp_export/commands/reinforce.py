@@ -6,6 +6,7 @@ it.
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.plans import ReinforceRun
+from gtp_export.run_settings import alone_in
 
 PLAN = ReinforceRun
 LEFT_OUT = "preset", "start", "freeze", "name", "processes", "batch_points", "keep_nets"
@@ -17,5 +18,7 @@ def run(plan: ReinforceRun) -> int:
         raise NetFileError("--games must be 2 or more")
     from gtp_export.learning.reinforcement import Reinforcement
 
-    Reinforcement(plan).learn()
+    reinforcement = Reinforcement(plan)  # what is refused here leaves no folder
+    with alone_in(plan.out):
+        reinforcement.learn()
     return 0

@@ -36,6 +36,7 @@ from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
+from gtp_export.run_settings import alone_in
 from gtp_export.span import Meter, Span, Spent, end_with_parent
 
 logger = logging.getLogger(__name__)
@@ -119,7 +120,8 @@ class ShardMaker:
         A file PAUSE in the folder above halts all processes until it is gone.
 
         Raises:
-            NetFileError: The teacher or the student cannot be used.
+            NetFileError: The teacher or the student cannot be used, or the folder has labels of
+                other games.
             OSError: A folder cannot be made.
         """
         self._run = run
@@ -133,7 +135,12 @@ class ShardMaker:
                     Teacher(net, "cpu", run.runtime)
         self._folder = folder
         self._games = games
-        self._scale = 1 if cuda_obstacle() else GPU_SCALE
+        # The chunks that shards are made of are the same in all runs that add to a folder.
+        note = _read_note(folder)
+        self._scale = int(note.get("scale", 1 if cuda_obstacle() else GPU_SCALE))
+        self._games_hash = note.get("games") if games is None else games.fingerprint()
+        if note.get("games", self._games_hash) != self._games_hash:
+            raise NetFileError(f"{folder}: its labels are of other games; choose another --out")
         self._chunks = [] if games is None else _chunks(games, run.seed, self._scale)
         student_share = 0.0 if student is None else run.student_games
         shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
@@ -154,18 +161,23 @@ class ShardMaker:
             span: For all shards of the folder, earlier ones too.
 
         Raises:
-            NetFileError: One of several processes has died.
+            NetFileError: One of several processes has died, or another run is at work there.
             OSError: A shard cannot be written.
         """
-        self._spent = before = spent_on_labels(self._folder)
-        for job, took in self._made(span):
-            self._spent = self._spent.plus(took)
-            spent = {"seconds": self._spent.seconds, "core_seconds": self._spent.core_seconds}
-            write_whole(self._folder / NOTE, json.dumps(spent))
-            shard = f"{job.path.parent.name}/{job.path.name}"
-            made = self._spent.samples - before.samples
-            logger.info(f"{made} positions, {span.left(self._spent)}; last {shard}")
-        return self._spent.samples - before.samples
+        with alone_in(self._folder):
+            self._spent = before = spent_on_labels(self._folder)
+            for job, took in self._made(span):
+                self._spent = self._spent.plus(took)
+                self._write_note()
+                shard = f"{job.path.parent.name}/{job.path.name}"
+                made = self._spent.samples - before.samples
+                logger.info(f"{made} positions, {span.left(self._spent)}; last {shard}")
+            return self._spent.samples - before.samples
+
+    def _write_note(self) -> None:
+        spent = {"seconds": self._spent.seconds, "core_seconds": self._spent.core_seconds}
+        made = {"games": self._games_hash} if self._games_hash else {}
+        write_whole(self._folder / NOTE, json.dumps({**spent, "scale": self._scale, **made}))
 
     def _made(self, span: Span) -> Iterator[tuple[Job, Spent]]:
         """Work on jobs as long as a span is not spent; give each with what it took."""
@@ -245,13 +257,19 @@ def count_by_kind(folder: Path) -> dict[str, int]:
 
 def spent_on_labels(folder: Path) -> Spent:
     """Return the positions in a folder, and what they took by its note, all runs together."""
-    try:
-        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        times = float(note.get("core_seconds", 0.0)), float(note["seconds"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
-        times = 0.0, 0.0
+    note = _read_note(folder)
+    times = float(note.get("core_seconds", 0.0)), float(note.get("seconds", 0.0))
     samples = sum(sum(count_by_kind(folder / side).values()) for side in (TRAIN, VALID))
     return Spent(samples, *times)
+
+
+def _read_note(folder: Path) -> dict[str, Any]:
+    """Return what a folder's note says; nothing where there is none, or none that can be read."""
+    with suppress(FileNotFoundError, ValueError):
+        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
+        if isinstance(note, dict):
+            return note
+    return {}
 
 
 def _side(number: int) -> str:

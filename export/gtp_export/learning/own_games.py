@@ -151,12 +151,12 @@ def learn_from_games(run: OwnGamesRun) -> None:
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
     write_json(run.out / "metrics.json", facts)
     write_whole(target.with_suffix(".md"), format_record_card(info, facts))
-    for file in files_of(target):
-        made = run.out / file.name
-        if made.exists():
+    files = files_of(target)
+    for file in files[1:]:
+        file.unlink(missing_ok=True)  # made of the net that was here before
+    for file in files:
+        if (made := run.out / file.name).exists():
             write_whole(file, made.read_bytes())
-        else:
-            file.unlink(missing_ok=True)  # made of the net that was here before
     logger.info(f"wrote {target}")
 
 

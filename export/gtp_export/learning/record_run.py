@@ -33,12 +33,6 @@ from gtp_export.run_settings import keep_settings
 
 logger = logging.getLogger(__name__)
 
-VALID_SHARE = 0.03
-"""Share of the games that is not learned from, without games given for that."""
-FEWEST_VALID = 30
-"""About so many are not learned from where that is more, ..."""
-LARGEST_VALID_SHARE = 0.2
-"""... but no larger share."""
 TRAIN_SHARE = 0.85
 """Share of the minutes that trains; the rest evaluates and exports."""
 PARITY_SEED = 10
@@ -107,7 +101,7 @@ def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) ->
         if size is not None:
             measured = measured.take(measured.of_size(size, size))
     else:
-        learned, measured = games.split(valid_share(len(games)))
+        learned, measured = games.split()
     where = "--valid" if run.valid else counted(len(games), "game")
     if not len(learned) or not len(measured):
         raise NetFileError(
@@ -120,11 +114,6 @@ def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) ->
         )
     logger.info(f"{counted(len(learned), 'game')} to learn from, {len(measured):,} to measure on")
     return RecordTask(preset, learned, measured, run.threads)
-
-
-def valid_share(games: int) -> float:
-    """Return which share of so many games is set aside to measure on."""
-    return max(VALID_SHARE, min(LARGEST_VALID_SHARE, FEWEST_VALID / games))
 
 
 def fit_board(preset: Preset, games: Games) -> tuple[Preset, Games]:
@@ -162,10 +151,10 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
     parity = check_parity(trained_net(plan), written, batch)
     evaluation = EvaluationPlan(run.positions, seed=run.seed)
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
+    for smaller_file in files_of(target)[1:]:  # first: the engine would prefer one to the new net
+        smaller_file.unlink(missing_ok=True)  # made by an earlier, shorter run
     written.replace(target)
     (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
-    for smaller_file in files_of(target)[1:]:
-        smaller_file.unlink(missing_ok=True)  # made by an earlier, shorter run
     kinds = {INT8: run.int8, FP16: run.fp16}
     smaller = {kind: quantise(target, kind) for kind, wanted in kinds.items() if wanted}
     entries = read_metrics(run.out)

@@ -12,7 +12,6 @@ matches, `best.onnx`, and at the end the net with its card. All of it is found a
 which costs half a minute, or the round or match that was being played.
 """
 
-import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
@@ -50,7 +49,7 @@ from gtp_export.learning.trainer import CHECKPOINT, CHECKPOINT_SECONDS, Trainer,
 from gtp_export.pictures import can_draw, draw_intervals
 from gtp_export.plans import ReinforceRun
 from gtp_export.records.games import Games
-from gtp_export.run_settings import keep_settings
+from gtp_export.run_settings import keep_settings, read_json
 from gtp_export.span import PAUSE
 
 logger = logging.getLogger(__name__)
@@ -181,7 +180,7 @@ class Reinforcement:
         self._ladder_file = run.out / "ladder.json"
         self._ladder: list[dict[str, Any]] = []
         if self._ladder_file.exists():
-            self._ladder = json.loads(self._ladder_file.read_text(encoding="utf-8"))
+            self._ladder = read_json(self._ladder_file)
         torch.set_num_threads(1)
         # The norms of a net that a run begins with get their statistics from a round of its own.
         if not (run.out / CHECKPOINT).exists():

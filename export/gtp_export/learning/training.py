@@ -35,6 +35,7 @@ from gtp_export.learning.trainer import (
     follow_losses,
 )
 from gtp_export.progress_bar import ProgressBar
+from gtp_export.run_settings import alone_in
 from gtp_export.span import end_with_parent
 
 logger = logging.getLogger(__name__)
@@ -71,13 +72,19 @@ def train(plan: TrainPlan, export: Export, until: float = 1.0) -> None:
 
     Raises:
         TrainError: The run cannot go on.
-        NetFileError: The net to begin with, or what is to be frozen, cannot be used.
+        NetFileError: The net to begin with, or what is to be frozen, cannot be used; or another run
+            is at work in the folder.
         OSError: A file cannot be written.
     """
-    plan.out.mkdir(parents=True, exist_ok=True)
-    if plan.processes == 1:
-        _run(0, plan, export, until)
-        return
+    with alone_in(plan.out):
+        if plan.processes == 1:
+            _run(0, plan, export, until)
+        else:
+            _run_together(plan, export, until)
+
+
+def _run_together(plan: TrainPlan, export: Export, until: float) -> None:
+    """Run the training in several processes."""
     rendezvous = plan.out / "rendezvous"
     rendezvous.unlink(missing_ok=True)
     isolate_pools()

@@ -72,6 +72,19 @@ RANGES = {"starts": "moves", "setup_starts": "setups", "dead_starts": "dead"}
 PER_GAME = tuple(name for name in GameTable._fields if name not in {*RANGES, *RANGES.values()})
 
 
+VALID_SHARE = 0.03
+"""Share of the games that is not learned from, without games given for that."""
+FEWEST_VALID = 30
+"""About so many are not learned from where that is more, ..."""
+LARGEST_VALID_SHARE = 0.2
+"""... but no larger share."""
+
+
+def valid_share(games: int) -> float:
+    """Return which share of so many games is set aside to measure on."""
+    return max(VALID_SHARE, min(LARGEST_VALID_SHARE, FEWEST_VALID / max(1, games)))
+
+
 @dataclass(frozen=True)
 class Games:
     """A table of games with the names that its numbers stand for."""
@@ -187,9 +200,13 @@ class Games:
         color = np.where(changes % 2 == 0, table.first[games], 3 - table.first[games])
         return int(self.counts(games, color).sum())
 
-    def split(self, valid_share: float) -> tuple["Games", "Games"]:
-        """Divide the games into those to learn from and those to measure on; see `is_valid`."""
-        valid = self.is_valid(valid_share)
+    def split(self, share: float | None = None) -> tuple["Games", "Games"]:
+        """Divide the games into those to learn from and those to measure on; see `is_valid`.
+
+        Args:
+            share: Of those to measure on; what `valid_share` says when None.
+        """
+        valid = self.is_valid(valid_share(len(self)) if share is None else share)
         return self.take(np.flatnonzero(~valid)), self.take(np.flatnonzero(valid))
 
     def is_valid(self, share: float) -> NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from gtp_engine.go.rules import Ko, Rules, Scoring
 from gtp_export.convert.conversion import convert_file
 from gtp_export.labelling import generation
 from gtp_export.labelling.generation import (
+    GPU_SCALE,
     KINDS,
     ShardMaker,
     _chunks,
@@ -44,6 +45,7 @@ from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Labels, Teacher
 from gtp_export.plans import DistilRun
 from gtp_export.records.reading import read_table
+from gtp_export.run_settings import alone_in
 from gtp_export.span import PAUSE, Span, end_with_parent
 
 ENDLESS = Span(1e9, "samples")
@@ -397,6 +399,34 @@ def test_records_become_shards_until_they_are_used_up(
     lost.unlink()
     assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 2
     assert lost.read_bytes() == content
+    # Other games would be divided among the same numbers in another way.
+    pack.write_text(pack.read_text() + "(;SZ[9];B[ee];W[dd])\n")
+    with pytest.raises(NetFileError, match="its labels are of other games; choose another --out"):
+        ShardMaker(RUN, tmp_path, read_table([pack]))
+    assert ShardMaker(RUN, tmp_path, None)._chunks == []
+
+
+def test_chunks_of_records_stay_as_large_as_they_were_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_small_kinds(monkeypatch, "records", games=1)
+    pack = tmp_path / "games.sgf"
+    pack.write_text("".join(f"(;SZ[9];B[{x}a];W[bb])\n" for x in "acdefghi"))
+    games = read_table([pack])
+    for obstacle in (None, "no driver"):
+        monkeypatch.setattr(generation, "cuda_obstacle", lambda obstacle=obstacle: obstacle)
+        maker = ShardMaker(RUN, tmp_path, games)
+        assert [len(chunk) for _, chunk in maker._chunks].count(1) < len(games)
+        assert maker._scale == GPU_SCALE
+        maker.make_shards(Span(1, "samples"))
+
+
+def test_two_runs_do_not_label_into_one_folder(tmp_path: Path) -> None:
+    with (
+        alone_in(tmp_path),
+        pytest.raises(NetFileError, match="another run is at work there"),
+    ):
+        ShardMaker(RUN, tmp_path, None).make_shards(Span(1, "samples"))
 
 
 def test_a_file_halts_labelling_at_a_batch_of_positions(

@@ -18,10 +18,11 @@ from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
-from gtp_export.learning.record_run import describe_trained, prepare, valid_share  # noqa: E402
+from gtp_export.learning.record_run import describe_trained, prepare  # noqa: E402
 from gtp_export.learning.record_task import RecordTask  # noqa: E402
 from gtp_export.learning.torch_layers import Net  # noqa: E402
 from gtp_export.plans import EvaluationPlan, RecordRun  # noqa: E402
+from gtp_export.records.games import valid_share  # noqa: E402
 from gtp_export.records.reading import read_table  # noqa: E402
 
 # Black owns the left of a 4x4 board, White the right, in four orders of moves.

@@ -56,7 +56,7 @@ from gtp_export.learning.training import (  # noqa: E402
     train,
 )
 from gtp_export.progress_bar import ProgressBar  # noqa: E402
-from gtp_export.run_settings import keep_settings  # noqa: E402
+from gtp_export.run_settings import alone_in, keep_settings  # noqa: E402
 from gtp_export.span import PAUSE, Meter, Span, Spent  # noqa: E402
 
 
@@ -543,6 +543,12 @@ def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> Non
         trainer.restore()
     with pytest.raises(NetFileError, match=r"checkpoint\.pt: is no checkpoint, or damaged"):
         Trainer(0, replace(plan, start=path, out=data))
+
+
+def test_two_runs_do_not_train_in_one_folder(data: Path) -> None:
+    plan = plan_for(data, LONG)
+    with alone_in(plan.out), pytest.raises(NetFileError, match="another run is at work there"):
+        train(plan, lambda net, name: None)
 
 
 def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:
