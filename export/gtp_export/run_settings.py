@@ -18,7 +18,7 @@ _LOCK = "run.lock"
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep others from the files of a folder, which is made if need be, until this process ends.
+    """Keep others from the files of a folder, which is made if need be, for as long as this lasts.
 
     Raises:
         NetFileError: Another process is at work there.

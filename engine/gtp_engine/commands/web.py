@@ -98,7 +98,9 @@ def run(args: argparse.Namespace) -> int:
         keep_all_games=True,
     )
     token = secrets.token_urlsafe(18)
-    named = _own_address(family) or args.host if args.host in EVERYWHERE else args.host
+    named = args.host
+    if named in EVERYWHERE:
+        named = _own_address(family) or named
     host = f"[{named}]" if ":" in named else named
     print(f"http://{host}:{listener.getsockname()[1]}/{token}/  (Ctrl-C ends)", flush=True)
     engine = Engine(settings)

@@ -49,8 +49,8 @@ MOST_REVIEW_VISITS = 400
 REVIEW_MB = 256  # of trees, beside the game's
 REPORT_SECONDS = 0.25
 
-_URGENT = ("new", "undo", "redo", "resign", "go", "stop", "score", "seat")
-"""Wishes that make the engine move at once, as a file does that is to be loaded."""
+_URGENT = ("load", "new", "undo", "redo", "resign", "go", "stop", "score", "seat")
+"""Wishes that make the engine move at once."""
 
 
 class WebGame:
@@ -131,11 +131,11 @@ class WebGame:
             return
         with contextlib.suppress(queue.Full):
             self._wishes.put_nowait(wish)
-        does = wish.get("do") if isinstance(wish, dict) else None
-        stop, cancel = self._stop, self._cancel
-        if does == "cancel" and cancel is not None:
-            cancel.set()
-        if stop is not None and (does in (None, *_URGENT) or not self._is_moving):
+        does = "load" if isinstance(wish, bytes) else wish.get("do")
+        if does == "cancel":
+            self._do_cancel({})
+        stop = self._stop
+        if stop is not None and (does in _URGENT or not self._is_moving):
             stop.set()
 
     # The engine's thread --------------------------------------------------------------------------
@@ -404,7 +404,10 @@ class WebGame:
         threading.Thread(target=self._review, args=arguments, daemon=True).start()
 
     def _do_cancel(self, wish: dict[str, Any]) -> None:
-        """Do nothing: the wish itself has ended the review that was being made."""
+        """End the review that is being made, from any thread."""
+        cancel = self._cancel
+        if cancel is not None:
+            cancel.set()
 
     def _review(self, record: "GameRecord", visits: int, cancel: threading.Event) -> None:
         """Make a review, in a thread of its own: the game goes on meanwhile."""
