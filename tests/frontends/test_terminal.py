@@ -594,6 +594,19 @@ def test_who_resigns_while_looking_back_gives_up_the_whole_game(
         assert (len(record.moves), record.result) == (4, "W+R")
 
 
+def test_a_record_that_is_loaded_keeps_who_played_it_and_when(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = "PB[Ada]PW[Bob]BR[3d]DT[2016-03-09]"
+    (tmp_path / "old.sgf").write_text(f"(;SZ[5]{said}RE[W+R];B[cc];W[bb])")
+    both = (BLACK, WHITE)
+    Sitting(monkeypatch, "load old.sgf", "c2", "save a.sgf", "new", "c3", "save b.sgf", colors=both)
+    kept, other = load_sgf(tmp_path / "a.sgf"), load_sgf(tmp_path / "b.sgf")
+    assert (kept.black_name, kept.white_name, kept.black_rank) == ("Ada", "Bob", "3d")
+    assert (kept.date, len(kept.moves)) == ("2016-03-09", 3)
+    assert (other.black_name, other.black_rank) == ("you", "") and other.date > "2026"
+
+
 @pytest.mark.parametrize("ending", ["quit", "new", "load none.sgf", "save", "f 2"])
 def test_looking_back_cuts_no_game_short(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str

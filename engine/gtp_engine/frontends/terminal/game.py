@@ -38,6 +38,7 @@ from gtp_engine.frontends.terminal.screen import (
     describe_score,
 )
 from gtp_engine.games import parse_rules, position_type
+from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import IllegalMoveError, Position, SetupError
 from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, parse_komi
 from gtp_engine.go.scoring import format_result
@@ -562,10 +563,10 @@ class TerminalGame:
             return
         self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, record: GameRecord | None = None) -> None:
         self._table.begin()
         self._view, self._cursor = View(), None
-        self._file.begin(self._position)
+        self._file.begin(self._position, record)
 
     def _quit(self, rest: str) -> None:
         raise Leaving
@@ -598,5 +599,5 @@ class TerminalGame:
     def _adopt(self, path: Path) -> None:
         record = load_sgf(path, position_type(self._engine.settings.game))
         self._engine.adopt(self._engine.position_of(record))
-        self._begin()
+        self._begin(record)
         self._message.append(f"{path} goes on after move {self._position.ply}.")

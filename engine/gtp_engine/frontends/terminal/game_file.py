@@ -9,10 +9,14 @@ from pathlib import Path
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.files import write_whole
 from gtp_engine.games import game_of
+from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.sgf import format_sgf
 from gtp_engine.platforms import join_command_line
+
+_KEPT = ("black_name", "white_name", "black_rank", "white_rank", "date")
+"""What a game that was loaded still says when it is saved."""
 
 _State = tuple[list[Move], str, Rules]
 """A game as it stands: its moves, its result, its rules with the komi."""
@@ -23,14 +27,16 @@ class GameFile:
 
     def __init__(self, names: dict[int, str]) -> None:
         self._names = names
+        self._record: GameRecord | None = None
         self._path: Path | None = None
         self._on_file: _State | None = None
         self._given_up: _State | None = None
         """A game that may be lost, because it cannot be saved and the person knows."""
 
-    def begin(self, position: Position) -> None:
-        """Turn to a game that has not changed since it was begun or loaded."""
+    def begin(self, position: Position, record: GameRecord | None = None) -> None:
+        """Turn to a game that has not changed since it was begun, or loaded from a record."""
         self._path = None
+        self._record = record
         self._on_file = _state(position, "")
 
     def save(self, position: Position, result: str, name: str) -> str:
@@ -77,13 +83,11 @@ class GameFile:
         return is_nothing or _state(position, result) == self._on_file
 
     def _write(self, position: Position, result: str, path: Path) -> str:
-        text = format_sgf(
-            position,
-            black_name=self._names[BLACK],
-            white_name=self._names[WHITE],
-            result=result,
-            date=time.strftime("%Y-%m-%d"),
-        )
+        own = {"black_name": self._names[BLACK], "white_name": self._names[WHITE]}
+        told = own | {"date": time.strftime("%Y-%m-%d")}
+        if self._record is not None:
+            told = {name: getattr(self._record, name) or told.get(name, "") for name in _KEPT}
+        text = format_sgf(position, result=result, comments=None, **told)
         try:
             write_whole(path, text)
         except OSError as error:
