@@ -249,7 +249,7 @@ def test_who_gives_up_can_no_longer_make_the_moves_again_that_were_taken_back() 
     table = Table(Engine(Settings(size=(5, 5)), FakeEvaluator()), frozenset({BLACK, WHITE}))
     table.play(point_at(2, 2, 5))
     table.play(point_at(1, 1, 5))
-    assert table.step_back()
+    assert table.take_back()
     table.resign()
     assert not table.step_forward() and table.result == "B+R"
 
