@@ -103,6 +103,19 @@ def test_a_proof_takes_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == [5_500, 20_000]
 
 
+@pytest.mark.parametrize(
+    ("wish", "moves"), [("avoid b B4,G4 1", None), ("allow b G7,G6 1", {"G7", "G6"})]
+)
+def test_who_asks_for_other_moves_than_a_five_gets_one(wish: str, moves: set[str] | None) -> None:
+    engine = Engine(Settings(game="five", size=(7, 7), playouts=20, resign=False, seed=1))
+    with Conversation(engine) as client:
+        for move in ("b d4", "w a1", "b e4", "w a2", "b c4", "w a3", "b f4", "w a5"):
+            assert client.ask(f"play {move}").startswith("=")
+        played = client.ask(f"lz-genmove_analyze b 10 {wish}").splitlines()[-1]
+    move = played.removeprefix("play ")
+    assert move not in ("B4", "G4") and (moves is None or move in moves)
+
+
 def test_a_game_through_gtp_and_its_ruler() -> None:
     engine = Engine(Settings(game="five", size=(7, 7), playouts=20, resign=False, seed=1))
     with Conversation(engine) as client:
