@@ -112,8 +112,8 @@ def decide(
         search.set_position(position, (), avoid)
         analysis = search.run(limits, report)
         moves = [move.point for move in analysis.moves] or search.root_moves()
-        wanted = wanted_moves(position, avoid)
-        if wanted:  # the search looks at forced moves alone, whatever was asked for
+        if avoid and (wanted := wanted_moves(position, avoid)):
+            # The search looks at forced moves alone, whatever was asked for.
             moves = [move for move in moves if move in wanted] or sorted(wanted)
         return Decision(position.to_play, moves[0], analysis, Reason.SEARCH)
     wanted = wanted_moves(position, avoid)
