@@ -14,7 +14,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.nets.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
-from gtp_export.convert.onnx_file import files_of, load_model, read_info
+from gtp_export.convert.onnx_file import load_model, read_info, remove_smaller
 from gtp_export.download import Progress, download, file_hash, is_url
 from gtp_export.plans import AddPlan
 from gtp_export.quantise.quantisation import quantise_file
@@ -99,10 +99,8 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         name = plan.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         del net  # Windows moves no file that is open
-        for version in files_of(target)[1:] if target.exists() else []:
-            if version.exists():  # the engine would play with it in place of the new one
-                version.unlink()
-                logger.info(f"{version} is gone, which was made of the net before")
+        for version in remove_smaller(target) if target.exists() else []:
+            logger.info(f"{version} is gone, which was made of the net before")
         ready.replace(target)
     return target
 

@@ -54,7 +54,8 @@ class Game:
             from gtp_engine.games import new_game
 
             settings = self.settings
-            self._position = new_game(settings.game, *settings.size, self._first_rules())
+            rules = self._rules_of_a_new_game(*settings.size, settings.rules)
+            self._position = new_game(settings.game, *settings.size, rules)
             self._position.play_all(self._first_moves, strict=False)
         return self._position
 
@@ -95,13 +96,6 @@ class Game:
 
     def _customary(self, rules: Rules) -> float:
         return customary_komi(rules, self.position.width, self.position.height)
-
-    def _first_rules(self) -> Rules:
-        settings = self.settings
-        komi = settings.komi
-        if komi is None:
-            komi = customary_komi(settings.rules, *settings.size)
-        return replace(settings.rules, komi=komi)
 
     def new_game(self, width: int, height: int) -> None:
         """Clear the board and the clock; the komi and rules that were asked for stay.

@@ -53,6 +53,17 @@ def files_of(target: Path) -> list[Path]:
     return [target, *(version_file(target, kind) for kind in (INT8, FP16))]
 
 
+def remove_smaller(target: Path) -> list[Path]:
+    """Remove a net's files in lower precision, before another net takes its place; return them.
+
+    The engine would play with one of them in place of the new net.
+    """
+    found = [file for file in files_of(target)[1:] if file.exists()]
+    for file in found:
+        file.unlink()
+    return found
+
+
 def keep_source(source: Path, *targets: Path) -> None:
     """Make sure that no target is the file that a net is made of.
 

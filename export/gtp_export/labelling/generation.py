@@ -258,7 +258,10 @@ def count_by_kind(folder: Path) -> dict[str, int]:
 def spent_on_labels(folder: Path) -> Spent:
     """Return the positions in a folder, and what they took by its note, all runs together."""
     note = _read_note(folder)
-    times = float(note.get("core_seconds", 0.0)), float(note.get("seconds", 0.0))
+    try:
+        times = float(note.get("core_seconds", 0.0)), float(note.get("seconds", 0.0))
+    except (ValueError, TypeError):
+        times = 0.0, 0.0
     samples = sum(sum(count_by_kind(folder / side).values()) for side in (TRAIN, VALID))
     return Spent(samples, *times)
 

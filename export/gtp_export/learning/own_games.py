@@ -22,7 +22,13 @@ from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import FIGURES, format_record_card
-from gtp_export.convert.onnx_file import files_of, keep_source, load_model, read_info
+from gtp_export.convert.onnx_file import (
+    files_of,
+    keep_source,
+    load_model,
+    read_info,
+    remove_smaller,
+)
 from gtp_export.evaluation import Figure, compare_on_games
 from gtp_export.learning.record_run import describe_trained, divide, run_task
 from gtp_export.learning.record_task import RecordTask
@@ -151,10 +157,8 @@ def learn_from_games(run: OwnGamesRun) -> None:
     facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
     write_json(run.out / "metrics.json", facts)
     write_whole(target.with_suffix(".md"), format_record_card(info, facts))
-    files = files_of(target)
-    for file in files[1:]:
-        file.unlink(missing_ok=True)  # made of the net that was here before
-    for file in files:
+    remove_smaller(target)
+    for file in files_of(target):
         if (made := run.out / file.name).exists():
             write_whole(file, made.read_bytes())
     logger.info(f"wrote {target}")

@@ -17,7 +17,7 @@ from gtp_engine.messages import counted
 from gtp_export.architectures.net_file import describe_net
 from gtp_export.architectures.presets import Preset, find_preset
 from gtp_export.cards import format_record_card
-from gtp_export.convert.onnx_file import files_of
+from gtp_export.convert.onnx_file import remove_smaller
 from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.record_task import RecordTask
@@ -151,8 +151,7 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
     parity = check_parity(trained_net(plan), written, batch)
     evaluation = EvaluationPlan(run.positions, seed=run.seed)
     figures = evaluate_games(OnnxNet(written, "cpu"), task.valid, evaluation)
-    for smaller_file in files_of(target)[1:]:  # first: the engine would prefer one to the new net
-        smaller_file.unlink(missing_ok=True)  # made by an earlier, shorter run
+    remove_smaller(target)  # made by an earlier, shorter run
     written.replace(target)
     (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
     kinds = {INT8: run.int8, FP16: run.fp16}
