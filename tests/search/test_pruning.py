@@ -17,20 +17,17 @@ from tests.search.trees import (
 
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.go.board import MAX_AREA, MAX_POINTS
+from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.position import Position
 from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
 from gtp_engine.search.search import Search
-from gtp_engine.search.shared_tree import MOST_NODES
 from gtp_engine.search.stopping import Limits
 from gtp_engine.search.tree import (
-    CHILDREN_PER_NODE,
     FREE,
     N_CHILDREN,
     N_NODES,
     Tree,
     add_child,
-    largest_block,
     moves_by_prior,
 )
 
@@ -139,16 +136,6 @@ def test_even_a_tree_of_no_memory_is_searched() -> None:
     search.set_position(Position(19))
     assert search.run(Limits(playouts=500)).playouts == 500
     assert_sound(search.tree, is_pruned=True)
-
-
-def test_a_tree_stays_within_the_indices_however_much_memory_there_is() -> None:
-    search = Search(FakeEvaluator(), memory_mb=1 << 40)
-    search.set_position(Position(2))
-    most = search.shared._next_capacity(MOST_NODES - 1)
-    assert most == MOST_NODES
-    # `_enlarge_block` may begin a block at any of these.
-    n_children = CHILDREN_PER_NODE * most + 2 * largest_block(MAX_AREA)
-    assert max(most, n_children) <= np.iinfo(np.int32).max
 
 
 def test_the_tree_is_kept_over_moves_taken_back() -> None:

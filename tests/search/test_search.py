@@ -23,7 +23,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex, point_at, row_co
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.go.board import MAX_POINTS
+from gtp_engine.go.board import MAX_AREA, MAX_POINTS
 from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Ko, Rules
@@ -38,7 +38,17 @@ from gtp_engine.search.root import adjust_priors
 from gtp_engine.search.search import Search
 from gtp_engine.search.shared_tree import MOST_VISITS
 from gtp_engine.search.stopping import Limits
-from gtp_engine.search.tree import EXPANDED, HELD, N_NODES, TERMINAL, Tree, add_node, moves_by_prior
+from gtp_engine.search.tree import (
+    CHILDREN_PER_NODE,
+    EXPANDED,
+    HELD,
+    N_NODES,
+    TERMINAL,
+    Tree,
+    add_node,
+    largest_block,
+    moves_by_prior,
+)
 
 TROMP_TAYLOR = Rules.parse("tromp-taylor", komi=0.5)
 CHINESE = Rules.parse("chinese", komi=0.5)
@@ -676,3 +686,24 @@ def test_want_of_memory_leaves_no_tree_of_another_size(monkeypatch: pytest.Monke
     assert not search.shared.is_planted
     search.set_position(Position(9, 9))
     assert search.run(Limits(playouts=20)).width == 9
+
+
+def test_a_tree_takes_less_where_there_is_less_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shared_tree.new_tree
+    asked: list[int] = []
+
+    def refuse(capacity: int, *size: int) -> Tree:
+        asked.append(capacity)
+        if capacity > 5000:
+            raise MemoryError
+        return real(capacity, *size)
+
+    monkeypatch.setattr(shared_tree, "new_tree", refuse)
+    search = Search(FakeEvaluator(), memory_mb=1 << 40)
+    search.set_position(Position(5))
+    most = shared_tree.MOST_NODES
+    assert max(asked) == most and 2500 < asked[-1] <= 5000
+    # However much there is, `_enlarge_block` may begin a block at any of these.
+    n_children = CHILDREN_PER_NODE * most + 2 * largest_block(MAX_AREA)
+    assert max(most, n_children) <= np.iinfo(np.int32).max
+    assert search.run(Limits(playouts=6000)).nodes <= asked[-1]

@@ -45,11 +45,11 @@ def test_nothing_is_lost_while_the_tree_grows(monkeypatch: pytest.MonkeyPatch) -
     search.set_position(Position(5))
     growths: list[int] = []
 
-    def grown(tree: Tree, capacity: int) -> Tree:
+    def opened(reserve: Tree, capacity: int) -> Tree:
         growths.append(capacity)
-        return tree_module.grown(tree, capacity)
+        return tree_module.opened(reserve, capacity)
 
-    monkeypatch.setattr(shared_tree, "grown", grown)
+    monkeypatch.setattr(shared_tree, "opened", opened)
     found = search.run(Limits(playouts=800))
     assert found.visits == 800 and len(growths) > 5
     assert_sound(search.tree)

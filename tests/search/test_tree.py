@@ -41,6 +41,7 @@ from gtp_engine.search.tree import (
     largest_block,
     move_of,
     new_tree,
+    opened,
 )
 
 
@@ -138,6 +139,21 @@ def test_a_grown_tree_says_the_same_and_has_room() -> None:
         assert has_room(larger)
         add_node(larger, WHITE)
     assert not has_room(larger)
+
+
+def test_a_tree_grows_without_a_copy_while_more_of_its_reserve_is_opened() -> None:
+    reserve = new_tree(1000, 9, 9, True)
+    tree = opened(reserve, 10)
+    for _ in range(10):
+        assert has_room(tree)
+        add_node(tree, WHITE)
+    assert not has_room(tree)
+    for capacity, nodes in ((20, 20), (5000, 1000)):
+        tree = opened(reserve, capacity)
+        rows = len(tree.nodes), len(tree.priors), len(tree.ownership)
+        assert rows == (nodes,) * 3 and len(tree.children) == 2 * nodes + 2 * largest_block(81)
+        assert has_room(tree) and tree.counts[N_NODES] == 10
+        assert np.shares_memory(tree.nodes, reserve.nodes)
 
 
 def test_a_tree_without_room_for_a_block_has_no_room() -> None:

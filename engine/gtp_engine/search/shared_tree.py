@@ -15,12 +15,12 @@ from gtp_engine.search.tree import (
     children_of,
     clear_tree,
     find_child,
-    grown,
     new_tree,
+    opened,
 )
 
 FIRST_NODES = 2048
-"""Room of a new tree."""
+"""Room of a new tree; the rest of its memory is opened as it fills."""
 FEWEST_NODES = 64
 """Room of a tree that is given no memory at all."""
 MOST_NODES = 1_000_000_000
@@ -56,14 +56,14 @@ class SharedTree:
         self.tree: Tree
         self.root_path: list[int]
         """Nodes from the oldest one kept, the tree's top, down to the root of the search."""
-        self._planted_for: tuple[int, int, bool] | None
+        self._planted_for: tuple[int, int, int, bool] | None
         self.clear()
 
     def clear(self) -> None:
         """Forget everything, and give back the memory."""
         self.root_path = [0]
         self._planted_for = None
-        self.tree = new_tree(1, 1, 1, False)
+        self._reserve = self.tree = new_tree(1, 1, 1, False)
 
     # The root -----------------------------------------------------------------------------------
 
@@ -85,11 +85,12 @@ class SharedTree:
     def plant(self, width: int, height: int, to_play: int, has_ownership: bool) -> None:
         """Begin a new tree for boards of a size with nothing but a root."""
         most = capacity_within(self.memory_bytes, width * height, has_ownership)
-        self._most_nodes = max(min(most, MOST_NODES), FEWEST_NODES)
-        if self._planted_for != (width, height, has_ownership):
+        most = max(min(most, MOST_NODES), FEWEST_NODES)
+        if self._planted_for != (most, width, height, has_ownership):
             self.clear()  # its memory is free, and nothing is planted if there is too little
-            self.tree = new_tree(min(FIRST_NODES, self._most_nodes), width, height, has_ownership)
-            self._planted_for = (width, height, has_ownership)
+            self._reserve = _new_tree_within(most, width, height, has_ownership)
+            self.tree = opened(self._reserve, FIRST_NODES)
+            self._planted_for = (most, width, height, has_ownership)
         clear_tree(self.tree)
         self.root_path = [int(add_node(self.tree, to_play))]
 
@@ -161,16 +162,19 @@ class SharedTree:
         prune(tree, path, 0)
         if tree.counts[N_NODES] <= (1.0 - PRUNED_SHARE) * capacity:
             return True
-        if capacity < self._most_nodes:
-            self.tree = grown(tree, self._next_capacity(capacity))
+        if capacity < len(self._reserve.nodes):
+            self.tree = opened(self._reserve, 2 * capacity)
             return True
         prune(tree, path, visits_to_stay(tree, PRUNED_SHARE))
         return bool(tree.counts[N_NODES] < capacity)
 
-    def _next_capacity(self, capacity: int) -> int:
-        """Return twice the capacity, or the most if that would be too near to it.
 
-        Old and new nodes are in memory together while a tree grows, so the last step must begin
-        at no more than half the most. Room that was never used takes no memory.
-        """
-        return self._most_nodes if 4 * capacity > self._most_nodes else 2 * capacity
+def _new_tree_within(most: int, width: int, height: int, has_ownership: bool) -> Tree:
+    """Return an empty tree with room for this many nodes, or for as many as there is memory."""
+    while True:
+        try:
+            return new_tree(most, width, height, has_ownership)
+        except MemoryError:
+            if most <= FIRST_NODES:
+                raise
+            most //= 2

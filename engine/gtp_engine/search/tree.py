@@ -142,11 +142,24 @@ def capacity_within(memory: int, area: int, has_ownership: bool) -> int:
     return max(0, memory - blocks) // (a_node + (area if has_ownership else 0))
 
 
-def grown(tree: Tree, capacity: int) -> Tree:
-    """Return a tree with room for this many nodes and the same content.
+def opened(reserve: Tree, capacity: int) -> Tree:
+    """Return the first so many nodes of a tree as a tree, in the same memory.
 
-    It takes the place of the old one.
+    A tree that is opened further and further grows without a copy: memory of `new_tree` that
+    nobody has written to is not taken yet.
     """
+    spare = len(reserve.children) - CHILDREN_PER_NODE * len(reserve.nodes)
+    return Tree(
+        reserve.nodes[:capacity],
+        reserve.children[: CHILDREN_PER_NODE * capacity + spare],
+        reserve.priors[:capacity],
+        reserve.ownership[:capacity],
+        reserve.counts,
+    )
+
+
+def grown(tree: Tree, capacity: int) -> Tree:
+    """Return a copy of a tree with room for this many nodes, which takes its place."""
     more = capacity - len(tree.nodes)
     return Tree(
         _longer(tree.nodes, more),
