@@ -97,6 +97,13 @@ def counted(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
+def describe_lead(black_lead: float) -> str:
+    """Return in a few words who is ahead by how many points; less than a tenth is nothing."""
+    if abs(black_lead) < 0.05:
+        return "Even"
+    return f"{'Black' if black_lead > 0 else 'White'} leads by {abs(black_lead):.1f}"
+
+
 def describe_os_error(error: OSError) -> str:
     """Return in a line what is wrong, behind the name of the file where there is one."""
     reason = error.strerror or str(error)

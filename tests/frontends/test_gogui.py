@@ -97,7 +97,7 @@ def test_candidates() -> None:
 
 
 def test_nobody_leads_by_nothing() -> None:
-    assert gogui_pictures.score_text(unsearched(WHITE, 9, 9, PASS)) == "the score is even"
+    assert gogui_pictures.score_text(unsearched(WHITE, 9, 9, PASS)) == "even"
 
 
 def test_moves_are_shaded_by_their_share() -> None:

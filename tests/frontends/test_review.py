@@ -317,7 +317,7 @@ def test_an_even_score_has_no_sign_and_no_leader() -> None:
     leads = {Spot(1): -0.04, Spot(2): 8.0, Spot(1, better): -0.04}
     report = make_report(record, carry_out(record, leads, {1: better}), name="game", digest="")
     text = annotated_sgf(record, report)
-    assert "After this: even." in text and "even; Black wins 50%." in text
+    assert "After this: Even." in text and "Even; Black wins 50%." in text
     assert "V[0.0]" in text and "-0.0" not in text
 
 

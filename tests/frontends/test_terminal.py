@@ -29,10 +29,11 @@ from gtp_engine.frontends.terminal.keyboard import (
     find_key,
     key_words,
 )
-from gtp_engine.frontends.terminal.screen import PANEL_WIDTH, Scene, Screen, describe_lead
+from gtp_engine.frontends.terminal.screen import PANEL_WIDTH, Scene, Screen
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf
+from gtp_engine.messages import describe_lead
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings

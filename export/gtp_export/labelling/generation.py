@@ -30,7 +30,7 @@ from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
 from gtp_engine.files import write_whole
 from gtp_engine.go.game_record import GameRecord
 from gtp_export.labelling.record_positions import label_records
-from gtp_export.labelling.samples import Samples, ShardError, count_samples, write_shard
+from gtp_export.labelling.samples import Samples, SamplesError, count_samples, write_samples
 from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
@@ -250,7 +250,7 @@ def count_by_kind(folder: Path) -> dict[str, int]:
     counts: dict[str, int] = {}
     for path in sorted(folder.glob("*.npz")):
         kind = path.stem.rpartition("-")[0]
-        with suppress(ShardError):
+        with suppress(SamplesError):
             counts[kind] = counts.get(kind, 0) + count_samples(path)
     return counts
 
@@ -329,7 +329,7 @@ class _Worker:
         samples = self._samples(job)
         if samples is None:
             return self._meter.lap()
-        write_shard(job.path, samples)
+        write_samples(job.path, samples)
         return self._meter.lap()._replace(samples=len(samples.features))
 
     def _samples(self, job: Job) -> Samples | None:

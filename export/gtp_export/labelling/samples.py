@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gtp_engine.files import whole_file
 
 
-class ShardError(ValueError):
+class SamplesError(ValueError):
     """A shard file that cannot be read; the message names it."""
 
 
@@ -95,7 +95,7 @@ def join_samples(parts: Sequence[Samples]) -> Samples:
     return Samples(parts[0].width, parts[0].height, *joined)
 
 
-def write_shard(path: Path, samples: Samples) -> None:
+def write_samples(path: Path, samples: Samples) -> None:
     """Write samples to a file, all of it or nothing.
 
     Raises:
@@ -106,11 +106,11 @@ def write_shard(path: Path, samples: Samples) -> None:
         np.savez(file, size=np.array([samples.width, samples.height]), **arrays)
 
 
-def read_shard(path: Path) -> Samples:
-    """Read what `write_shard` wrote.
+def read_samples(path: Path) -> Samples:
+    """Read what `write_samples` wrote.
 
     Raises:
-        ShardError: The file is no shard or is damaged.
+        SamplesError: The file is no shard or is damaged.
     """
     with _opened(path) as arrays:
         width, height = (int(side) for side in arrays["size"])
@@ -121,7 +121,7 @@ def count_samples(path: Path) -> int:
     """Return how many samples a shard holds, without reading all of it.
 
     Raises:
-        ShardError: The file is no shard or is damaged.
+        SamplesError: The file is no shard or is damaged.
     """
     with _opened(path) as arrays:
         return len(arrays["features"])
@@ -136,7 +136,7 @@ _DAMAGE = (
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a shard; what is wrong with it is a ShardError."""
+    """Open a shard; what is wrong with it is a `SamplesError`."""
     try:
         # Opened here, because numpy leaves the file open when it turns out to be no archive.
         with path.open("rb") as file, np.load(file) as arrays:
@@ -145,4 +145,4 @@ def _opened(path: Path) -> Iterator[Any]:
         # zipfile may be led to a place in a file that there is not; other OSErrors are no damage.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
-        raise ShardError(f"{path}: is not a shard of samples: {error}") from None
+        raise SamplesError(f"{path}: is not a shard of samples: {error}") from None

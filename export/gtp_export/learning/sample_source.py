@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gtp_export.labelling.samples import (
     Samples,
-    ShardError,
+    SamplesError,
     join_samples,
-    read_shard,
+    read_samples,
 )
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.losses import Targets
@@ -92,8 +92,8 @@ def read_shards(paths: Iterable[Path]) -> dict[tuple[int, int], Samples]:
     """Return the positions of shards by width and height; damaged ones are left out."""
     shards: dict[tuple[int, int], list[Samples]] = {}
     for path in sorted(paths):
-        with suppress(ShardError):
-            samples = read_shard(path)
+        with suppress(SamplesError):
+            samples = read_samples(path)
             shards.setdefault((samples.width, samples.height), []).append(samples)
     found = {}
     while shards:  # one size at a time, so that not everything is there twice

@@ -34,11 +34,11 @@ from gtp_export.labelling.generation import (
 from gtp_export.labelling.record_positions import _pick_positions
 from gtp_export.labelling.samples import (
     Samples,
-    ShardError,
+    SamplesError,
     join_samples,
     pack_samples,
-    read_shard,
-    write_shard,
+    read_samples,
+    write_samples,
 )
 from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
@@ -77,8 +77,8 @@ def test_planes_survive_packing(size: tuple[int, int]) -> None:
 
 def test_shards_survive_the_disk(tmp_path: Path) -> None:
     samples, _ = random_samples(5, 7, n=3)
-    write_shard(tmp_path / "a.npz", samples)
-    again = read_shard(tmp_path / "a.npz")
+    write_samples(tmp_path / "a.npz", samples)
+    again = read_samples(tmp_path / "a.npz")
     assert (again.width, again.height) == (5, 7)
     for wanted, got in zip(samples[2:], again[2:], strict=True):
         np.testing.assert_array_equal(wanted, got)
@@ -89,8 +89,8 @@ def test_shards_survive_the_disk(tmp_path: Path) -> None:
 def test_a_broken_shard_is_an_error_that_names_it(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(content)
-    with pytest.raises(ShardError, match=r"a\.npz"):
-        read_shard(path)
+    with pytest.raises(SamplesError, match=r"a\.npz"):
+        read_samples(path)
 
 
 @pytest.mark.parametrize(("at", "damage"), [(10, b"\x63"), (8, b"\x01"), (42, b"\xff\xff\xff\x7f")])
@@ -98,17 +98,17 @@ def test_a_damaged_directory_of_a_shard_is_an_error_that_names_it(
     tmp_path: Path, at: int, damage: bytes
 ) -> None:
     path = tmp_path / "a.npz"
-    write_shard(path, random_samples(9, 9, n=3)[0])
+    write_samples(path, random_samples(9, 9, n=3)[0])
     content = bytearray(path.read_bytes())
     begin = content.index(b"PK\x01\x02") + at
     content[begin : begin + len(damage)] = damage
     path.write_bytes(content)
-    with pytest.raises(ShardError, match=r"a\.npz"):
-        read_shard(path)
+    with pytest.raises(SamplesError, match=r"a\.npz"):
+        read_samples(path)
     content[-6:-2] = b"\xff\xff\xff\x7f"  # where the directory begins
     path.write_bytes(content)
-    with pytest.raises(ShardError, match=r"a\.npz"):
-        read_shard(path)
+    with pytest.raises(SamplesError, match=r"a\.npz"):
+        read_samples(path)
 
 
 def test_samples_of_one_size_are_joined() -> None:
@@ -369,7 +369,7 @@ def test_a_folder_of_shards_goes_on_where_it_was(
     made = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.npz"))
     assert made == ["train/9x9-000000.npz", "valid/9x9-000001.npz"]
     _, planes, _ = ENCODERS[TINY_SHAPE.encoder]
-    assert read_shard(tmp_path / made[0]).planes.shape[1] == -(-81 * planes // 8)
+    assert read_samples(tmp_path / made[0]).planes.shape[1] == -(-81 * planes // 8)
     (tmp_path / "train" / "9x9-copy.npz").write_bytes(b"")
     job = ShardMaker(RUN, tmp_path, None)._next_job()
     assert job is not None and job.path.name == "9x9-000002.npz"
@@ -391,7 +391,7 @@ def test_records_become_shards_until_they_are_used_up(
     said.clear()
     assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 6
     assert len(said) == 3
-    sizes = [read_shard(path)[:2] for path in tmp_path.rglob("*.npz")]
+    sizes = [read_samples(path)[:2] for path in tmp_path.rglob("*.npz")]
     assert sorted(sizes) == [(5, 7), (9, 9), (9, 9)]
     assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 0
     lost = next(tmp_path.rglob("records-000001.npz"))  # as a kill leaves it
@@ -483,7 +483,7 @@ def test_processes_end_with_a_parent_that_is_killed() -> None:
 def test_what_an_older_version_labelled_is_counted(tmp_path: Path) -> None:
     for side in ("train", "valid"):
         (tmp_path / side).mkdir()
-        write_shard(tmp_path / side / "9x9-000000.npz", random_samples(9, 9, n=3)[0])
+        write_samples(tmp_path / side / "9x9-000000.npz", random_samples(9, 9, n=3)[0])
     (tmp_path / "labelling.json").write_text('{"seconds": 90.0}')
     assert spent_on_labels(tmp_path) == (6, 0.0, 90.0)
 
@@ -516,7 +516,7 @@ def test_boards_of_different_sizes_are_never_in_one_shard(
     pack.write_text("(;SZ[9];B[aa];W[bb])\n(;SZ[7];B[aa];W[bb])\n" * 3)
     games = read_table([pack])
     assert ShardMaker(RUN, tmp_path, games).make_shards(ENDLESS) == 12
-    shards = [read_shard(path) for path in tmp_path.rglob("*.npz")]
+    shards = [read_samples(path) for path in tmp_path.rglob("*.npz")]
     assert sorted((shard.width, len(shard.features)) for shard in shards) == [(7, 6), (9, 6)]
 
 
@@ -583,6 +583,6 @@ def test_several_processes_make_the_same_shards_as_one(
         maker = ShardMaker(replace(RUN, processes=processes), folder, games)
         assert maker.make_shards(ENDLESS) == 12
         made[processes] = {
-            path.name: read_shard(path).planes.tobytes() for path in folder.rglob("*.npz")
+            path.name: read_samples(path).planes.tobytes() for path in folder.rglob("*.npz")
         }
     assert made[1] == made[2] and len(made[1]) == 4

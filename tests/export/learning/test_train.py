@@ -27,7 +27,7 @@ from gtp_export.architectures.tower import TOWERS  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.convert.onnx_file import load_model  # noqa: E402
 from gtp_export.labelling.generation import ShardMaker, count_by_kind  # noqa: E402
-from gtp_export.labelling.samples import Samples, pack_samples, write_shard  # noqa: E402
+from gtp_export.labelling.samples import Samples, pack_samples, write_samples  # noqa: E402
 from gtp_export.learning.batch import Batch, NetOutputs  # noqa: E402
 from gtp_export.learning.distillation import DistilTask, _newest_student  # noqa: E402
 from gtp_export.learning.fast_passes import CompiledNet  # noqa: E402
@@ -84,8 +84,8 @@ def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     for side in ("train", "valid"):
         (folder / side).mkdir(parents=True)
-        write_shard(folder / side / "5x5-000000.npz", easy_samples(5, 5, 60))
-        write_shard(folder / side / "other-000000.npz", easy_samples(4, 6, 60))
+        write_samples(folder / side / "5x5-000000.npz", easy_samples(5, 5, 60))
+        write_samples(folder / side / "other-000000.npz", easy_samples(4, 6, 60))
     return folder
 
 
@@ -158,7 +158,7 @@ def test_batches_hold_one_size_and_about_as_many_points(data: Path) -> None:
 
 
 def test_rare_sizes_are_a_tenth_of_the_batches_whatever_else_there_is(data: Path) -> None:
-    write_shard(data / "train" / "9x9-000000.npz", easy_samples(9, 9, 20))
+    write_samples(data / "train" / "9x9-000000.npz", easy_samples(9, 9, 20))
     source = SampleSource(data / "train", batch_points=240)
     generator = np.random.default_rng(1)
     drawn = [source.draw(generator).spatial.shape[2] == 9 for _ in range(500)]
@@ -167,7 +167,7 @@ def test_rare_sizes_are_a_tenth_of_the_batches_whatever_else_there_is(data: Path
 
 def test_processes_share_the_shards(data: Path) -> None:
     for number in (2, 3, 4):
-        write_shard(data / "train" / f"5x5-{number:06d}.npz", easy_samples(5, 5, 60 + number))
+        write_samples(data / "train" / f"5x5-{number:06d}.npz", easy_samples(5, 5, 60 + number))
     held = []
     for rank in range(2):
         source = SampleSource(data / "train", 240, rank, processes=2)

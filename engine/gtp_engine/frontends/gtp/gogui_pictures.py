@@ -18,7 +18,7 @@ from gtp_engine.coords import (
     point_at,
 )
 from gtp_engine.frontends.gtp.info_lines import shown_moves
-from gtp_engine.messages import counted, show
+from gtp_engine.messages import counted, describe_lead, show
 from gtp_engine.search.request import ReportRequest
 
 if TYPE_CHECKING:
@@ -217,11 +217,9 @@ def winrate_text(analysis: "Analysis") -> str:
 
 
 def score_text(analysis: "Analysis") -> str:
-    """Return who is ahead by how many points, of which less than a tenth is nothing."""
-    if abs(analysis.score_lead) < 0.05:
-        return "the score is even"
-    ahead = analysis.to_play if analysis.score_lead >= 0 else opponent(analysis.to_play)
-    return f"{COLOR_NAMES[ahead]} leads by {abs(analysis.score_lead):.1f}"
+    """Return who is ahead by how many points."""
+    lead = analysis.score_lead
+    return describe_lead(lead if analysis.to_play == BLACK else -lead).lower()
 
 
 def _variation(analysis: "Analysis") -> list[str]:

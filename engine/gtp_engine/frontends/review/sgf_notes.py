@@ -12,6 +12,7 @@ from gtp_engine.coords import BLACK, COLOR_LETTERS, PASS, opponent, parse_vertex
 from gtp_engine.frontends.review.phrases import graded_loss
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import escape_text, game_tree, point_name
+from gtp_engine.messages import describe_lead
 
 
 def annotated_sgf(record: GameRecord, report: dict[str, Any]) -> str:
@@ -50,12 +51,7 @@ def _mistake_notes(mistake: dict[str, Any]) -> list[str]:
 
 
 def _standing(position: dict[str, Any]) -> str:
-    return f"{_score(position['black_lead'])}; Black wins {position['black_winrate']:.0%}."
-
-
-def _score(lead: float) -> str:
-    who = "Black" if lead > 0 else "White"
-    return "even" if abs(lead) < 0.05 else f"{who} leads by {abs(lead):.1f}"
+    return f"{describe_lead(position['black_lead'])}; Black wins {position['black_winrate']:.0%}."
 
 
 def _mark(node: dict[str, list[bytes]], mistake: dict[str, Any], record: GameRecord) -> None:
@@ -73,7 +69,7 @@ def _variation(mistake: dict[str, Any], record: GameRecord) -> list[dict[str, li
         point = parse_vertex(vertex, record.width, record.height)
         nodes.append({COLOR_LETTERS[color]: [point_name(point, record.width)]})
         color = opponent(color)
-    nodes[0]["C"] = [escape_text(f"After this: {_score(mistake['black_lead_better'])}.")]
+    nodes[0]["C"] = [escape_text(f"After this: {describe_lead(mistake['black_lead_better'])}.")]
     return nodes
 
 

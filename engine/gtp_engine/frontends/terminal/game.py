@@ -34,7 +34,6 @@ from gtp_engine.frontends.terminal.screen import (
     describe_candidates,
     describe_chances,
     describe_game,
-    describe_lead,
     describe_score,
 )
 from gtp_engine.games import parse_rules, position_type
@@ -44,7 +43,7 @@ from gtp_engine.go.rules import NO_FIVE, InvalidRulesError, parse_komi
 from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import SgfError, load_sgf
 from gtp_engine.go.tactics import Tactic, threats
-from gtp_engine.messages import counted
+from gtp_engine.messages import counted, describe_lead
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.game_recorder import NAME_IN_RECORDS

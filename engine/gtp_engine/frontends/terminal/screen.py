@@ -21,7 +21,7 @@ from gtp_engine.frontends.terminal.board_view import (
 from gtp_engine.frontends.terminal.keyboard import key_words
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import NO_FIVE
-from gtp_engine.messages import counted
+from gtp_engine.messages import counted, describe_lead
 from gtp_engine.search.analysis import Analysis
 
 PANEL_WIDTH = 32
@@ -212,14 +212,6 @@ def describe_chances(analysis: Analysis, *, has_count: bool) -> list[str]:
         *([describe_lead(lead)] if has_count else []),
         counted(analysis.visits, "visit"),
     ]
-
-
-def describe_lead(black_lead: float) -> str:
-    """Return in a few words who is ahead by how many points."""
-    if abs(black_lead) < 0.05:
-        return "Even"
-    leader = COLOR_NAMES[BLACK if black_lead > 0 else WHITE].capitalize()
-    return f"{leader} leads by {abs(black_lead):.1f}"
 
 
 def candidate_points(analysis: Analysis) -> tuple[int, ...]:
