@@ -9,7 +9,13 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gtp_engine.evaluators.nets.net_files import NO_NET, ROLLOUTS_PART, known_nets
+from gtp_engine.evaluators.nets.net_files import (
+    NO_NET,
+    ROLLOUTS_PART,
+    NetFiles,
+    known_nets,
+    weights_for_small_boards,
+)
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.nets.self_check import differences_of, verdict
@@ -102,6 +108,11 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         for version in remove_smaller(target) if target.exists() else []:
             logger.info(f"{version} is gone, which was made of the net before")
         ready.replace(target)
+        for side, files in weights_for_small_boards(NetFiles(target)).items():
+            logger.warning(
+                f"{files.fp32} plays on boards up to {side}x{side} as before; "
+                "remove it if it belongs to another net"
+            )
     return target
 
 

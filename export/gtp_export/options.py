@@ -78,7 +78,7 @@ def add_options(
 
 def _of_type(annotation: Any) -> dict[str, Any]:
     """Return what `add_argument` is told of a field's type; names stand with commas between."""
-    if annotation is bool:
+    if bool in (annotation, *get_args(annotation)):
         return {"action": "store_true"}
     if get_args(annotation) == (str, ...):
         return {"type": parse_names}

@@ -377,14 +377,16 @@ class DescribePlan(NetTexts):
         action="append",
         metavar="YOURS=NAME",
     )
-    has_pass: bool = option(
+    has_pass: bool | None = option(
         "whether the policy ends with the pass",
-        True,
+        None,
         shown="yes",
         action=argparse.BooleanOptionalAction,
     )
     policy: str = option("what the policy holds", "logits", choices=("logits", "probabilities"))
-    value_kind: str = option("what the value holds", VALUE_WIN_LOSS_NORESULT, choices=VALUE_KINDS)
+    value_kind: str | None = option(
+        "what the value holds", None, shown=VALUE_WIN_LOSS_NORESULT, choices=VALUE_KINDS
+    )
     value_range: str = option(
         "range of a value of one number; 0..1 is stretched; of three: they are probabilities",
         "-1..1",
@@ -401,6 +403,6 @@ class DescribePlan(NetTexts):
     )
     architecture: str = option("its architecture", "", metavar="TEXT")
     source: str = option("where it comes from", "", shown="the file's name", metavar="TEXT")
-    rules: str = option("rules that it was made for", "any", metavar="TEXT")
+    rules: str | None = option("rules that it was made for", None, shown="any", metavar="TEXT")
     komi_min: float | None = option("smallest komi that it was made for", None)
     komi_max: float | None = option("largest komi that it was made for", None)

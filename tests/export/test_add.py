@@ -61,6 +61,17 @@ def test_a_net_that_is_replaced_leaves_no_version_behind(folder: Path, said: lis
     assert not old.exists() and f"{old} is gone, which was made of the net before" in said
 
 
+def test_a_net_that_is_replaced_leaves_its_weights_for_small_boards_and_says_so(
+    folder: Path, said: list[str]
+) -> None:
+    for name in ("mine", "mine-9x9"):
+        assert run(["add", TINY_NET, "--name", name]) == 0
+    said.clear()
+    assert run(["add", TINY_NET, "--name", "mine", "--replace"]) == 0
+    small = folder / "mine-9x9.onnx"
+    assert f"{small} plays on boards up to 9x9 as before" in "\n".join(said) and small.exists()
+
+
 def test_a_net_may_come_after_its_version(folder: Path) -> None:
     for name in ("mine-int8", "mine"):
         assert run(["add", TINY_NET, "--name", name]) == 0

@@ -181,6 +181,26 @@ def test_what_is_not_said_anew_stays_as_it_was(tmp_path: Path) -> None:
     assert (found.board_sizes, found.board_min, found.board_max) == ((7, 9), 7, 9)
 
 
+def test_what_is_said_anew_may_be_the_default(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    assert run(["describe", str(path), *ARGUMENTS, "--rules", "area"]) == 0
+    assert OnnxNet(path, "cpu").info.rules == "area"
+    assert run(["describe", str(path), "--encoder", "dlgo1", "--rules", "any"]) == 0
+    info = OnnxNet(path, "cpu").info
+    assert (info.rules, info.has_pass, info.value_kind) == ("any", False, "scalar")
+
+
+def test_a_graph_in_lower_precision_is_described_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    model = onnx.load(find_net("small").with_name("small-int8.onnx"))
+    del model.metadata_props[:]
+    onnx.save(model, path)
+    columns = ["--score-columns", "score_mean,score_stdev,lead"]
+    assert run(["describe", str(path), "--encoder", "katago_v7", *columns]) == 0
+    assert OnnxNet(path, "cpu").info.precision == "int8"
+
+
 def test_a_value_of_three_probabilities_becomes_logits(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     planes = helper.make_tensor_value_info("spatial_in", TensorProto.FLOAT, ["n", 2, SIZE, SIZE])

@@ -43,7 +43,7 @@ from gtp_export.plans import MIN_MAX, Bounds, QuantisePlan
 from gtp_export.quantise import sensitivity
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
-from gtp_export.quantise.half import to_half
+from gtp_export.quantise.half import tensors_in_half, to_half
 from gtp_export.quantise.int8 import (
     PERCENTILE,
     Int8Settings,
@@ -252,6 +252,25 @@ def test_integer_weights_keep_to_their_bits(bits: int, limit: int) -> None:
         assert limit - 1 <= np.abs(one.astype(int)).max() <= limit
 
 
+def test_a_channel_of_hardly_any_weight_keeps_its_bias(tmp_path: Path) -> None:
+    model = folded(TINY)
+    layer = list_layers(GraphEdit(model))[1].name
+    conv = next(node for node in model.graph.node if node.name == layer)
+    for place, factor, bias in ((1, 1e-9, 0.0), (2, 0.0, 1.0)):
+        tensor = _initializer(model, conv.input[place])
+        array = numpy_helper.to_array(tensor).copy()
+        array[0] = array[0] * factor + bias
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    path = tmp_path / "net.onnx"
+    onnx.save(model, path)
+    edit = GraphEdit(quantised(path, ("none",)))
+    back = edit.producer(next(node for node in edit.nodes if node.name == layer).input[2])
+    assert back is not None
+    integers, scales = (edit.constant(name) for name in back.input[:2])
+    assert integers is not None and scales is not None
+    assert (integers * scales)[0] == pytest.approx(1.0, rel=1e-6)
+
+
 def a_range(low: float, high: float) -> Range:
     ends = np.array([low], np.float32), np.array([high], np.float32)
     return Range(low, high, 0.5 * low, 0.5 * high, *ends)
@@ -438,6 +457,40 @@ def test_chains_are_pooled_in_fp16_too(tmp_path: Path) -> None:
     assert OnnxNet(target, "cpu").info.precision == "fp16"
 
 
+def test_what_a_gpu_could_not_hold_in_fp16_is_not_written(tmp_path: Path) -> None:
+    # The processor computes in fp32, where nothing is the matter.
+    model = load_model(TINY)
+    name_nodes(model)
+    edit = GraphEdit(model)
+    relu = next(node for node in edit.nodes if node.op_type == "Relu")
+    up, down = (edit.add_constant(np.array(k, np.float32), "k") for k in (1e3, 1e-6))
+    chain = [
+        edit.node("Mul", [relu.output[0], up], "wide"),
+        edit.node("Mul", ["wide", up], "large"),
+    ]
+    chain.append(edit.node("Mul", ["large", down], "back"))
+    for reader in edit.consumers(relu.output[0]):
+        edit.replace_input(reader, relu.output[0], "back")
+    at = edit.nodes.index(relu) + 1
+    edit.set_nodes([*edit.nodes[:at], *chain, *edit.nodes[at:]])
+    source = tmp_path / "net.onnx"
+    onnx.save(edit.finish(), source)
+    with pytest.raises(NetFileError, match=r"net.onnx: not .* fp16: large reaches .*65,504"):
+        quantise_file(source, tmp_path / "half.onnx", plan(precision="fp16"))
+    outcome = quantise_file(source, tmp_path / "half.onnx", plan(precision="fp16", force=True))
+    assert len(outcome.broken) == 1
+
+
+def test_norms_by_mean_squares_stay_in_fp32(tmp_path: Path) -> None:
+    blocks = (Nested((ORDINARY,)),)
+    path = convert(tmp_path, write_net(NetPlan(version=17, blocks=blocks, rms_tip=1)))
+    half = GraphEdit(to_half(folded(path)))
+    roots = [node for node in half.nodes if node.op_type == "Sqrt"]
+    in_half = set(tensors_in_half(folded(path)))
+    assert roots and in_half
+    assert in_half.isdisjoint(name for node in roots for name in (*node.input, *node.output))
+
+
 def test_logarithms_of_small_shares_stay_in_fp32() -> None:
     model = load_model(TINY)
     for node in model.graph.node:
@@ -523,6 +576,7 @@ def test_a_net_without_policy_is_judged_by_what_it_says() -> None:
     assert bounds.broken(found) == []
     assert len(bounds.broken(replace(found, win_error=0.02, ownership_error=0.03))) == 2
     assert Bounds().for_heads({"policy": "", "ownership": ""}) == Bounds()
+    assert sensitivity.loss_of(found, replace(OnnxNet(TINY, "cpu").info, heads={})) == 0.015
 
 
 def test_tightened_bounds_leave_a_margin() -> None:
@@ -619,6 +673,34 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(NetFileError, match=r"\(--force writes it all the same\)"):
         strict = plan(precision="fp16", bounds=Bounds(max_kl=-1.0))
         quantise_file(TINY, tmp_path / "o.onnx", strict)
+
+
+def test_what_goes_through_a_gate_once_a_board_stays_as_it_is(tmp_path: Path) -> None:
+    graph = Graph("gated", 11)
+    generator = np.random.default_rng(1)
+
+    def weights(*shape: int) -> str:
+        return graph.floats(generator.normal(0.0, 0.3, shape).astype(np.float32))
+
+    spatial = graph.input("spatial_in", TensorProto.UINT8, ["batch", 22, "height", "width"])
+    features = graph.input("global_in", TensorProto.FLOAT, ["batch", 19])
+    planes = graph.node("Cast", spatial, to=TensorProto.FLOAT)
+    kernel = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    trunk = graph.node("Relu", graph.node("Conv", planes, weights(8, 22, 3, 3), **kernel))
+    trunk = graph.node("Relu", graph.node("Conv", trunk, weights(8, 8, 3, 3), **kernel))
+    means = graph.node("Flatten", graph.node("GlobalAveragePool", trunk))
+    both = graph.node("Concat", means, features, axis=1)
+    gate = graph.node("Sigmoid", graph.node("MatMul", both, weights(27, 16)))
+    gated = graph.node("Mul", graph.node("MatMul", both, weights(27, 16)), gate)
+    graph.output("value", graph.node("MatMul", gated, weights(16, 3)), ["batch", 3])
+    info = replace(OnnxNet(TINY, "cpu").info, heads={"value": "logits"}, score_columns=())
+    source, target = tmp_path / "gated.onnx", tmp_path / "int8.onnx"
+    onnx.save(graph.model(info.to_metadata()), source)
+    # Its opset, 11, has no scales by channel.
+    outcome = quantise_file(source, target, plan(keep_fp32=("none",)))
+    assert outcome.info.precision.startswith("int8") and "QuantizeLinear" in ops_of(
+        onnx.load(target)
+    )
 
 
 def test_a_net_without_layers_is_refused(tmp_path: Path) -> None:

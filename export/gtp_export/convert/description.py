@@ -30,7 +30,7 @@ from gtp_engine.evaluators.nets.net_info import (
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
 from gtp_export.convert.onnx_file import load_model, read_info, replace_info
-from gtp_export.plans import DescribePlan
+from gtp_export.plans import FP16, INT8, DescribePlan
 
 Steps = list[tuple[str, NDArray[Any] | None]]
 """Operations, each with a second input if it has one."""
@@ -255,7 +255,8 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
             f"say --rename {unknown[0]}=NAME with one of {', '.join(OUTPUT_NAMES)}"
         )
     sizes = _board_sizes(editor, plan)
-    told = {name: getattr(plan, name) for name in _TOLD}
+    given = {name: getattr(plan, name) for name in _TOLD}
+    given = {name: value for name, value in given.items() if value not in (None, "", ())}
     boards: dict[str, Any] = {
         "board_min": min(sizes, default=MIN_SIZE),
         "board_max": max(sizes, default=MAX_SIZE),
@@ -264,7 +265,6 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
     }
     heads = dict.fromkeys(editor.outputs, "as described by its owner")
     if before is not None:
-        given = {name: told[name] for name in _TOLD if told[name] != getattr(DescribePlan, name)}
         given |= boards if plan.board_sizes else {}
         heads |= {name: text for name, text in before.heads.items() if name in heads}
         return replace(before, name=plan.name or before.name, heads=heads, **given)
@@ -278,10 +278,19 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
         heads=heads,
         no_result=NO_RESULT_NEVER,
         parameters=parameters,
+        precision=_precision_of(editor.graph),
         created_by="gtp-export describe",
         name=plan.name or plan.file.stem,
-        **(boards | told | {"source": plan.source or plan.file.name}),
+        **({"source": plan.file.name} | boards | given),
     )
+
+
+def _precision_of(graph: onnx.GraphProto) -> str:
+    """Return in what a graph computes, by its integers and weights."""
+    if any(node.op_type == "QuantizeLinear" for node in _nodes_of(graph)):
+        return INT8
+    halves = any(tensor.data_type == TensorProto.FLOAT16 for tensor in graph.initializer)
+    return FP16 if halves else "fp32"
 
 
 def _check_input(editor: _Editor, name: str, rank: int, width: int, encoder: str) -> None:

@@ -141,7 +141,8 @@ class ShardMaker:
         self._games_hash = note.get("games") if games is None else games.fingerprint()
         if note.get("games", self._games_hash) != self._games_hash:
             raise NetFileError(f"{folder}: its labels are of other games; choose another --out")
-        self._chunks = [] if games is None else _chunks(games, run.seed, self._scale)
+        self._seed = int(note.get("seed", run.seed))
+        self._chunks = [] if games is None else _chunks(games, self._seed, self._scale)
         student_share = 0.0 if student is None else run.student_games
         shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
         shares |= {kind: student_share for kind in KINDS if kind.name == STUDENT}
@@ -177,7 +178,10 @@ class ShardMaker:
     def _write_note(self) -> None:
         spent = {"seconds": self._spent.seconds, "core_seconds": self._spent.core_seconds}
         made = {"games": self._games_hash} if self._games_hash else {}
-        write_whole(self._folder / NOTE, json.dumps({**spent, "scale": self._scale, **made}))
+        write_whole(
+            self._folder / NOTE,
+            json.dumps({**spent, "scale": self._scale, "seed": self._seed, **made}),
+        )
 
     def _made(self, span: Span) -> Iterator[tuple[Job, Spent]]:
         """Work on jobs as long as a span is not spent; give each with what it took."""
@@ -234,7 +238,7 @@ class ShardMaker:
                 side, chunk = self._chunks[number]
                 records = tuple(self._games.record(int(game)) for game in chunk)
             place = [item.name for item in KINDS].index(kind.name)
-            seeds = np.random.SeedSequence([self._run.seed, place, number])
+            seeds = np.random.SeedSequence([self._seed, place, number])
             return Job(
                 kind,
                 int(seeds.generate_state(1)[0]),

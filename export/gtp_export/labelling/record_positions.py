@@ -58,7 +58,7 @@ def label_records(
         if picked:
             labels = teacher.label([position for position, _ in picked])
             for policy, (_, played) in zip(labels.policy, picked, strict=True):
-                if played is not None and policy[played] > 0:
+                if played is not None:
                     policy *= 1.0 - played_weight
                     policy[played] += played_weight
             parts.append(labels.samples())
@@ -93,13 +93,14 @@ def _pick_positions(
         if ply == len(record.moves):
             if generator.random() < 0.5 and not position.is_over:
                 position.play(position.to_play, PASS)
-            color, played = EMPTY, None
+            color, point, played = EMPTY, PASS, None
         else:
             color, point = record.moves[int(ply)]
             played = point_to_action(point, position.width, position.height)
         off = _lead_astray(position, generator)
         if not off.is_over:
             is_on_record = color == position.to_play and off.ply == ply
+            is_on_record = is_on_record and off.is_legal(color, point)  # under the rules drawn
             found.append((off, played if is_on_record else None))
     return found
 

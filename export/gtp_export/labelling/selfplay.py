@@ -186,11 +186,10 @@ def play_games(
         positions = [game.position for game in running]
         labels = teacher.label(positions)
         parts.append(labels.samples())
-        if player is not None:
-            labels = player.label(positions)
+        policies = labels.policy if player is None else player.label(positions).policy
         if isinstance(player, SearchingTeacher):
             ahead = player.draw_ahead(positions, POSITIONS_AHEAD, generator)
             if ahead:
                 parts.append(teacher.label(ahead).samples())
-        for game, policy, score in zip(running, labels.policy, labels.score, strict=True):
+        for game, policy, score in zip(running, policies, labels.score, strict=True):
             game.advance(policy, float(score[-1]))

@@ -31,8 +31,20 @@ def to_half(model: onnx.ModelProto) -> onnx.ModelProto:
     Raises:
         GraphError: A weight is beyond what fp16 holds.
     """
-    edit = GraphEdit(copy.deepcopy(model))
-    return _Halver(edit).run()
+    return _Halver(GraphEdit(copy.deepcopy(model))).run()
+
+
+def tensors_in_half(model: onnx.ModelProto) -> list[str]:
+    """Return the tensors of a model that `to_half` computes in fp16."""
+    halver = _Halver(GraphEdit(copy.deepcopy(model)))
+    halver.run()
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    return [
+        value.name
+        for value in (*inferred.value_info, *inferred.output)
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT
+        and halver.kinds.get(value.name) == TensorProto.FLOAT16
+    ]
 
 
 class _Halver:
@@ -41,9 +53,11 @@ class _Halver:
     def __init__(self, edit: GraphEdit) -> None:
         self._edit = edit
         self._nodes: list[onnx.NodeProto] = []
-        self._kinds = {value.name: value.type.tensor_type.elem_type for value in edit.graph.input}
+        self.kinds = {value.name: value.type.tensor_type.elem_type for value in edit.graph.input}
         for tensor in edit.graph.initializer:
-            self._kinds[tensor.name] = tensor.data_type
+            self.kinds[tensor.name] = tensor.data_type
+        self._means: set[str] = set()
+        """Means of squares and what norms make of them."""
         self._casts: dict[tuple[str, int], str] = {}
         self._sizes = self._tensors_of_size()
 
@@ -72,18 +86,21 @@ class _Halver:
             return
         if node.op_type in PASSIVE_OPS:
             self._nodes.append(node)
-            self._kinds.update(dict.fromkeys(node.output, TensorProto.INT64))
+            self.kinds.update(dict.fromkeys(node.output, TensorProto.INT64))
             return
-        single = node.op_type in FP32_OPS or node.output[0] in self._sizes
+        is_norm = node.op_type in ("Add", "Sqrt") and not self._means.isdisjoint(node.input)
+        if is_norm or node.op_type == "ReduceMean":
+            self._means.update(node.output)
+        single = is_norm or node.op_type in FP32_OPS or node.output[0] in self._sizes
         wanted = TensorProto.FLOAT if single else TensorProto.FLOAT16
         floats = False
         for place, name in enumerate(node.input):
-            if name and self._kinds.get(name) in (TensorProto.FLOAT, TensorProto.FLOAT16):
+            if name and self.kinds.get(name) in (TensorProto.FLOAT, TensorProto.FLOAT16):
                 node.input[place] = self._as(name, wanted)
                 floats = True
         self._nodes.append(node)
-        known = self._kinds.get(node.input[0], wanted) if node.input else wanted
-        self._kinds.update(dict.fromkeys(node.output, wanted if floats else known))
+        known = self.kinds.get(node.input[0], wanted) if node.input else wanted
+        self.kinds.update(dict.fromkeys(node.output, wanted if floats else known))
 
     def _add_cast(self, node: onnx.NodeProto) -> None:
         """Let casts of the planes to float go to fp16 at once."""
@@ -94,11 +111,11 @@ class _Halver:
                 if item.name == "to":
                     item.i = kind
         self._nodes.append(node)
-        self._kinds[node.output[0]] = kind
+        self.kinds[node.output[0]] = kind
 
     def _as(self, name: str, kind: int) -> str:
         """Return a tensor with the same values in a precision."""
-        if self._kinds[name] == kind:
+        if self.kinds[name] == kind:
             return name
         if (name, kind) not in self._casts:
             self._casts[name, kind] = self._converted(name, kind)
@@ -116,12 +133,12 @@ class _Halver:
                 raise GraphError(f"{name} holds a value that fp16 does not")
             dtype = np.float16 if kind == TensorProto.FLOAT16 else np.float32
             found = edit.add_constant(constant.astype(dtype), f"{name}/{suffix}")
-        self._kinds[found] = kind
+        self.kinds[found] = kind
         return found
 
     def _restore(self, name: str) -> None:
         """Give a graph output back its type."""
-        if self._kinds[name] != TensorProto.FLOAT16:
+        if self.kinds[name] != TensorProto.FLOAT16:
             return
         inner = self._edit.fresh(f"{name}/inner")
         for node in self._nodes:

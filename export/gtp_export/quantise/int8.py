@@ -36,6 +36,8 @@ from gtp_export.quantise.rounding import SMALLEST_STEP, Integers
 
 LEVELS = 255
 """Steps of a uint8 activation."""
+LARGEST_BIAS = np.float32(1 << 30)
+"""Integer of a bias, which has 32 bits for itself and what is added to it."""
 SMALLEST_SHARE = 0.01
 """Channels that are narrower than this share of the widest one get no more levels for it."""
 
@@ -200,11 +202,15 @@ class _Writer:
             return
         shares = self._shares.get(layer.name, np.ones(len(integers), np.float32))
         scales, bias = scales / shares, conv_bias(edit, layer) / shares
+        step = np.float32(self._inputs[layer.name].scale)
+        # A channel that hardly reads its input keeps its bias rather than its weights.
+        widest = np.maximum(scales, np.abs(bias) / (LARGEST_BIAS * step))
+        kept = (scales / widest).reshape(-1, *[1] * (integers.ndim - 1))
+        integers, scales = np.rint(integers * kept).astype(np.int8), widest
         nodes = [self._dequantised(layer, 1, integers, scales)]
         if bias.any():
-            unit = (scales * np.float32(self._inputs[layer.name].scale)).astype(np.float32)
-            limits = np.iinfo(np.int32)
-            rounded = np.clip(np.rint(bias.astype(np.float64) / unit), limits.min, limits.max)
+            unit = (scales * step).astype(np.float32)
+            rounded = np.rint(bias.astype(np.float64) / unit)
             nodes.append(self._dequantised(layer, 2, rounded.astype(np.int32), unit))
         elif len(layer.input) > 2:
             del layer.input[2:]

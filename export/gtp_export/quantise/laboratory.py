@@ -14,10 +14,11 @@ from gtp_export.convert.graph import write_model
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.half import LARGEST_HALF, tensors_in_half
 from gtp_export.quantise.int8 import Int8Settings, quantise_int8, tensors_to_watch
 from gtp_export.quantise.layers import Layer, list_layers, name_nodes
 from gtp_export.quantise.positions import Positions, play_positions
-from gtp_export.quantise.ranges import Range, watch_tensors
+from gtp_export.quantise.ranges import Range, largest_values, watch_tensors
 from gtp_export.quantise.rounding import Integers, round_weights
 from gtp_export.quantise.smoothing import smooth_products
 
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 JUDGED_SHARE = 2
 """So many positions are judged for each one that calibrates; they come from other games."""
 SEED = 20_250
+OLDEST_OPSET = 13
 
 
 class Laboratory:
@@ -51,6 +53,7 @@ class Laboratory:
         self.original = opinions(net, self.judged)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net
+        model = _new_enough(model, called)
         name_nodes(model)
         edit = GraphEdit(model)
         edit.take_constants()
@@ -80,6 +83,18 @@ class Laboratory:
             self._integers[bits] = rounded
         return self._integers[bits]
 
+    def beyond_half(self) -> list[str]:
+        """Return in words what the net computes that fp16 cannot hold; a processor hides it.
+
+        ONNX Runtime computes in fp32 there what a GPU computes in fp16.
+        """
+        names = tensors_in_half(self.model)
+        most = largest_values(self.model, self.info, names, self.calibration)
+        name = max(most, key=lambda one: most[one])
+        if most[name] <= LARGEST_HALF:
+            return []
+        return [f"{name} reaches {most[name]:,.0f}, but fp16 holds {LARGEST_HALF:,.0f}"]
+
     def judge(self, model: onnx.ModelProto) -> dict[str, Accuracy]:
         """Return how far a model is from the original, by board size and over "all".
 
@@ -104,20 +119,39 @@ class Laboratory:
         return compare(self._calibration_opinions, found)
 
     def _ask(self, model: onnx.ModelProto, positions: Positions) -> list[Opinion]:
-        net = open_model(model)
+        net = self.open_model(model)
         try:
             return opinions(NetEvaluator(net, streams=1, max_batch=64, cache_mb=0), positions)
         except NetFileError as error:
             raise NetFileError(str(error).replace(str(net.path), self.called)) from None
 
+    def open_model(self, model: onnx.ModelProto) -> OnnxNet:
+        """Open a model that is in no file.
 
-def open_model(model: onnx.ModelProto) -> OnnxNet:
-    """Open a model that is in no file.
+        Raises:
+            NetFileError: It cannot be used.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "candidate.onnx"
+            write_model(model, path)
+            try:
+                return OnnxNet(path, "cpu")
+            except NetFileError as error:
+                raise NetFileError(str(error).replace(str(path), self.called)) from None
+
+
+def _new_enough(model: onnx.ModelProto, called: str) -> onnx.ModelProto:
+    """Return a model in an opset that has one scale a channel.
 
     Raises:
-        NetFileError: It cannot be used.
+        NetFileError: It cannot be put into one.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "candidate.onnx"
-        write_model(model, path)
-        return OnnxNet(path, "cpu")
+    opset = max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+    if opset >= OLDEST_OPSET:
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, OLDEST_OPSET)
+    except Exception:  # whatever the converter meets in a graph of unknown origin
+        raise NetFileError(
+            f"{called}: uses opset {opset}; export it with {OLDEST_OPSET} or later"
+        ) from None

@@ -4,6 +4,7 @@ Games run side by side, so that the net is asked about many positions at once. C
 judgement of the result use different games.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -88,37 +89,33 @@ def _play_five(
 def _play_size(
     evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
 ) -> list[EvalBatch]:
-    kept: list[Position] = []
-    while len(kept) < wanted:  # games may be short
-        kept += _play_games(evaluator, size, wanted - len(kept), generator)
-    symmetries = generator.integers(8, size=len(kept))
-    return list(_encoded(evaluator, kept[:wanted], symmetries))
+    kept: list[EvalBatch] = []
+    while wanted > 0:  # games may be short
+        played = itertools.islice(_play_games(evaluator, size, wanted, generator), wanted)
+        # Positions hold whole games; so few of them at a time.
+        while group := list(itertools.islice(played, _slots(size, size))):
+            kept += _encoded(evaluator, group, generator.integers(8, size=len(group)))
+            wanted -= len(group)
+    return kept
 
 
 def _play_games(
     evaluator: NetEvaluator, size: int, wanted: int, generator: np.random.Generator
-) -> list[Position]:
-    """Return so many positions, or those of a few games that are over by then."""
+) -> Iterator[Position]:
+    """Yield positions of as many games as have about so many."""
     per_game = KEPT_PER_GAME.get(size, max(2, size * size // 6))
     n_games = -(-wanted // per_game)
     plans = [_plan(generator, evaluator.net.info, size) for _ in range(n_games)]
     seeds = generator.integers(2**31, size=n_games)
     games = [Game(plan, size, size, int(one)) for plan, one in zip(plans, seeds, strict=True)]
     due = generator.integers(MOVES_BETWEEN, size=n_games)
-    kept: list[Position] = []
-    while len(kept) < wanted:
-        running = [i for i, game in enumerate(games) if not game.is_over]
-        if not running:
-            break
+    while running := [i for i, game in enumerate(games) if not game.is_over]:
         positions = [games[i].position for i in running]
-        kept += [
-            position.copy()
-            for i, position in zip(running, positions, strict=True)
-            if position.ply % MOVES_BETWEEN == due[i]
-        ]
+        for i, position in zip(running, positions, strict=True):
+            if position.ply % MOVES_BETWEEN == due[i]:
+                yield position.copy()
         for i, (policy, lead) in zip(running, _judge(evaluator, positions), strict=True):
             games[i].advance(policy, lead)
-    return kept
 
 
 def _plan(generator: np.random.Generator, info: NetInfo, size: int) -> GamePlan:
@@ -155,6 +152,11 @@ def _judge(
             yield np.nan_to_num(policy, nan=0.0), float(batch.lead[slot])
 
 
+def _slots(width: int, height: int) -> int:
+    """Return how many positions make a batch."""
+    return max(1, BATCH_POINTS // (width * height))
+
+
 def _encoded(
     evaluator: NetEvaluator, positions: Sequence[Position], symmetries: NDArray[np.int64]
 ) -> Iterator[EvalBatch]:
@@ -162,7 +164,7 @@ def _encoded(
     if not positions:
         return
     width, height = positions[0].width, positions[0].height
-    slots = max(1, BATCH_POINTS // (width * height))
+    slots = _slots(width, height)
     for start in range(0, len(positions), slots):
         part = positions[start : start + slots]
         batch = evaluator.new_batch(len(part), width, height)

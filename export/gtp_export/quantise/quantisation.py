@@ -16,7 +16,7 @@ from gtp_export.quantise.half import to_half
 from gtp_export.quantise.int8 import Int8Settings
 from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import HEADS, Layer, choose_layers
-from gtp_export.quantise.sensitivity import measure_sensitivity, mixed_precision
+from gtp_export.quantise.sensitivity import loss_of, measure_sensitivity, mixed_precision
 
 logger = logging.getLogger(__name__)
 
@@ -62,15 +62,17 @@ def quantise_file(
 
 
 def _quantise(laboratory: Laboratory, target: Path, plan: QuantisePlan) -> Outcome:
+    broken = list[str]()
     if plan.precision == FP16:
         model, what = to_half(laboratory.model), "fp16"
+        broken = laboratory.beyond_half()
     else:
         settings = choose_settings(laboratory, plan)
         model, what = laboratory.int8_model(settings), describe(laboratory.layers, settings)
     info = replace(laboratory.info, precision=what)
     replace_info(model, info)
     accuracy = laboratory.judge(model)
-    broken = plan.bounds.for_heads(laboratory.info.heads).broken(accuracy["all"])
+    broken += plan.bounds.for_heads(laboratory.info.heads).broken(accuracy["all"])
     if broken and not plan.force:
         problem = "; ".join(broken)
         ways = "--force writes it all the same"
@@ -94,8 +96,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
     """
     bits = plan.weight_bits
     if plan.keep_fp32 == (AUTO,):
-        bounds = plan.bounds.for_heads(laboratory.info.heads)
-        layers = mixed_precision(laboratory, bounds, bits)
+        layers = mixed_precision(laboratory, plan.bounds, bits)
     else:
         layers = frozenset(choose_layers(laboratory.layers, plan.keep_fp32))
     if not layers:
@@ -111,9 +112,7 @@ def choose_settings(laboratory: Laboratory, plan: QuantisePlan) -> Int8Settings:
 
 
 def _loss(laboratory: Laboratory, settings: Int8Settings) -> float:
-    """Return one number for two errors: KL in nats plus the win-rate error."""
-    found = laboratory.judge_on_calibration(settings)
-    return found.policy_kl + found.win_error
+    return loss_of(laboratory.judge_on_calibration(settings), laboratory.info)
 
 
 def describe(layers: list[Layer], settings: Int8Settings) -> str:

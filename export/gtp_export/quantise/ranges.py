@@ -78,6 +78,23 @@ def tensor_values(
         yield from zip(names, session.run(None, feed), strict=True)
 
 
+def largest_values(
+    model: onnx.ModelProto, info: NetInfo, names: Sequence[str], positions: Positions
+) -> dict[str, float]:
+    """Run a model on all positions; return the largest absolute value in each named tensor."""
+    watched = copy.deepcopy(model)
+    del watched.graph.output[:]
+    for name in names:
+        size, most = f"{name}/size", f"{name}/most"
+        watched.graph.node.append(helper.make_node("Abs", [name], [size]))
+        watched.graph.node.append(helper.make_node("ReduceMax", [size], [most], keepdims=0))
+        watched.graph.output.append(helper.make_tensor_value_info(most, TensorProto.FLOAT, []))
+    session = open_model(watched.SerializeToString())
+    feeds = (name_inputs(info, batch.spatial, batch.features) for batch in positions)
+    most_of = np.max([session.run(None, feed) for feed in feeds], axis=0)
+    return dict(zip(names, most_of.tolist(), strict=True))
+
+
 def _range_of(values: NDArray[np.float32]) -> Range:
     low_tail, high_tail = np.quantile(values, [TAIL, 1.0 - TAIL])
     low = high = np.zeros(0, np.float32)

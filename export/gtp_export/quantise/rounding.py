@@ -18,13 +18,15 @@ from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
 from gtp_export.quantise.layers import layer_weights
 from gtp_export.quantise.positions import Positions
-from gtp_export.quantise.ranges import TENSORS_AT_ONCE, tensor_values
+from gtp_export.quantise.ranges import tensor_values
 
 WEIGHT_LIMIT = {7: 63, 8: 127}
 """Largest integer weight by bits."""
 SMALLEST_STEP = 1e-8
 DAMPING = 0.01
 """Share of the inputs' mean square that is added to each, so that none follows from the others."""
+GRAMS_AT_ONCE = 1 << 25
+"""Numbers in the products of inputs that are gathered in one pass over the positions: 256 MB."""
 SAMPLED = 5
 """Of so many points one is looked at; their neighbours would say little more."""
 
@@ -53,8 +55,11 @@ def round_weights(
         if node.name in names and (weights := layer_weights(edit, node)) is not None
     ]
     found: dict[str, Integers] = {}
-    for start in range(0, len(layers), TENSORS_AT_ONCE):
-        part = layers[start:][:TENSORS_AT_ONCE]
+    while layers:
+        room, part = GRAMS_AT_ONCE, layers[:0]
+        while layers and (not part or layers[0][1][0].size ** 2 <= room):
+            room -= layers[0][1][0].size ** 2
+            part.append(layers.pop(0))
         grams = {node.name: np.zeros((weights[0].size,) * 2) for node, weights in part}
         inputs = list(dict.fromkeys(node.input[0] for node, _ in part))
         for tensor, values in tensor_values(model, info, inputs, positions):

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.accuracy import Accuracy
+from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.text_table import align
 from gtp_export.plans import Bounds
 from gtp_export.quantise.int8 import Int8Settings
-from gtp_export.quantise.laboratory import Laboratory, open_model
+from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import group_names, share
 from gtp_export.quantise.positions import Positions
 
@@ -93,7 +94,7 @@ def measure_sensitivity(laboratory: Laboratory, weight_bits: int) -> Sensitivity
     variants |= {name: everything - members for name, members in groups.items()}
     for name, kept in variants.items():
         settings = Int8Settings(kept, weight_bits=weight_bits)
-        nets[name] = open_model(laboratory.int8_model(settings))
+        nets[name] = laboratory.open_model(laboratory.int8_model(settings))
     sizes = measured_sizes(laboratory.calibration)
     found = speeds(nets, laboratory.calibration, sizes)
     effects = [
@@ -119,9 +120,9 @@ def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) ->
     """
     table = measure_sensitivity(laboratory, weight_bits)
     logger.info(f"what each group of layers costs and brings:\n{table.text()}")
-    strict = bounds.tightened(MARGIN)
+    strict = bounds.tightened(MARGIN).for_heads(laboratory.info.heads)
     worth = [effect for effect in table.groups if effect.multiplications >= NEGLIGIBLE]
-    order = sorted(worth, key=_price, reverse=True)
+    order = sorted(worth, key=lambda effect: _price(effect, laboratory.info), reverse=True)
     kept = {effect.group for effect in worth}
     chosen = {layer.name for layer in laboratory.layers if layer.group in kept}
     for effect in order:
@@ -134,9 +135,18 @@ def mixed_precision(laboratory: Laboratory, bounds: Bounds, weight_bits: int) ->
     return frozenset(chosen)
 
 
-def _price(effect: GroupEffect) -> float:
+def loss_of(found: Accuracy, info: NetInfo) -> float:
+    """Return one number for two errors: of the winning chances, and of what else the net is for.
+
+    That is the policy's KL in nats or, in nets that have no policy, ownership.
+    """
+    other = found.policy_kl if "policy" in info.heads else found.ownership_error
+    return other + found.win_error
+
+
+def _price(effect: GroupEffect, info: NetInfo) -> float:
     """Return what a group costs in accuracy for each microsecond that it saves."""
-    cost = effect.alone.policy_kl + effect.alone.win_error
+    cost = loss_of(effect.alone, info)
     return cost / max(1.0, sum(effect.saved.values()) / max(1, len(effect.saved)))
 
 

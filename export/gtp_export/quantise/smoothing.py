@@ -35,6 +35,8 @@ def smooth_products(model: onnx.ModelProto, info: NetInfo, positions: Positions)
         if (source := _source_of(edit, node, edit.consumers(tensor)))
     }
     for tensor, seen in watch_tensors(model, info, list(sources), positions).items():
+        if not seen.channel_high.size:  # once a board, no points
+            continue
         readers = edit.consumers(tensor)
         wide = np.maximum(seen.channel_high, -seen.channel_low) + SMALLEST_WIDTH
         read = np.max([np.abs(_constant(edit, node, 1)).max(axis=1) for node in readers], axis=0)

@@ -31,7 +31,7 @@ from gtp_export.labelling.generation import (
     draw_size,
     spent_on_labels,
 )
-from gtp_export.labelling.record_positions import _pick_positions
+from gtp_export.labelling.record_positions import _pick_positions, label_records
 from gtp_export.labelling.samples import (
     Samples,
     SamplesError,
@@ -263,6 +263,35 @@ def test_a_player_draws_the_moves_and_the_teacher_labels_them() -> None:
     assert (samples.policy[:, :-1] > 0).any(), "what is learned is not what was played"
 
 
+def test_a_fair_komi_is_the_teachers() -> None:
+    class Boaster(Teacher):
+        def label(self, positions: Sequence[Position]) -> Labels:
+            labels = super().label(positions)
+            labels.score[:, -1] = 100.0
+            return labels
+
+    plan = replace(draw_plan(np.random.default_rng(1), 5, 5), rules=Rules(), encores=False)
+    plans = [replace(plan, fair_komi=True, random_opening=0)] * 2
+    found = [
+        play_games(Teacher(TINY), plans, 5, 5, 1, player).features
+        for player in (None, Boaster(TINY))
+    ]
+    np.testing.assert_array_equal(*found)
+
+
+def test_the_recorded_move_counts_where_a_search_did_not_try_it() -> None:
+    moves = [Move(BLACK if i % 2 == 0 else WHITE, action_to_point(i, 9, 9)) for i in range(60)]
+    record = GameRecord(9, 9, komi=7.5, moves=moves, result="B+R")
+    picked = _pick_positions(record, np.random.Generator(np.random.PCG64(3)))
+    played = [action for _, action in picked]
+    assert sum(action is not None for action in played) > 1
+    teacher = SearchingTeacher(TINY, playouts=3)  # of 60 or so moves it tries two
+    samples = label_records(teacher, [record], 3, played_weight=0.5)
+    assert samples is not None
+    for policy, action in zip(samples.policy, played, strict=True):
+        assert action is None or policy[action] >= 0.5
+
+
 def test_records_are_picked_late_and_beyond_their_last_move() -> None:
     moves = [Move(BLACK if i % 2 == 0 else WHITE, action_to_point(i, 9, 9)) for i in range(60)]
     plies: dict[str, list[int]] = {}
@@ -419,6 +448,21 @@ def test_chunks_of_records_stay_as_large_as_they_were_begun(
         assert [len(chunk) for _, chunk in maker._chunks].count(1) < len(games)
         assert maker._scale == GPU_SCALE
         maker.make_shards(Span(1, "samples"))
+
+
+def test_records_are_divided_as_they_were_begun_whatever_the_seed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_small_kinds(monkeypatch, "records", games=1)
+    pack = tmp_path / "games.sgf"
+    pack.write_text("".join(f"(;SZ[9];B[{x}a];W[bb])\n" for x in "acdefghi"))
+    games = read_table([pack])
+    maker = ShardMaker(RUN, tmp_path, games)
+    maker.make_shards(Span(1, "samples"))
+    again = ShardMaker(replace(RUN, seed=RUN.seed + 1), tmp_path, games)
+    assert [(side, list(chunk)) for side, chunk in again._chunks] == [
+        (side, list(chunk)) for side, chunk in maker._chunks
+    ]
 
 
 def test_two_runs_do_not_label_into_one_folder(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def find_net(wanted: str | None, side: int | None = None) -> Path:
     if name in nets:
         if side is None:
             return nets[name]
-        smaller = _for_small_boards(_with_versions(nets[name])).items()
+        smaller = weights_for_small_boards(_with_versions(nets[name])).items()
         return next((files.fp32 for most, files in smaller if side <= most), nets[name])
     if name in (NO_NET, ROLLOUTS_PART):
         raise NetFileError(f"{name} is not a net, and a net is needed here")
@@ -199,7 +199,7 @@ def find_parts(wanted: str | None) -> list[Part]:
     """
     if wanted is None or _given_file(wanted) is not None or wanted in known_nets():
         whole = find_files(wanted)
-        smaller = _for_small_boards(whole).items()
+        smaller = weights_for_small_boards(whole).items()
         return [*(Part(files, largest_board=side) for side, files in smaller), Part(whole)]
     parts = [_find_part(text) for text in wanted.split("+")]
     asked = [head for part in parts for head in part.heads]
@@ -209,7 +209,7 @@ def find_parts(wanted: str | None) -> list[Part]:
     return parts
 
 
-def _for_small_boards(files: NetFiles) -> dict[int, NetFiles]:
+def weights_for_small_boards(files: NetFiles) -> dict[int, NetFiles]:
     """Return a net's other weights by the longest side of their boards, the smallest first."""
     if files.is_exact:
         return {}
