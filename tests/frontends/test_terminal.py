@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rich.console import Console
-from tests.go.diagrams import position_of
+from tests.go.diagrams import TRIPLE_KO, TRIPLE_KO_CYCLE, position_of
 from tests.search.scripted import FailingEvaluator, FlatEvaluator, Verdict
 
 from gtp_engine.commands.registry import run
@@ -32,7 +32,7 @@ from gtp_engine.frontends.terminal.keyboard import (
 from gtp_engine.frontends.terminal.screen import PANEL_WIDTH, Scene, Screen
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
-from gtp_engine.go.sgf import load_sgf
+from gtp_engine.go.sgf import format_sgf, load_sgf
 from gtp_engine.messages import describe_lead
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
@@ -475,6 +475,29 @@ def test_five_in_a_row_has_no_handicap(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit) as ended:
         run(["play", "--game", "five", "--handicap", "4"])
     assert ended.value.code == 2 and "is not for five in a row" in capsys.readouterr().err
+
+
+def test_a_long_cycle_ends_a_game_without_result(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    position = position_of(TRIPLE_KO, Rules.parse("japanese"), to_play=WHITE)
+    for name in TRIPLE_KO_CYCLE.split() * 2:
+        position.play(position.to_play, parse_vertex(name, 4, 11))
+    (tmp_path / "cycle.sgf").write_text(format_sgf(position))
+    sitting = Sitting(monkeypatch, "load cycle.sgf", "save end.sgf", colors=(BLACK, WHITE))
+    assert "the game has no result." in sitting.text and "ahead by" not in sitting.text
+    assert load_sgf(tmp_path / "end.sgf").result == "Void"
+
+
+def test_what_a_loaded_game_says_of_its_moves_is_saved_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = "(;SZ[5]C[begins];B[cc]C[good];AB[aa];W[bb]C[two];B[dd]C[three])"
+    (tmp_path / "a.sgf").write_text(text)
+    lines = ("load a.sgf", "undo", "e1", "save b.sgf")
+    Sitting(monkeypatch, *lines, colors=(BLACK, WHITE))
+    saved = load_sgf(tmp_path / "b.sgf")
+    assert saved.comments == {0: "begins", 1: "good", 2: "two"} and len(saved.moves) == 3
 
 
 def test_a_game_saved_before_another_that_is_none_is_told_of(

@@ -410,7 +410,8 @@ def test_comments_stay_with_their_moves_behind_a_set_up(server: Served) -> None:
         client.send(b"(;SZ[5]C[a];B[cc];W[bb];AB[aa]C[b];B[dd];W[dc]C[c])")
         state_when(client, lambda state: state["moves"] == ["1dd", "2dc"])
     record = parse_sgf(fetch(server, server.path + "game.sgf")[1])
-    assert record.comments == {0: "b", 2: "c"}
+    assert record.comments == {0: "a", 2: "b", 4: "c"}
+    assert [move.color for move in record.moves] == [BLACK, 3 - BLACK] * 2
 
 
 def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(

@@ -9,6 +9,23 @@ from gtp_engine.go.rules import Rules
 _SYMBOLS = {".": EMPTY, "X": BLACK, "O": WHITE}
 _LETTERS = {color: letter for letter, color in _SYMBOLS.items()}
 
+TRIPLE_KO = """
+    . X O .
+    X . X O
+    . X O .
+    . . . .
+    . X O .
+    X O . O
+    . X O .
+    . . . .
+    . X O .
+    X . X O
+    . X O .
+"""
+"""Black holds the kos above and below, White the one in the middle; White is to move."""
+
+TRIPLE_KO_CYCLE = "B10 C6 B2 C10 B6 C2"
+
 
 def rows_of(diagram: str) -> list[str]:
     """Return the rows of a diagram without blanks."""

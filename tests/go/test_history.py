@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 
 import pytest
-from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
+from tests.go.diagrams import (
+    TRIPLE_KO,
+    TRIPLE_KO_CYCLE,
+    diagram_of,
+    plain,
+    position_of,
+    repetitions_of,
+)
 
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.go.history import (
@@ -24,23 +31,6 @@ KO = """
     . . . .
 """
 """White may take a ko at B3; Black then takes back at C3."""
-
-TRIPLE_KO = """
-    . X O .
-    X . X O
-    . X O .
-    . . . .
-    . X O .
-    X O . O
-    . X O .
-    . . . .
-    . X O .
-    X . X O
-    . X O .
-"""
-"""Black holds the kos above and below, White the one in the middle; White is to move."""
-
-TRIPLE_KO_CYCLE = "B10 C6 B2 C10 B6 C2"
 
 SEND_TWO_RETURN_ONE = """
     . X . X .

@@ -381,12 +381,13 @@ def test_games_from_the_same_stones_differ_by_their_prisoners() -> None:
     played = Position(5, 5, Rules.parse("japanese"))
     for color, vertex in ((BLACK, "A2"), (WHITE, "A1"), (BLACK, "B1")):
         played.play(color, parse_vertex(vertex, 5, 5))
-    bare, carried = Position(5, 5, played.rules), Position(5, 5, played.rules)
-    for position in (bare, carried):
+    bare, alike = Position(5, 5, played.rules), Position(5, 5, played.rules)
+    for position in (bare, alike):
         position.set_up(played.stones(BLACK), (), WHITE)
-    assert bare.moves_since(carried, 0) == []
-    carried.carry_over(played.history, played.ply, played.rules)
-    assert bare.moves_since(carried, 0) is None
+    assert bare.moves_since(alike, 0) == []
+    played.change_stones({}, WHITE)
+    assert played.captured(WHITE) == 1
+    assert bare.moves_since(played, 0) is None
 
 
 def test_changed_rules_leave_the_turn_to_whoever_has_it() -> None:

@@ -121,3 +121,21 @@ def test_flags_are_plain_numbers() -> None:
     flags = Rules.parse("aga-button").flags
     assert flags == (2, 0, 0, 0, int(HandicapBonus.N_MINUS_ONE), 1, 7.0, 0, -1)
     assert all(type(value) in (int, float) for value in flags)
+
+
+def test_a_mixture_says_what_changes_the_result() -> None:
+    chinese = Rules.parse("chinese")
+    mixtures = [
+        chinese.with_option("whiteHandicapBonus", "N-1"),
+        chinese.with_option("friendlyPassOk", "false"),
+        chinese.with_option("hasButton", "true"),
+    ]
+    assert len({rules.describe() for rules in mixtures}) == 3
+
+
+def test_every_name_of_rules_is_told() -> None:
+    with pytest.raises(InvalidRulesError) as refused:
+        Rules.parse("nonsense")
+    told = str(refused.value).rpartition("known are ")[2].split(", ")
+    assert {"korean", "bga", "japanese"} <= set(told)
+    assert all(Rules.parse(name) for name in told)

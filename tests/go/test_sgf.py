@@ -8,6 +8,7 @@ import tarfile
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.go.diagrams import diagram_of, plain, position_of, repetitions_of
 
@@ -446,6 +447,57 @@ def test_handicap_goes_round() -> None:
     again = parse_sgf(format_sgf(played)).position()
     assert_same_moves(again, played)
     assert again.handicap == 2
+
+
+GAME = "(;SZ[9]HA[2]KM[0.5]RU[{rules}]AB[cc][gg];W[ee];B[ec]{change};W[ea];B[dd])"
+
+
+@pytest.mark.parametrize("rules", ["chinese", "aga", "japanese", "tromp-taylor"])
+@pytest.mark.parametrize("change", [";AB[aa]", ";AE[ee]AW[ab]PL[B]", ";AE[cc][gg];W[aa];AW[ii]"])
+def test_a_set_up_in_mid_game_goes_round(rules: str, change: str) -> None:
+    record = parse_sgf(GAME.format(rules=rules, change=change))
+    position = record.position()
+    again = parse_sgf(format_sgf(position, comments={0: "a", 2: "b", 3: "c"}))
+    assert (again.moves, again.comments) == (record.moves, {0: "a", 2: "b", 3: "c"})
+    assert position.all_moves == record.moves
+    read = again.position()
+    assert read.white_margin() == position.white_margin()
+    assert (read.handicap, read.to_play) == (position.handicap, position.to_play)
+    assert np.array_equal(read.grid(), position.grid())
+    assert format_sgf(read) == format_sgf(position)
+    # A copy too; and other rules change what they would have changed from the start.
+    other = position.copy()
+    other.set_rules(Rules.parse("japanese", komi=0.5))
+    wanted = parse_sgf(GAME.format(rules="japanese", change=change)).position()
+    assert (other.white_margin(), other.handicap) == (wanted.white_margin(), wanted.handicap)
+
+
+def test_a_button_is_there_after_a_set_up_if_the_rules_have_one() -> None:
+    with_button = Rules.parse("aga-button", komi=7.0)
+    text = "(;SZ[5]KM[7]RU[aga];B[cc];W[bb];AE[bb];W[dd];B[])"
+    changed = parse_sgf(text).position()
+    changed.set_rules(with_button)
+    wanted = parse_sgf(text).position(rules=with_button)
+    assert changed.white_margin() == wanted.white_margin()
+    changed.set_rules(Rules.parse("aga", komi=7.0))
+    assert changed.white_margin() == parse_sgf(text).position().white_margin()
+
+
+def test_stones_of_white_that_are_put_down_end_the_handicap() -> None:
+    text = "(;SZ[9]RU[chinese];B[cc];AW[ee];B[dd];W[ff])"
+    assert parse_sgf(text).position().handicap == 0
+
+
+@pytest.mark.parametrize("tail", ["", ";W[]", ";PL[W]"])
+def test_a_handicap_without_moves_is_on_the_board(tail: str) -> None:
+    position = parse_sgf(f"(;SZ[19]HA[4]KM[0.5]RU[Chinese]{tail})").position()
+    assert len(position.stones(BLACK)) == 4 == position.handicap
+
+
+@pytest.mark.parametrize("between", ["[junk]", "\n[Fox] x\n", "hello"])
+def test_what_stands_between_games_loses_none(between: str) -> None:
+    games = list(parse_games(f"(;SZ[9];B[aa]){between}(;SZ[9];B[bb])"))
+    assert [len(game.moves) for game in games] == [1, 1]
 
 
 def test_comments() -> None:

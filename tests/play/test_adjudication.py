@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.go.diagrams import position_of, rows_of
+from tests.go.diagrams import TRIPLE_KO, TRIPLE_KO_CYCLE, position_of, rows_of
 from tests.paths import TINY
 from tests.search.scripted import FlatEvaluator, Verdict
 
@@ -243,6 +243,25 @@ def test_land_behind_an_open_border_stays_whose_it_is_when_stones_elsewhere_are_
         table.result = result
         assert table.turn_status(alive, counted.dead[0]) == counted
         assert table.result == after, "only a count is corrected"
+
+
+def test_a_long_cycle_counts_for_nobody() -> None:
+    position = position_of(TRIPLE_KO, TERRITORY, to_play=WHITE)
+    cycle = [parse_vertex(name, 4, 11) for name in TRIPLE_KO_CYCLE.split()]
+    for number, point in enumerate(cycle * 2):
+        assert not position.is_void
+        position.play(WHITE if number % 2 == 0 else BLACK, point)
+    assert position.is_void and position.white_margin() == 0
+    table = Table(Engine(Settings(size=(4, 11)), FakeEvaluator()), frozenset((BLACK, WHITE)))
+    table.engine.adopt(position)
+    assert table.engine.final_score() == 0
+    table.count()
+    assert table.result == "Void"
+    table.take_back()
+    table.play(PASS)
+    table.play(PASS)
+    table.count()
+    assert table.result[:2] in ("B+", "W+")
 
 
 def test_who_gives_up_can_no_longer_make_the_moves_again_that_were_taken_back() -> None:

@@ -80,7 +80,7 @@ class PlayedGame:
     winner: int | None
     """Index of the contestant who won; None for a draw."""
     reason: str
-    """"count", "decided" or "length"."""
+    """"count", "decided", "length" or "cycle"."""
     moves: tuple[Move, ...]
 
 
@@ -275,6 +275,8 @@ def _play(
         position.play(color, move)
     score = position.white_margin()
     winner = None if score == 0 else by_color[WHITE if score > 0 else BLACK]
+    if position.is_void:
+        return ended(winner, "cycle")
     return ended(winner, "count" if position.is_over else "length")
 
 

@@ -12,7 +12,6 @@ from gtp_engine.arena.gtp_client import EngineFailure, EngineRefusal, GtpClient
 from gtp_engine.arguments import parse_number
 from gtp_engine.coords import BLACK, COLOR_LETTERS, COLOR_NAMES, PASS, WHITE, parse_vertex, row_col
 from gtp_engine.games import new_game
-from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.rules import GO, Rules
 from gtp_engine.go.scoring import agreed_score, format_result, resulting_margin
 from gtp_engine.go.sgf import format_sgf
@@ -252,7 +251,7 @@ class Referee:
             margin = position.white_margin()
             self._decide(margin, position.won_by if margin else "draw")
             return
-        if position.turn["status"] == NO_RESULT:
+        if position.is_void:
             game.reason = "cycle"
             return
         self._count()

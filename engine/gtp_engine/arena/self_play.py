@@ -13,7 +13,6 @@ from gtp_engine.arena.many_games import Terms
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, opponent, row_col
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.policy_play import draw_opening
-from gtp_engine.go.history import NO_RESULT
 from gtp_engine.go.position import Move, Position
 from gtp_engine.go.rules import LONGEST_GAME
 from gtp_engine.go.scoring import Owners, agreed_owners
@@ -147,7 +146,7 @@ def _play(evaluator: Evaluator, terms: Terms, limits: Limits, number: int) -> Se
         number,
         tuple(position.moves),
         tuple(values),
-        bool(position.is_over and position.turn["status"] != NO_RESULT),
+        position.is_over and not position.is_void,
         status,
         margin,
         extra,

@@ -210,6 +210,11 @@ class FiveGame(Position):
         """Whether somebody has won or no move is left."""
         return bool(self.turn["status"] != PLAYING)
 
+    @property
+    def is_void(self) -> bool:
+        """Never: a full board is a draw."""
+        return False
+
     def white_margin(self) -> float:
         """Return 1 if White has won, -1 if Black has, 0 in a draw and before."""
         return _white_lead(self.turn)
@@ -268,7 +273,7 @@ class FiveGame(Position):
         histories.begin(fresh, to_play, self._flags, 0)
         if not _has_move(fresh.boards[0], to_play, self._flags.five):
             fresh.turns[0]["status"] = NO_RESULT
-        self.history, self.ply = fresh, 0
+        self.history, self.ply, self.earlier = fresh, 0, ()
 
     def play(self, color: int, point: int, *, strict: bool = True) -> None:
         """Make a move. A point that renju forbids is refused.

@@ -143,20 +143,15 @@ class GameRecord:
         if all(position.color_at(point) == color for point, color in setup.stones.items()):
             position.to_play = to_play
             return
-        stones = {point: position.color_at(point) for point in position.points()}
-        stones.update(setup.stones)
-        by_color = {
-            color: [point for point, stone in stones.items() if stone == color]
-            for color in (BLACK, WHITE)
-        }
-        past, ply = position.history, position.ply
         try:
-            position.set_up(by_color[BLACK], by_color[WHITE], to_play)
+            if number:
+                position.change_stones(setup.stones, to_play)
+            else:
+                black, white = map(self.initial_stones, (BLACK, WHITE))
+                position.set_up(black, white, to_play)
         except SetupError as error:
             where = f"the set-up after move {number}" if number else "the set-up"
             raise SgfError(f"{where} is impossible: {error}") from None
-        if number:
-            position.carry_over(past, ply, position.rules)
 
     def _play(self, position: Position, number: int) -> None:
         move = self.moves[number]

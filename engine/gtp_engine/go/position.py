@@ -1,6 +1,6 @@
 """A game of Go as Python sees it: a thin owner of a `History`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +26,7 @@ from gtp_engine.go import history as histories
 from gtp_engine.go.board import MAX_AREA, BoardRecord, clear_board, place_stone
 from gtp_engine.go.branch import Branch
 from gtp_engine.go.history import History, TurnRecord
-from gtp_engine.go.rules import Rules, Scoring
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.scoring import white_score
 from gtp_engine.go.symmetry import symmetries
 
@@ -44,6 +44,19 @@ class Move(NamedTuple):
 
     color: int
     point: int
+
+
+class Earlier(NamedTuple):
+    """A part of a game, up to where stones were put down or taken away in mid-game."""
+
+    black: list[int]
+    """Points of the stones that it began with."""
+    white: list[int]
+    to_play: int
+    """Who was to move then."""
+    moves: list[Move]
+    change: dict[int, int]
+    """Color by point that ended it; EMPTY takes a stone away."""
 
 
 _INITIAL_CAPACITY = 64
@@ -95,6 +108,8 @@ class Position:
         """The arrays behind it; plies above `ply` are not part of the game."""
         self.ply = 0
         """How many moves, passes included, were made since the set-up."""
+        self.earlier: tuple[Earlier, ...]
+        """What was played before stones were changed in mid-game, oldest first."""
         self.set_up()
 
     def _own_rules(self, rules: Rules | None) -> Rules:
@@ -169,15 +184,25 @@ class Position:
         """Whether both players have passed, or a long cycle left the game without result."""
         return bool(self.turn["status"] != histories.PLAYING or self.turn["past_end"])
 
+    @property
+    def is_void(self) -> bool:
+        """Whether a long cycle has left the game without result; nobody counts it then."""
+        return bool(self.turn["status"] == histories.NO_RESULT)
+
     def white_margin(self) -> float:
         """Return White's points minus Black's if the game ends here; see `scoring.white_score`."""
-        return float(white_score(self.history, self.ply, self._flags))
+        return 0.0 if self.is_void else float(white_score(self.history, self.ply, self._flags))
 
     @property
     def moves(self) -> list[Move]:
         """The moves since the set-up, oldest first."""
         turns = self.history.turns[1 : self.ply + 1]
         return [Move(int(turn["mover"]), int(turn["move"])) for turn in turns]
+
+    @property
+    def all_moves(self) -> list[Move]:
+        """The moves of the whole game, those before a change of stones too, oldest first."""
+        return [move for part in self.earlier for move in part.moves] + self.moves
 
     @property
     def handicap(self) -> int:
@@ -253,25 +278,34 @@ class Position:
         histories.begin(fresh, to_play, self._flags, int(self._rules.button))
         self.history = fresh
         self.ply = 0
+        self.earlier = ()
 
-    def carry_over(self, past: History, ply: int, rules: Rules) -> None:
-        """Let a start have prisoners, handicap and button of a game that it goes on with.
+    def change_stones(self, change: Mapping[int, int], to_play: int) -> None:
+        """Put down and take away stones in mid-game, which goes on from there.
+
+        What was played before cannot be undone then, but prisoners, handicap and button stay.
 
         Args:
-            past: Of that game, before the stones were set up anew.
-            ply: Where in it.
-            rules: Under which it was played.
+            change: Color by point; EMPTY takes a stone away.
+
+        Raises:
+            SetupError: As for `set_up`; the game is unchanged.
         """
-        board, turn = past.boards[ply], past.turns[ply]
+        stones = {point: self.color_at(point) for point in self.points()} | dict(change)
+        black, white = ([p for p in stones if stones[p] == color] for color in (BLACK, WHITE))
+        before = Earlier(*self.start, self.moves, dict(change))
+        earlier, board, turn = self.earlier, self.board, self.turn
+        self.set_up(black, white, to_play)
+        self.earlier = (*earlier, before)
         self.history.boards[0]["captured"] = board["captured"]
         start = self.history.turns[0]
-        for name in ("handicap", "white_moved", "initial_black", "opening_black"):
+        for name in ("handicap", "initial_black", "opening_black"):
             start[name] = turn[name]
+        start["white_moved"] = turn["white_moved"] or bool(white)
         if self._flags.scoring == histories.TERRITORY:
             start["white_bonus"] += int(board["captured"][BLACK]) - int(board["captured"][WHITE])
-        elif rules.button and rules.scoring is Scoring.AREA:  # else the bonus is for moves too
-            start["has_button"] = turn["has_button"] and self._rules.button
-            start["white_bonus"] = turn["white_bonus"]
+        elif self._rules.button:  # else the bonus is for moves too
+            start["has_button"], start["white_bonus"] = turn["has_button"], turn["white_bonus"]
 
     def set_rules(self, rules: Rules) -> None:
         """Change the rules in mid-game, replaying the moves under them.
@@ -287,17 +321,24 @@ class Position:
             self.komi = rules.komi
             return
         changed = type(self)(self.width, self.height, rules, encores=self.encores)
-        changed.set_up(*self.start)
-        changed.carry_over(self.history, 0, self._rules)
-        for move in self.moves:
-            try:
-                changed.play(move.color, move.point, strict=False)
-            except IllegalMoveError as error:
-                raise SetupError(f"the game does not fit the new rules: {error}") from None
+        try:
+            changed._replay(self)
+        except (IllegalMoveError, SetupError) as error:
+            raise SetupError(f"the game does not fit the new rules: {error}") from None
         if changed.to_play != self.to_play:  # as a record may say at its end
             changed.to_play = self.to_play
         self._rules, self._flags = changed._rules, changed._flags
         self.history, self.ply = changed.history, changed.ply
+
+    def _replay(self, game: "Position") -> None:
+        """Play another game over, ko and superko aside."""
+        black, white, to_play = game.start
+        parts = [*game.earlier, Earlier(black, white, to_play, game.moves, {})]
+        self.set_up(parts[0].black, parts[0].white, parts[0].to_play)
+        for part, following in zip(parts, [*parts[1:], None], strict=True):
+            self.play_all(part.moves, strict=False)
+            if following is not None:
+                self.change_stones(part.change, following.to_play)
 
     def copy(self) -> Self:
         """Return an independent game in the same state."""

@@ -131,9 +131,8 @@ class Rules:
             return cls.from_kata(described, komi)
         preset = _BY_LETTERS.get(re.sub(r"[ _-]", "", stripped.lower()))
         if preset is None:
-            raise InvalidRulesError(
-                f"unknown rules {stripped[:40]!r}; known are {', '.join(sorted(PRESETS))}"
-            )
+            known = ", ".join(sorted({*PRESETS, *_ALIASES}))
+            raise InvalidRulesError(f"unknown rules {stripped[:40]!r}; known are {known}")
         return preset if komi is None else replace(preset, komi=komi)
 
     @classmethod
@@ -214,6 +213,10 @@ class Rules:
             parts.append("suicide")
         if self.button:
             parts.append("button")
+        if self.handicap_bonus is not HandicapBonus.ZERO:
+            parts.append(f"handicap bonus {_NAME_BY_HANDICAP_BONUS[self.handicap_bonus]}")
+        if self.scoring is Scoring.AREA and not self.friendly_pass_ok:
+            parts.append("dead stones are to be captured")
         return ", ".join(parts)
 
     @property

@@ -40,6 +40,10 @@ class Counted(Protocol):
     def rules(self) -> Rules:
         """The rules."""
 
+    @property
+    def is_void(self) -> bool:
+        """Whether it has ended without result."""
+
 
 @kernel
 def find_area(
@@ -223,11 +227,20 @@ def agreed_score(position: Counted, dead: Iterable[int] = ()) -> float:
     return float(score + _unclaimed_button(turn))
 
 
+VOID = "Void"
+"""How SGF spells that a game has ended without result."""
+
+
 def format_result(white_margin: float) -> str:
     """Return White's margin as SGF spells a result: "W+3.5", "B+12", "0"."""
     if white_margin == 0:
         return "0"
     return f"{'W' if white_margin > 0 else 'B'}+{abs(white_margin):g}"
+
+
+def result_of(position: Counted, white_margin: float) -> str:
+    """Return how a game that has ended stands in records, counted so."""
+    return VOID if position.is_void else format_result(white_margin)
 
 
 def resulting_margin(text: str) -> float | None:

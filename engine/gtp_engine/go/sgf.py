@@ -141,7 +141,7 @@ def parse_games(
                 _complain(str(error), on_error)
             else:
                 yield record
-        if _OPENING.match(encoded, end) is not None:
+        if _OPENING.match(encoded, end) and not _TOKEN.match(encoded, end):
             return  # a value that never ends; to look for its end again and again would take hours
         position = end
 
@@ -237,8 +237,7 @@ def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord
     if "GM" in root and _first(root, "GM").strip() not in ("", kind.sgf_game):
         named = "Go" if kind is Position else "the one played"
         raise SgfError(f"it is a record of another game than {named}")
-    record = read_root(root)
-    record.kind = kind
+    record = read_root(root, kind)
     for index, node in enumerate(nodes):
         _read_setup(record, node)
         for name in node:
@@ -256,8 +255,8 @@ def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord
     return record
 
 
-def read_root(root: Node) -> GameRecord:
-    """Return a game with no stones and moves yet, from the properties of its root.
+def read_root(root: Node, kind: type[Position] = Position) -> GameRecord:
+    """Return a game of a kind with no stones and moves yet, from the properties of its root.
 
     Raises:
         SgfError: An impossible board size or komi.
@@ -267,7 +266,7 @@ def read_root(root: Node) -> GameRecord:
         width=width,
         height=height,
         komi=_read_komi(_first(root, "KM"), _first(root, "AP").startswith(f"{_PROGRAM}:")),
-        rules=_read_rules(root),
+        rules=_read_rules(root, kind),
         handicap=_read_handicap(root),
         result=_text(root, "RE"),
         black_name=_text(root, "PB"),
@@ -276,6 +275,7 @@ def read_root(root: Node) -> GameRecord:
         white_rank=_text(root, "WR"),
         date=_text(root, "DT"),
         source=_text(root, "SO"),
+        kind=kind,
     )
     if record.rules is not None and record.komi is not None:
         record.rules = record.rules.with_option("komi", record.komi)
@@ -284,9 +284,10 @@ def read_root(root: Node) -> GameRecord:
     return record
 
 
-def _read_rules(root: Node) -> Rules | None:
+def _read_rules(root: Node, kind: type[Position]) -> Rules | None:
     name = _text(root, "RU")
-    return FIVE_RULES.get(name.lower()) if _first(root, "GM") == "4" else parse_rules(name)
+    is_go = kind.sgf_game == Position.sgf_game
+    return parse_rules(name) if is_go else FIVE_RULES.get(name.lower())
 
 
 def _first(node: Node, name: str) -> str:
@@ -404,7 +405,8 @@ def _add_handicap_stones(record: GameRecord) -> None:
     if not 2 <= n <= largest_fixed(record.width, record.height) or first.stones:
         return
     first_stone = next((move for move in record.moves if move.point != PASS), None)
-    if first_stone is None or first_stone.color != WHITE:
+    first_mover = WHITE if not record.moves else (first_stone or record.moves[0]).color
+    if first_mover != WHITE:
         return
     places = [fixed_handicap_points(record.width, record.height, n)]
     if n == 6:
@@ -426,6 +428,7 @@ _PLAIN = re.compile(
     r"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)((?:;[BW]\[(?:[a-y]{2})?\])*)\)\s*", re.ASCII
 )
 _PROPERTY = re.compile(r"([A-Z]+)((?:\[[^\]]*\])+)")
+_BLACK_STONES = re.compile(r"(?<![A-Z])AB\[")
 _PLAIN_MOVE = re.compile(r";([BW])\[([a-y]*)\]")
 
 
@@ -490,7 +493,7 @@ def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
             raise SgfError("the game does not end with the line")
         return found
     record = read_plain_root(plain[1])
-    has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
+    has_no_stones = record.handicap > 1 and _BLACK_STONES.search(plain[1]) is None
     if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
         return parse_sgf(line)  # which puts the handicap's stones on the board
     points = _points_by_name(record.width, record.height)
@@ -583,26 +586,35 @@ def format_sgf(
     """Return a game as SGF text that ends in a newline and has no empty line.
 
     Args:
-        position: The game, from its set-up to its current ply.
+        position: The game up to its current ply, with what came before a set-up in mid-game.
         result: As SGF spells it, such as "B+3.5", "W+R", "0" or "Void"; left out when empty.
         date: As SGF spells it, such as "2026-01-31".
-        comments: Texts by the number of moves made before; 0 is the set-up.
+        comments: Texts by the number of moves made before, those before a set-up in mid-game
+            included.
     """
     tree = sgf_grammar.Coarse_game_tree()
     ranks = {"BR": black_rank, "WR": white_rank}
     names = {"PB": black_name, "PW": white_name}
     tree.sequence = [_root_node(position, **names, **ranks, RE=result, DT=date)]
+    places = [0]  # of the node after so many moves
+    followers = [part.to_play for part in position.earlier[1:]] + [position.start[2]]
+    for part, to_play in zip(position.earlier, followers, strict=False):
+        for move in part.moves:
+            places.append(len(tree.sequence))
+            tree.sequence.append(_move_node(move.color, move.point, position))
+        places[-1] = len(tree.sequence)
+        tree.sequence.append(_setup_node(Setup(part.change, to_play), position.width))
     for ply in range(1, position.ply + 1):
         turn = position.history.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
-        move = PASS if turn["pass_for_ko"] else int(turn["move"])
-        name = COLOR_LETTERS[int(turn["mover"])]
-        tree.sequence.append({name: [point_name(move, position.width)]})
+        point = PASS if turn["pass_for_ko"] else int(turn["move"])
+        places.append(len(tree.sequence))
+        tree.sequence.append(_move_node(int(turn["mover"]), point, position))
     if position.ply and position.to_play == position.turn["mover"]:  # somebody has said so
         tree.sequence.append({"PL": [COLOR_LETTERS[position.to_play].encode()]})
     for ply, comment in (comments or {}).items():
-        if 0 <= ply <= position.ply:
-            tree.sequence[ply]["C"] = [escape_text(re.sub(r"\n\s*\n", "\n", comment))]
+        if 0 <= ply < len(places):
+            tree.sequence[places[ply]]["C"] = [escape_text(re.sub(r"\n\s*\n", "\n", comment))]
     return str(sgf_grammar.serialise_game_tree(tree, wrap=79).decode("utf-8"))
 
 
@@ -621,10 +633,14 @@ def game_tree(record: GameRecord) -> tuple[sgf_grammar.Coarse_game_tree, list[in
     places = [0]
     for number, move in enumerate(record.moves, 1):
         places.append(len(tree.sequence))
-        tree.sequence.append({COLOR_LETTERS[move.color]: [point_name(move.point, record.width)]})
+        tree.sequence.append(_move_node(move.color, move.point, record))
         if number in record.setups:
             tree.sequence.append(_setup_node(record.setups[number], record.width))
     return tree, places
+
+
+def _move_node(color: int, point: int, game: Position | GameRecord) -> dict[str, list[bytes]]:
+    return {COLOR_LETTERS[color]: [point_name(point, game.width)]}
 
 
 def _setup_node(setup: Setup, width: int) -> dict[str, list[bytes]]:
@@ -654,7 +670,8 @@ def _root_node(position: Position, **texts: str) -> dict[str, list[bytes]]:
     for name, text in texts.items():
         if text:
             root[name] = [escape_text(" ".join(text.split()))]
-    black, white, to_play = position.start
+    first = [(part.black, part.white, part.to_play) for part in position.earlier[:1]]
+    black, white, to_play = (*first, position.start)[0]
     for name, stones in (("AB", black), ("AW", white)):
         if stones:
             root[name] = [point_name(point, width) for point in stones]

@@ -436,7 +436,7 @@ class Engine(Game):
     def final_status(self) -> "FinalStatus":
         """Return which stones are dead and whose the points are, as things stand.
 
-        Asked again about the same board under the same rules, it gives the same answer at once.
+        Asked again before the next move, it gives the same answer at once.
         After this engine's pass in a clean-up all stones that are left are alive.
         """
         from gtp_engine.play.adjudication.chains import find_chains
@@ -467,15 +467,16 @@ class Engine(Game):
         return bytes(position.board.tobytes() + position.turn.tobytes() + repr(others).encode())
 
     def final_score(self) -> float:
-        """Return White's points minus Black's, dead stones removed."""
-        if self.position.rules.must_move:
-            score = self.position.white_margin()
+        """Return White's points minus Black's, dead stones removed; 0 without a result."""
+        position = self.position
+        if position.rules.must_move or position.is_void:
+            score = position.white_margin()
         else:
             score = self.final_status().white_score
-        if self.position.is_over:
-            from gtp_engine.go.scoring import format_result
+        if position.is_over:
+            from gtp_engine.go.scoring import result_of
 
-            self.note_result(format_result(score))
+            self.note_result(result_of(position, score))
         return score
 
     # The rest -------------------------------------------------------------------------------------

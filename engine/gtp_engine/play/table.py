@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gtp_engine.go.rules import Rules
     from gtp_engine.play.adjudication.status import FinalStatus
 
+NO_RESULT_MESSAGE = "The same positions have come again and again: the game has no result."
+
 HANDICAP_KOMI = 0.5
 """Points for White in a game with handicap stones, where no komi was asked for."""
 
@@ -155,15 +157,15 @@ class Table:
             self.engine.undo(0)  # so that the file that keeps it ends there too
 
     def count(self) -> "FinalStatus":
-        """Count a game that has ended by passes, and end it.
+        """Count a game that has ended, and end it; one without result is Void whatever the count.
 
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        from gtp_engine.go.scoring import format_result
+        from gtp_engine.go.scoring import result_of
 
         status = self.engine.final_status()
-        self.end(format_result(status.white_score))
+        self.end(result_of(self.position, status.white_score))
         return status
 
     def set_komi(self, komi: float) -> None:

@@ -49,7 +49,7 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.game_recorder import NAME_IN_RECORDS
 from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
-from gtp_engine.play.table import HANDICAP_KOMI, Table
+from gtp_engine.play.table import HANDICAP_KOMI, NO_RESULT_MESSAGE, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
@@ -377,7 +377,10 @@ class TerminalGame:
             self._table.end(format_result(margin))
             return
         self._view.status = self._table.count()
-        self._tell_score()
+        if self._position.is_void:
+            self._message.append(NO_RESULT_MESSAGE)
+        else:
+            self._tell_score()
 
     def _tell_score(self) -> None:
         """Say the count, and why the engine expects another, if it was asked and does."""

@@ -87,7 +87,7 @@ class GameFile:
         told = own | {"date": time.strftime("%Y-%m-%d")}
         if self._record is not None:
             told = {name: getattr(self._record, name) or told.get(name, "") for name in _KEPT}
-        text = format_sgf(position, result=result, comments=None, **told)
+        text = format_sgf(position, result=result, comments=self._comments(position), **told)
         try:
             write_whole(path, text)
         except OSError as error:
@@ -97,6 +97,14 @@ class GameFile:
         game = game_of(position.rules)
         options = [*([] if game == GO else ["--game", game]), "--resume", str(path)]
         return f"The game is saved; go on with it by: gtp-engine play {join_command_line(options)}"
+
+    def _comments(self, position: Position) -> dict[int, str]:
+        """Return what a record that was loaded says of moves that are in the game still."""
+        if self._record is None:
+            return {}
+        pairs = zip(position.all_moves, self._record.moves, strict=False)
+        same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return {n: text for n, text in self._record.comments.items() if n <= same}
 
 
 def _state(position: Position, result: str) -> _State:

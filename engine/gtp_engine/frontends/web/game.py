@@ -29,7 +29,7 @@ from gtp_engine.play.game_recorder import NAME_IN_RECORDS, OWN_NAME
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import customary_komi
-from gtp_engine.play.table import HANDICAP_KOMI, SEATS, Table
+from gtp_engine.play.table import HANDICAP_KOMI, NO_RESULT_MESSAGE, SEATS, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
@@ -221,6 +221,8 @@ class WebGame:
         table = self._table
         ends = table.position.is_over and not table.result
         self._tell_count(table.count() if ends else self._engine.final_status())
+        if ends and table.position.is_void:
+            self._say(NO_RESULT_MESSAGE)
 
     def _tell_count(self, status: "FinalStatus") -> None:
         from gtp_engine.frontends.review.page import letters
@@ -353,8 +355,7 @@ class WebGame:
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
         kept = ("date", "black_rank", "white_rank")
         self._told = {name: getattr(record, name) for name in kept}
-        behind = len(record.moves) - self._table.position.ply  # a set-up, where the game begins
-        self._comments = {n - behind: text for n, text in record.comments.items() if n >= behind}
+        self._comments = dict(record.comments)
 
     def _resume(self) -> None:
         """Go on with the game that an earlier run has left unfinished."""
@@ -463,7 +464,8 @@ class WebGame:
         pairs = zip(before, moves, strict=False)
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         if len(before) > same:  # what was said of other moves goes
-            self._comments = {n: text for n, text in self._comments.items() if n <= same}
+            same_in_all = len(position.all_moves) - position.ply + same
+            self._comments = {n: text for n, text in self._comments.items() if n <= same_in_all}
         if moves != self._state["moves"]:
             self._looks_at = None  # pages say anew what they show
         stale = {

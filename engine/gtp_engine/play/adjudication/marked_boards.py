@@ -101,8 +101,8 @@ def read_json_board(file: Path) -> MarkedBoard:
     document: dict[str, Any] = json.loads(read_file(file))
     rows, marks = document["board"], document["correct_ownership"]
     width = len(rows[0])
-    if [len(row) for row in marks] != [width] * len(rows):
-        raise ValueError("the ownership is not as large as the board")
+    if any([len(row) for row in each] != [width] * len(rows) for each in (rows, marks)):
+        raise ValueError("the board or its ownership has a row of another length")
     colors = {"b": BLACK, "W": WHITE}
     stones = {
         point_at(row, col, width): colors[symbol]
@@ -116,7 +116,7 @@ def read_json_board(file: Path) -> MarkedBoard:
         for col, symbol in enumerate(line)
     }
     try:
-        rules = Rules.parse(document.get("rules", "chinese"))
+        rules = Rules.parse(str(document.get("rules", "chinese")))
         position = Position(width, len(rows), rules)
         black = [p for p, color in stones.items() if color == BLACK]
         position.set_up(black, [p for p in stones if p not in black])
