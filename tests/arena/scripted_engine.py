@@ -2,7 +2,8 @@
 
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
 for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
-an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `cpu` lets it tell its
+an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `dead=TEXT` the stones that
+it calls dead; `cpu` lets it tell its
 processor time, `cpu=TEXT` says what it tells, several one after the other; `deaf` makes it ignore
 quit and the end of its input; `pid=FILE` adds its process's number to a file. It takes no board of
 25x25.
@@ -23,7 +24,9 @@ def main() -> None:
                 print(os.getpid(), file=file)
     is_deaf = "deaf" in words
     known = ["name", "version", "boardsize", "clear_board", "play", "genmove", "list_commands"]
+    dead = [word[5:] for word in words if word.startswith("dead=")]
     known += ["final_score"] * len(scores) + ["cputime"] * len(times)
+    known += ["final_status_list"] * len(dead)
     moves = [word for word in words if "=" not in word and word not in ("deaf", "cpu")]
     original = list(moves)
     for line in sys.stdin:
@@ -46,6 +49,8 @@ def main() -> None:
                 sys.exit(3)
             if answer == "hang":
                 time.sleep(3600)
+        elif command == "final_status_list":
+            answer = dead[0]
         elif command == "cputime":
             answer = times.pop(0) if len(times) > 1 else times[0]
         elif command == "genmove":

@@ -27,6 +27,7 @@ from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.commands.registry import run
 from gtp_engine.go.rules import Rules
+from gtp_engine.go.scoring import format_result
 from gtp_engine.go.sgf import load_sgf
 
 SCRIPT = [sys.executable, SCRIPTED_ENGINE]
@@ -96,6 +97,34 @@ def test_a_disagreement_is_recorded_and_counted_by_the_referee(
     assert (game["agreed"], game["result"], game["referee_score"]) == (False, "B+17.5", "B+17.5")
     assert (document["scores_compared"], document["scores_agreed"]) == (1, 0)
     assert "A says B+17.0, B says W+3.5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("says_a", "says_b", "result", "counted"),
+    [
+        # Black's stone is at C3 and White's at D4, on 5x5 with a komi of 7.5.
+        ((17.5, "D4"), (16.5, "D4"), "B+17.5", "without the stones that both call dead"),
+        ((17.5, "D4"), (16.5, ""), "B+16.5", "the smaller of two scores for one side"),
+        ((17.5, "E5"), (16.5, "E5"), "B+16.5", "the smaller of two scores for one side"),
+        ((17.5, "nonsense"), (-8.5, "nonsense"), "W+7.5", "with all stones alive"),
+        ((17.5, "D4"), (0, ""), "W+7.5", "with all stones alive"),
+    ],
+)
+def test_engines_that_differ_are_heard_about_dead_stones_and_the_winner(
+    says_a: tuple[float, str],
+    says_b: tuple[float, str],
+    result: str,
+    counted: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def says(score: float, dead: str) -> list[str]:
+        return [f"score={format_result(-score)}", f"dead={dead}"]
+
+    a, b = engine("C3", *says(*says_a)), engine("D4", *says(*says_b))
+    game = play(tmp_path, a, b, "--games", "1", "--komi", "7.5")["games"][0]
+    assert (game["result"], game["referee_score"], game["counted"]) == (result, result, counted)
+    assert f"counted {counted}: {result}" in capsys.readouterr().out
 
 
 def test_engines_agree_on_no_dead_stones_where_the_rules_know_none(

@@ -149,7 +149,7 @@ class Report:
         ]
         lines += [
             f"  game {game.number}: A says {game.scores[0]}, B says {game.scores[1]};"
-            f" counted with all stones alive: {game.referee_score}"
+            f" counted {game.counted}: {game.referee_score}"
             for game in compared
             if game.referee_score is not None
         ]

@@ -80,6 +80,8 @@ class MatchGame:
     """What each engine says the score is."""
     referee_score: str | None = None
     """The count that decided where the engines did not agree, or the rules leave no say to them."""
+    counted: str | None = None
+    """What that count is, in words for the report."""
     agreed: bool | None = None
     """Whether both engines counted the same; None where not both were asked."""
     sgf: str = ""
@@ -101,6 +103,9 @@ class MatchGame:
     def color_of(self, engine: int) -> int:
         """Return the color that an engine plays."""
         return BLACK if engine == self.black else WHITE
+
+
+_ALIVE = "with all stones alive"
 
 
 class _Forfeit(Exception):
@@ -296,7 +301,7 @@ class Referee:
     # The end ------------------------------------------------------------------------------------
 
     def _count(self) -> None:
-        """Ask both engines for the score; where they differ, count every stone as alive.
+        """Ask both engines for the score; where they differ, the referee counts.
 
         If only one of them has a score, it holds: which stones are dead is for it to say.
         Under rules by which no stones are taken off they are asked for the report alone.
@@ -318,15 +323,42 @@ class Referee:
         if len(known) == 2:
             game.agreed = known[0] == known[1]
         position = self._position
-        if counts_dead_stones(position):
-            margin = agreed_score(position)
-            is_open = len(set(known)) != 1  # they decide which stones are dead, if they agree
-        else:
+        if not counts_dead_stones(position):
             margin = position.white_margin()
-            is_open = set(known) != {margin}
-        if is_open:
+            if set(known) != {margin}:
+                game.referee_score, game.counted = format_result(margin), _ALIVE
+        elif len(set(known)) == 1:  # they decide which stones are dead
+            margin = known[0]
+        else:
+            margin, game.counted = self._settle(known)
             game.referee_score = format_result(margin)
-        self._decide(margin if is_open else known[0], "score")
+        self._decide(margin, "score")
+
+    def _settle(self, margins: Sequence[float]) -> tuple[float, str]:
+        """Return White's margin where the scores of engines differ, and how it was counted.
+
+        Mostly one of them counts by other rules than the referee: they agree on the dead stones, or
+        at least on who has won.
+        """
+        dead = [self._dead_stones(engine) for engine in (0, 1)]
+        if dead[0] is not None and dead[0] == dead[1]:
+            return agreed_score(self._position, dead[0]), "without the stones that both call dead"
+        if len({margin > 0 for margin in margins if margin}) == 1 and 0.0 not in margins:
+            return min(margins, key=abs), "the smaller of two scores for one side"
+        return agreed_score(self._position), _ALIVE
+
+    def _dead_stones(self, engine: int) -> set[int] | None:
+        """Return the stones that an engine calls dead; None if it does not say, or none of that."""
+        position = self._position
+        if not self._knows(engine, "final_status_list"):
+            return None
+        try:
+            words = self._engines[engine].ask("final_status_list dead").split()
+            points = {parse_vertex(word, position.width, position.height) for word in words}
+        except (EngineRefusal, EngineFailure, ValueError):
+            return None
+        stones = {*position.stones(BLACK), *position.stones(WHITE)}
+        return points if points <= stones else None
 
     def _margin(self) -> float:
         """Return White's margin with every stone alive; where nothing is counted, who has won."""

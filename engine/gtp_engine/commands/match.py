@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """A and B are command lines in quotes; `self` stands for this engine.
 
 examples:
-  gtp-engine match "self --playouts 200" "gnugo --mode gtp --level 10" --size 9 --games 40
-  gtp-engine match self "gnugo --mode gtp" --size 9 --clock "byoyomi 20 3 3"
+  gtp-engine match "self --playouts 200" "gnugo --mode gtp --chinese-rules" --size 9 --games 40
+  gtp-engine match self "gnugo --mode gtp --chinese-rules" --size 9 --clock "byoyomi 20 3 3"
   gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
   gtp-engine match --game five --rules renju --clock "fischer-capped 180 0 -1 30" self ./pbrain-x
 
