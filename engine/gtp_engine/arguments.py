@@ -154,3 +154,14 @@ def check_file(path: Path, option: str) -> None:
 def parse_names(text: str) -> tuple[str, ...]:
     """Return the names of a list with commas between."""
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def parse_net(text: str) -> str:
+    """Return the name or file of a net, or of several joined by plus signs.
+
+    Raises:
+        BadValueError: One is empty.
+    """
+    if not all(text.split("+")):
+        raise BadValueError(f"{text[:20]!r} names no net")
+    return text

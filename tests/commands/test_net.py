@@ -210,6 +210,17 @@ def test_check_against_the_original(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert 0 < found["policy_kl"] < 0.01
 
 
+def test_only_what_a_net_has_is_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner, chooser = write_owner(tmp_path / "owner.onnx"), write_chooser(tmp_path / "chooser.onnx")
+    told = ({"ownership_error"}, {"policy_kl", "top1"})
+    for path, names in zip((owner, chooser), told, strict=True):
+        run(["net", "check", str(path), str(path), "--json", "--positions", "5"])
+        found = json.loads(capsys.readouterr().out)["against_original"]
+        assert set(found) == {"positions", *names}
+
+
 # bench ------------------------------------------------------------------------------------------
 
 
@@ -402,7 +413,8 @@ def test_a_match_that_makes_no_sense(
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["describe"], ["info", "--bogus"], ["match", "one"], ["check"]]
+    "arguments",
+    [[], ["describe"], ["info", "--bogus"], ["match", "one"], ["check"], ["info", "default+"]],
 )
 def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:

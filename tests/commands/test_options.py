@@ -142,6 +142,7 @@ def test_every_option_works_from_a_file(tmp_path: Path) -> None:
         ("parameters = 'speed=3'", "parameters: unknown parameter 'speed'"),
         ("parameters = 'cpuct'", "parameters: 'cpuct' is no setting like cpuct=1.2"),
         ("[table]\nplayouts = 3", "unknown key 'table'"),
+        ("no-resign = true\nno_resign = false", "'no_resign' is there twice"),
         ("playouts 3", "not a TOML file"),
     ],
 )
@@ -239,6 +240,8 @@ def test_options_that_would_do_nothing_are_not_taken(
         (["analysis", "--sgf", "x.sgf", "--out", "x", "--log", "l"], "--log is for a conversation"),
         (["analysis", "--size", "9"], "--size is for --compare alone"),
         (["benchmark", "--no-net", "--net", "small"], "--no-net and --net contradict"),
+        (["benchmark", "--no-net", "--batch", "4"], "--no-net leaves out what --threads and"),
+        (["match", "self", "self", "--game", "atari-go", "--komi", "1"], "no points are counted"),
         (["five", "--size", "9"], "--size is for --forbidden"),
         (["play", "--resume", "x.sgf", "--handicap", "2"], "--handicap is for a new game"),
     ],
@@ -253,6 +256,7 @@ def test_options_that_would_do_nothing_beside_others_are_refused(
     "words",
     [
         ["analysis", "--compare", "--net", "five"],
+        ["benchmark", "--net", "five"],
         ["levels", "--net", "five"],
         ["manners", "--net", "five"],
         ["manners", "--net", "small", "--judge", "five"],

@@ -142,5 +142,8 @@ def test_numbers_reach_the_engine_and_analyses() -> None:
     args = parser.parse_args(["--parameters", "cpuct=1.5", "--visits", "7"])
     parameters = read_settings(parser.parse_args(["--parameters", "cpuct=1.5"])).parameters
     assert analysis._analysis_settings(args, parameters).params.cpuct == 1.5
+    other = parser.parse_args(["-override-config", "cpuctExploration=3"])
+    assert analysis._analysis_settings(other, {}).params.cpuct == 3.0
+    assert analysis._analysis_settings(other, parameters).params.cpuct == 1.5
     narrow = {"wide_root_noise": 0.0}
     assert analysis._analysis_settings(args, narrow).params.wide_root_noise == 0.0

@@ -10,7 +10,8 @@ from typing import Any
 from gtp_engine.arena.referee import MatchGame, MatchTerms, color_name
 from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.files import find_output, write_whole
-from gtp_engine.games import FIVE
+from gtp_engine.games import FIVE, new_game
+from gtp_engine.go.rules import GO
 from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import new_game_path
 
@@ -107,8 +108,10 @@ class Report:
             for letter, name, command in zip(_LETTERS, self._names, self._commands, strict=True)
         ]
         draws, void = counted(self.draws, "draw"), self.n_games - self.decided
-        is_five = terms.game == FIVE
-        terms_text = terms.rules.describe() if is_five else f"komi {terms.rules.komi:g}"
+        terms_text = f"komi {terms.rules.komi:g}"
+        if terms.game != GO:
+            start = new_game(terms.game, terms.width, terms.height, terms.rules)
+            terms_text = start.rules.describe()
         lines += [
             f"{counted(self.n_games, 'game')} on {size}, {terms_text}",
             f"A won {self.wins(0)}, B won {self.wins(1)}, {draws}, {void} void",

@@ -130,7 +130,6 @@ def _check_purpose(args: argparse.Namespace) -> None:
 def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> AnalysisSettings:
     """Return what holds where queries say nothing; options go before configuration files."""
     settings = AnalysisSettings()
-    settings = replace(settings, params=replace(settings.params, **params))
     if args.kata_human_model is not None:
         logger.warning("-human-model is not read: the one net is that of --net")
     told: list[tuple[str, Callable[[], Mapping[str, str]]]] = []
@@ -145,6 +144,7 @@ def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> A
             settings = settings.with_overrides(values())[0]
         except OverrideError as error:
             raise UsageError(f"{source}: {error}") from None
+    settings = replace(settings, params=replace(settings.params, **params))
     return settings.with_limits(visits=args.visits) if args.visits else settings
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gtp_engine.arguments import UsageError, check_file
 from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
+from gtp_engine.go.rules import GO
 from gtp_engine.platforms import usable_cores
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.no_net and args.net is not None:
         raise UsageError("--no-net and --net contradict each other")
+    if args.no_net and (args.threads or args.batch):
+        raise UsageError("--no-net leaves out what --threads and --batch are for")
     if args.plot is not None:
         _check_plot(args.plot)
     net = None if args.no_net else _open(args)
@@ -80,7 +83,8 @@ def _check_plot(path: Path) -> None:
 def _open(args: argparse.Namespace) -> "NetEvaluator":
     from gtp_engine.evaluators.net_evaluator import open_net
 
-    return open_net(args.net, args.device, args.runtime, threads=max(args.threads or [0]) or None)
+    threads = max(args.threads or [0]) or None
+    return open_net(args.net, args.device, args.runtime, threads=threads, game=GO)
 
 
 def _jobs(

@@ -225,11 +225,17 @@ def _errors(files: "NetFiles") -> Iterator[Finding]:
             continue
         nets = OnnxNet(path, "cpu"), OnnxNet(files.fp32, "cpu")
         found = compare_nets(*nets, COMPARED_POSITIONS)
+        told = {
+            "policy_kl": f"policy KL {found.policy_kl:.4f} nats",
+            "top1": f"same best move {found.top1:.0%}",
+            "win_error": f"win rate {found.win_error:.2%}",
+            "lead_error": f"lead {found.lead_error:.2f} points",
+            "ownership_error": f"ownership {found.ownership_error:.4f}",
+        }
+        known = found.figures(nets[0].info.heads)
+        errors = ", ".join(text for name, text in told.items() if name in known)
         yield Finding(
-            f"{kind} error",
-            f"policy KL {found.policy_kl:.4f} nats, same best move {found.top1:.0%}, "
-            f"win rate {found.win_error:.2%}, lead {found.lead_error:.2f} points, in the mean of "
-            f"{found.positions} positions against fp32",
+            f"{kind} error", f"{errors}, in the mean of {found.positions} positions against fp32"
         )
 
 

@@ -162,6 +162,8 @@ def _read_terms(args: argparse.Namespace) -> "MatchTerms":
             openings = _read_openings(args.openings, new_game(FIVE, width, height, rules))
     except ValueError as error:
         raise UsageError(str(error)) from None
+    if args.game != GO and args.komi is not None:
+        raise UsageError("--komi: no points are counted in this game")
     komi = customary_komi(rules, width, height) if args.komi is None else args.komi
     max_moves = args.max_moves or LONGEST_GAME * width * height
     random_moves = min(OPENING_MOVES, max_moves - 1)

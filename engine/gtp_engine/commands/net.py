@@ -4,7 +4,13 @@ import argparse
 import sys
 from importlib import import_module
 
-from gtp_engine.arguments import parse_batch, parse_count, parse_seconds, parse_setting
+from gtp_engine.arguments import (
+    parse_batch,
+    parse_count,
+    parse_net,
+    parse_seconds,
+    parse_setting,
+)
 from gtp_engine.commands.options import add_shared, add_sprt
 
 _ACTIONS = {
@@ -22,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing.description = "List the nets that `--net NAME` finds, and where they are."
     info = actions.add_parser("info", help="say what a net is, from whom, and what it takes")
     info.description = "Describe a net, and check its outputs against those recorded in it."
-    info.add_argument("net", metavar="FILE|NAME", nargs="?", help="the default net if left out")
+    told = "the default net if left out"
+    info.add_argument("net", type=parse_net, metavar="FILE|NAME", nargs="?", help=told)
     _add_check(actions.add_parser("check", help="check that a net computes right on this machine"))
     _add_bench(actions.add_parser("bench", help="measure evaluations a second"))
     _add_match(actions.add_parser("match", help="let two nets play many games in one process"))
@@ -35,8 +42,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
         "Compare what a net computes on this machine with the outputs recorded in its file, "
         "and, if the original of a quantised net is given, how far the two are apart."
     )
-    parser.add_argument("net", metavar="FILE|NAME", help="the net to check")
-    parser.add_argument("original", metavar="ORIGINAL", nargs="?", help="the net in fp32")
+    add = parser.add_argument
+    add("net", type=parse_net, metavar="FILE|NAME", help="the net to check")
+    add("original", type=parse_net, metavar="ORIGINAL", nargs="?", help="the net in fp32")
     add_shared(parser, "device", "runtime")
     parser.add_argument(
         "--positions",

@@ -229,7 +229,8 @@ def _check_text(net: OnnxNet, found: list[Difference], compared: Accuracy | None
         )
     if compared is not None:
         lines.append("against the original:")
-        lines += [f"  {name}: {_number(value)}" for name, value in asdict(compared).items()]
+        told = compared.figures(info.heads)
+        lines += [f"  {name}: {_number(value)}" for name, value in told.items()]
     return "\n".join(lines)
 
 
@@ -250,7 +251,7 @@ def _check_document(
             {name: _finite(x) if isinstance(x, float) else x for name, x in asdict(one).items()}
             for one in found
         ],
-        "against_original": None if compared is None else asdict(compared),
+        "against_original": None if compared is None else compared.figures(net.info.heads),
     }
 
 

@@ -19,6 +19,7 @@ from gtp_engine.arguments import (
     UsageError,
     parse_batch,
     parse_count,
+    parse_net,
     parse_number,
     parse_seconds,
     parse_seed,
@@ -71,12 +72,6 @@ def _level(text: str) -> int:
 
 def _policy_temperature(text: str) -> float:
     return SearchParams().with_option("policy_temperature", text).policy_temperature
-
-
-def _net(text: str) -> str:
-    if not all(text.split("+")):
-        raise ValueError(f"{text[:20]!r} names no net")
-    return text
 
 
 def _parameters(text: str) -> dict[str, Any]:
@@ -173,7 +168,7 @@ OPTIONS = (
            _RESIGNING),
     Option("no-resign", "", "never resign", "", bool, _RESIGNING),
     Option("net", "FILE|NAME", "a file, or a name that `gtp-engine net list` prints",
-           "the shipped one", _net, _MACHINE, "none"),
+           "the shipped one", parse_net, _MACHINE, "none"),
     Option("rollout-weight", "SHARE", "share of rollouts in a net's value, 0 to 1", _WEIGHT,
            _within(0, 1), _MACHINE),
     Option("human-profile", "NAME", _WHOM, DEFAULT_PROFILE, HumanProfile.parse, _MACHINE),
@@ -403,6 +398,8 @@ def _file_values(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
         option = by_key.get(key.replace("-", "_"))
         if option is None:
             raise UsageError(f"{path}: unknown key {key!r}")
+        if option.key in values:
+            raise UsageError(f"{path}: {key!r} is there twice, with a hyphen and without")
         where = f"{path}: {key}"
         if not option.metavar:
             if not isinstance(value, bool):

@@ -1,7 +1,7 @@
 """How far one net is from another, in what a search makes of what they say."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,6 +57,20 @@ class Accuracy:
     """Difference in points."""
     ownership_error: float
     """Difference a point of the board, of a range from -1 to 1."""
+
+    def figures(self, heads: Container[str]) -> dict[str, float]:
+        """Return by name what is known of nets with these heads."""
+        lacking = [name for head, names in _OF_HEADS.items() if head not in heads for name in names]
+        return {name: value for name, value in asdict(self).items() if name not in lacking}
+
+
+_OF_HEADS = {
+    "policy": ("policy_kl", "top1"),
+    "value": ("win_error", "win_error_p99"),
+    "score": ("lead_error",),
+    "ownership": ("ownership_error",),
+}
+"""Where the fields of `Accuracy` come from."""
 
 
 def opinions(net: NetEvaluator, batches: Sequence[EvalBatch]) -> list[Opinion]:

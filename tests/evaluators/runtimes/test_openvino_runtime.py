@@ -6,17 +6,21 @@ import sys
 import threading
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from tests.evaluators.test_tiny_nets import KATAGO_NETS, LEELA_ZERO_NETS
 from tests.paths import TINY
 
-from gtp_engine.evaluators.nets.net_files import known_nets
+from gtp_engine.evaluators.nets.net_files import find_files, known_nets
 from gtp_engine.evaluators.nets.net_info import OUTPUT_NAMES
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet, name_inputs
+from gtp_engine.evaluators.nets.precision import open_best
 from gtp_engine.evaluators.nets.self_check import differences_of
 from gtp_engine.evaluators.runtimes import openvino_runtime
+from gtp_engine.evaluators.runtimes.devices import int8_may_overflow
+from gtp_engine.evaluators.runtimes.openvino_runtime import FP32, OpenVinoSession
 from gtp_engine.evaluators.runtimes.sessions import NEEDS_OPENVINO, ONNX_RUNTIME, OPENVINO
 from gtp_engine.evaluators.runtimes.streams import Feed
 from gtp_export.convert.conversion import convert_file
@@ -59,8 +63,30 @@ def run_in_both(path: Path, width: int, height: int, count: int = 3) -> set[str]
 def test_shipped_nets_pass_their_self_check(name: str) -> None:
     net = OnnxNet(known_nets()[name], "cpu", runtime=OPENVINO, streams=1)
     found = differences_of(net)
-    assert net.runtime == OPENVINO
-    assert found and all(one.is_right for one in found)
+    assert net.runtime == OPENVINO and found
+    if not all(one.is_right for one in found):
+        # Where sums of int8 may overflow another runtime or precision is taken in its place.
+        assert int8_may_overflow() and net.info.precision.startswith("int8")
+        chosen = open_best(find_files(name.removesuffix("-int8")), "cpu")
+        assert all(one.is_right for one in differences_of(chosen))
+
+
+def test_streams_share_what_was_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = OpenVinoSession(TINY, "CPU", 3, FP32)
+    core, compiled = session._core, []
+
+    def compile_model(*given: object) -> object:
+        compiled.append(given)
+        return core.compile_model(*given)
+
+    only = SimpleNamespace(compile_model=compile_model, import_model=core.import_model)
+    monkeypatch.setattr(session, "_core", only)
+    feed = inputs(OnnxNet(TINY, "cpu"), 2, 9, 9)
+    first, *others = [stream.run(feed, 2) for stream in session._streams]
+    assert len(compiled) == 1 and not session._exported
+    for one in others:
+        for name, array in first.items():
+            np.testing.assert_array_equal(one[name], array)
 
 
 @pytest.mark.parametrize("width, height", BOARDS)

@@ -336,16 +336,7 @@ def _as_text(value: Any) -> str:
 @commands.command("kata-get-models")
 def get_models(session: Session, arguments: Arguments) -> str:
     """Describe the net in a JSON array of one object; it is empty where there is no net."""
-    net = session.net_engine().net()
-    if net is None:
-        return "[]"
-    info = net.info
-    model = {
-        "name": net.path.name,
-        "internalName": info.name,
-        "maxBatchSize": session.engine.settings.batch or 0,
-        "usesHumanSLProfile": info.meta_features > 0,
-        "version": info.encoder_version,
-        "usingFP16": str(info.precision == "fp16").lower(),
-    }
-    return json.dumps([model])
+    from gtp_engine.frontends.analysis.server import describe_model
+
+    engine = session.net_engine()
+    return json.dumps([] if engine.net() is None else [describe_model(engine.search.evaluator)])
