@@ -343,7 +343,7 @@ class Referee:
         dead = [self._dead_stones(engine) for engine in (0, 1)]
         if dead[0] is not None and dead[0] == dead[1]:
             return agreed_score(self._position, dead[0]), "without the stones that both call dead"
-        if len({margin > 0 for margin in margins if margin}) == 1 and 0.0 not in margins:
+        if margins and (min(margins) > 0 or max(margins) < 0):
             return min(margins, key=abs), "the smaller of two scores for one side"
         return agreed_score(self._position), _ALIVE
 
