@@ -36,8 +36,8 @@ examples:
   gtp-engine match "self --playouts 400" "self --playouts 100" --openings 4 --sprt 0 50
   gtp-engine match --game five --rules renju --clock "fischer-capped 180 0 -1 30" self ./pbrain-x
 
-At the end both are asked for the score. Where they differ the referee counts without the stones that
-both call dead; or else the winner that both name has won; or else all stones count as alive.
+At the end both are asked for the score. Where they differ the referee counts without the stones
+that both call dead; or else the winner that both name has won; or else all stones count as alive.
 
 The summary goes to stdout, each game and the progress to stderr.
 """
