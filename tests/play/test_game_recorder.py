@@ -9,7 +9,7 @@ from tests.play.test_engine import Verdict, at, engine
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.files import write_whole
-from gtp_engine.go.sgf import GameRecord, load_sgf
+from gtp_engine.go.sgf import GameRecord, load_sgf, parse_sgf
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
@@ -160,3 +160,18 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_whole(path, "\ud800")
     assert path.read_text() == "(;SZ[5])"
     assert load_sgf(path).width == 5
+
+
+def test_a_game_with_a_set_up_is_kept_whole_and_its_comments_by_their_moves(tmp_path: Path) -> None:
+    made = engine(keep_games=tmp_path)
+    begun = "(;SZ[5];B[cc];W[bb];B[aa]{};W[ee];B[ed])"
+    whole = parse_sgf(begun.format(";AE[aa]"))
+    made.adopt(whole.position())
+    made.genmove(WHITE)
+    (first,) = records(tmp_path)
+    assert first.moves[:5] == whole.moves and list(first.comments) == [6]
+    # Another game, which is at the same place after its set-up.
+    made.new_game(5, 5)
+    made.adopt(parse_sgf("(;SZ[5]AB[cc]AW[bb]PL[W];W[ee];B[ed])").position())
+    made.genmove(WHITE)
+    assert [len(record.moves) for record in records(tmp_path)] == [6, 3]

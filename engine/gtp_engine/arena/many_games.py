@@ -80,7 +80,7 @@ class PlayedGame:
     winner: int | None
     """Index of the contestant who won; None for a draw."""
     reason: str
-    """"count", "decided", "length" or "cycle"."""
+    """"count", "decided", "length", or "cycle" for a long cycle, which is a draw here."""
     moves: tuple[Move, ...]
 
 

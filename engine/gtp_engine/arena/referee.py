@@ -342,7 +342,8 @@ class Referee:
         """
         dead = [self._dead_stones(engine) for engine in (0, 1)]
         if dead[0] is not None and dead[0] == dead[1]:
-            return agreed_score(self._position, dead[0]), "without the stones that both call dead"
+            how = "without the stones that both call dead" if dead[0] else _ALIVE
+            return agreed_score(self._position, dead[0]), how
         if margins and (min(margins) > 0 or max(margins) < 0):
             return min(margins, key=abs), "the smaller of two scores for one side"
         return agreed_score(self._position), _ALIVE

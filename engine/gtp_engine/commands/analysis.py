@@ -128,7 +128,7 @@ def _check_purpose(args: argparse.Namespace) -> None:
 
 
 def _analysis_settings(args: argparse.Namespace, params: Mapping[str, Any]) -> AnalysisSettings:
-    """Return what holds where queries say nothing; options go before configuration files."""
+    """Return what holds where queries say nothing; own options go before KataGo's."""
     settings = AnalysisSettings()
     if args.kata_human_model is not None:
         logger.warning("-human-model is not read: the one net is that of --net")

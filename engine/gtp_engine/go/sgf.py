@@ -233,6 +233,13 @@ def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord
     Raises:
         SgfError: It is of another game, or has an impossible size, point or komi.
     """
+    record = _read_main_line(nodes, kind)
+    _add_handicap_stones(record)
+    return record
+
+
+def _read_main_line(nodes: list[Node], kind: type[Position]) -> GameRecord:
+    """Return what stands in a main line; see `read_nodes`."""
     root = nodes[0]
     if "GM" in root and _first(root, "GM").strip() not in ("", kind.sgf_game):
         named = "Go" if kind is Position else "the one played"
@@ -251,7 +258,6 @@ def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord
             record.comments[len(record.moves)] = f"{before}\n{text}" if before else text
         if index and not record.handicap and not record.moves:
             record.handicap = _read_handicap(node)
-    _add_handicap_stones(record)
     return record
 
 
@@ -428,7 +434,6 @@ _PLAIN = re.compile(
     r"\(;((?:[A-Z]+(?:\[[^\[\]\\();:]*\])+)+)((?:;[BW]\[(?:[a-y]{2})?\])*)\)\s*", re.ASCII
 )
 _PROPERTY = re.compile(r"([A-Z]+)((?:\[[^\]]*\])+)")
-_BLACK_STONES = re.compile(r"(?<![A-Z])AB\[")
 _PLAIN_MOVE = re.compile(r";([BW])\[([a-y]*)\]")
 
 
@@ -471,13 +476,15 @@ def list_game_files(path: str | Path) -> list[Path]:
 def read_plain_root(properties: str) -> GameRecord:
     """Return the game of a root without escapes, such as `SZ[9]AB[aa][bb]`.
 
+    Stones of a handicap that is only counted are not on the board yet.
+
     Raises:
         SgfError: It is no game of Go.
     """
     root: Node = {}
     for name, values in _PROPERTY.findall(properties):
         root.setdefault(name, []).extend(values[1:-1].split("]["))
-    return read_nodes([root])
+    return _read_main_line([root], Position)
 
 
 def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
@@ -493,7 +500,7 @@ def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
             raise SgfError("the game does not end with the line")
         return found
     record = read_plain_root(plain[1])
-    has_no_stones = record.handicap > 1 and _BLACK_STONES.search(plain[1]) is None
+    has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
     if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
         return parse_sgf(line)  # which puts the handicap's stones on the board
     points = _points_by_name(record.width, record.height)

@@ -49,7 +49,7 @@ class _Kept:
     """By the number of moves made before."""
     result: str = ""
     start: bytes = b""
-    """The stones at the beginning."""
+    """The stones at the beginning, and what came before them."""
     moves: "list[Move]" = field(default_factory=list)
 
 
@@ -87,7 +87,7 @@ class GameRecorder:
         self._kept.names[color] = NAME_IN_RECORDS
         if decision.analysis is not None:
             found = decision.analysis
-            self._kept.comments[position.ply] = (
+            self._kept.comments[len(position.all_moves)] = (
                 f"{COLOR_NAMES[color]}: winrate {found.winrate:.3f},"
                 f" score lead {found.score_lead:z.1f}, {counted(found.visits, 'visit')}"
             )
@@ -100,9 +100,8 @@ class GameRecorder:
             self._take_part(position)
         if not self._is_taking_part or self._kept is None:
             return
-        before = len(self._kept.moves)
         # A move made in the place of one taken back is not the one that was commented on.
-        known = position.ply if position.ply <= before else before
+        known = min(len(position.all_moves), len(self._kept.moves))
         self._kept.comments = {
             ply: comment for ply, comment in self._kept.comments.items() if ply <= known
         }
@@ -131,7 +130,7 @@ class GameRecorder:
             and not kept.result
             and kept.start == start
             and kept.moves
-            and position.moves[: len(kept.moves)] == kept.moves
+            and position.all_moves[: len(kept.moves)] == kept.moves
         ):
             return
         self._make_folder()  # somebody may have taken it away with the earlier games
@@ -143,7 +142,7 @@ class GameRecorder:
         from gtp_engine.go.sgf import format_sgf
 
         assert self._kept is not None
-        self._kept.moves = position.moves
+        self._kept.moves = position.all_moves
         text = format_sgf(
             position,
             black_name=self._kept.names.get(BLACK, ""),
@@ -165,5 +164,6 @@ class GameRecorder:
 
 
 def _start_of(position: "Position") -> bytes:
-    """Return what tells the beginnings of two games apart."""
-    return position.grid(0).tobytes() + bytes((position.width, position.height))
+    """Return what tells the beginnings of two games apart, up to a set-up in mid-game."""
+    first = position.grid(0).tobytes() + bytes((position.width, position.height))
+    return first + repr(position.earlier).encode()

@@ -43,7 +43,7 @@ class Search:
         *,
         threads: int = 1,
         batch: int = 1,
-        memory_mb: int = 1024,
+        memory_mb: int = 256,
         seed: int = 0,
     ) -> None:
         """Prepare a search.

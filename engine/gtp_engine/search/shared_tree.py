@@ -170,11 +170,11 @@ class SharedTree:
 
 
 def _new_tree_within(most: int, width: int, height: int, has_ownership: bool) -> Tree:
-    """Return an empty tree with room for this many nodes, or for as many as there is memory."""
+    """Return an empty tree with room for this many nodes, or for a part where memory is short."""
     while True:
         try:
             return new_tree(most, width, height, has_ownership)
         except MemoryError:
             if most <= FIRST_NODES:
                 raise
-            most //= 2
+            most //= 4  # so that something is left for others

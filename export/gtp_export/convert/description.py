@@ -37,6 +37,7 @@ Steps = list[tuple[str, NDArray[Any] | None]]
 
 _STRETCHED: Steps = [("Mul", np.array(2.0, np.float32)), ("Sub", np.array(1.0, np.float32))]
 """From 0..1 to -1..1."""
+_INTEGER_OPS = ("QuantizeLinear", "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger")
 _LOGARITHM: Steps = [("Max", np.array(1e-30, np.float32)), ("Log", None)]
 """From probabilities to logits."""
 _TOLD = (
@@ -287,9 +288,12 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
 
 def _precision_of(graph: onnx.GraphProto) -> str:
     """Return in what a graph computes, by its integers and weights."""
-    if any(node.op_type == "QuantizeLinear" for node in _nodes_of(graph)):
+    nodes = list(_nodes_of(graph))
+    if any(node.op_type in _INTEGER_OPS for node in nodes):
         return INT8
-    halves = any(tensor.data_type == TensorProto.FLOAT16 for tensor in graph.initializer)
+    held = [one.t for node in nodes if node.op_type == "Constant" for one in node.attribute]
+    weights = [*graph.initializer, *held]
+    halves = any(tensor.data_type == TensorProto.FLOAT16 for tensor in weights)
     return FP16 if halves else "fp32"
 
 

@@ -39,12 +39,12 @@ def tensors_in_half(model: onnx.ModelProto) -> list[str]:
     halver = _Halver(GraphEdit(copy.deepcopy(model)))
     halver.run()
     inferred = onnx.shape_inference.infer_shapes(model).graph
-    return [
+    floats = dict.fromkeys(
         value.name
         for value in (*inferred.value_info, *inferred.output)
         if value.type.tensor_type.elem_type == TensorProto.FLOAT
-        and halver.kinds.get(value.name) == TensorProto.FLOAT16
-    ]
+    )
+    return [name for name in floats if halver.kinds.get(name) == TensorProto.FLOAT16]
 
 
 class _Halver:

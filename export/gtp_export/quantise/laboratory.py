@@ -53,7 +53,7 @@ class Laboratory:
         self.original = opinions(net, self.judged)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net
-        model = _new_enough(model, called)
+        model = _converted(model)
         name_nodes(model)
         edit = GraphEdit(model)
         edit.take_constants()
@@ -73,6 +73,15 @@ class Laboratory:
         return {name: self._ranges[name] for name in wanted}
 
     def int8_model(self, settings: Int8Settings) -> onnx.ModelProto:
+        """Return the net with these layers in int8.
+
+        Raises:
+            NetFileError: Its opset is too old for that.
+        """
+        if (opset := _opset_of(self.model)) < OLDEST_OPSET:
+            raise NetFileError(
+                f"{self.called}: uses opset {opset}; export it with {OLDEST_OPSET} or later"
+            )
         ranges, weights = self.ranges(settings.layers), self._weights(settings.weight_bits)
         return quantise_int8(self.model, ranges, weights, settings)
 
@@ -90,8 +99,8 @@ class Laboratory:
         """
         names = tensors_in_half(self.model)
         most = largest_values(self.model, self.info, names, self.calibration)
-        name = max(most, key=lambda one: most[one])
-        if most[name] <= LARGEST_HALF:
+        name = max(most, key=lambda one: most[one], default="")
+        if not name or most[name] <= LARGEST_HALF:
             return []
         return [f"{name} reaches {most[name]:,.0f}, but fp16 holds {LARGEST_HALF:,.0f}"]
 
@@ -140,18 +149,15 @@ class Laboratory:
                 raise NetFileError(str(error).replace(str(path), self.called)) from None
 
 
-def _new_enough(model: onnx.ModelProto, called: str) -> onnx.ModelProto:
-    """Return a model in an opset that has one scale a channel.
+def _opset_of(model: onnx.ModelProto) -> int:
+    return int(max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx")))
 
-    Raises:
-        NetFileError: It cannot be put into one.
-    """
-    opset = max(one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
-    if opset >= OLDEST_OPSET:
+
+def _converted(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model in an opset that has a scale for each channel, if it can be put into one."""
+    if _opset_of(model) >= OLDEST_OPSET:
         return model
     try:
         return onnx.version_converter.convert_version(model, OLDEST_OPSET)
     except Exception:  # whatever the converter meets in a graph of unknown origin
-        raise NetFileError(
-            f"{called}: uses opset {opset}; export it with {OLDEST_OPSET} or later"
-        ) from None
+        return model

@@ -452,7 +452,9 @@ def test_training_goes_on_where_nothing_can_be_compiled(
     with torch._inductor.config.patch({"cpp.cxx": ("/nowhere/g++",)}), caplog.at_level("INFO"):
         found, compiled = steps_of(data)
     assert not compiled._works
-    assert found == wanted
+    # Where arrays happen to lie in memory changes the last digits.
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other, rel=1e-4)
     (line,) = caplog.messages
     assert line.startswith("training goes on without compiling") and "\n" not in line
 

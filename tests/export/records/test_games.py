@@ -74,7 +74,12 @@ def test_a_property_that_comes_twice_counts_twice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(;SZ[9]KM[0]HA[4]PL[W];W[ee];B[ef])", "(;SZ[5]KM[7]TB[aa]TW[];B[cc];W[aa];B[];W[])"],
+    [
+        "(;SZ[9]HA[2]PL[B];B[cc];B[gg];W[ee])",
+        "(;SZ[19]HA[6]PL[W];W[dj];B[cf])",
+        "(;SZ[9]KM[0]HA[4]PL[W];W[ee];B[ef])",
+        "(;SZ[5]KM[7]TB[aa]TW[];B[cc];W[aa];B[];W[])",
+    ],
 )
 def test_a_line_is_the_game_that_any_file_would_hold(text: str, tmp_path: Path) -> None:
     (tmp_path / "g.sgf").write_text(text)

@@ -38,6 +38,11 @@ INSTALLED = importlib.util.find_spec("openvino") is not None
 LARGEST_BATCH = 32
 """Larger ones are run in parts, for they would be no faster on a processor."""
 
+LARGEST_EXPORTED = 4 << 20
+"""Bytes of a file whose graphs are compiled once for all streams."""
+MOST_EXPORTED = 4
+"""Graphs that are kept for streams that have not asked for them yet."""
+
 FP32, BF16, FP16 = "f32", "bf16", "f16"
 """In what a graph computes where its file does not say int8."""
 
@@ -106,6 +111,7 @@ class OpenVinoSession:
             self._options["ENABLE_CPU_PINNING"] = False
         self._exported: dict[tuple[tuple[int, ...], ...], tuple[bytes, int]] = {}
         """Graphs as they were compiled, by shapes, and how many streams have not got them yet."""
+        self._is_exported = device == "CPU" and path.stat().st_size <= LARGEST_EXPORTED
         self._guard = threading.Lock()
         self._streams = [_Stream(self) for _ in range(streams)]
         self._pool = StreamPool(self._streams, LARGEST_BATCH, pads=False, named="OpenVINO")
@@ -155,20 +161,27 @@ class OpenVinoSession:
         return request
 
     def _compiled(self, shapes: Mapping[str, tuple[int, ...]]) -> Any:
-        """Return a graph for a stream alone: the first one's, or what was exported of it.
+        """Return a graph for a stream alone: compiled, or what another one's was exported to.
 
-        To import it takes a fifth of the time that it takes to compile it.
+        To import a small int8 net takes a fifth of the time that it takes to compile it. An
+        imported graph has weights of its own, so large nets are compiled for each stream.
         """
         key = tuple(shapes.values())
         exported, lacking = self._exported.pop(key, (b"", len(self._streams)))
         if exported:
-            compiled = self._core.import_model(exported, self._device, self._options)
-        else:
-            model = self._model.clone()
-            model.reshape(shapes)
-            compiled = self._core.compile_model(model, self._device, self._options)
-        if lacking > 1 and self._device == "CPU":
-            self._exported[key] = exported or _bytes_of(compiled.export_model()), lacking - 1
+            with contextlib.suppress(Exception):
+                found = self._core.import_model(exported, self._device, self._options)
+                if lacking > 1:
+                    self._exported[key] = exported, lacking - 1
+                return found
+        model = self._model.clone()
+        model.reshape(shapes)
+        compiled = self._core.compile_model(model, self._device, self._options)
+        if lacking > 1 and self._is_exported:
+            with contextlib.suppress(Exception):
+                self._exported[key] = _bytes_of(compiled.export_model()), lacking - 1
+            while len(self._exported) > MOST_EXPORTED:
+                del self._exported[next(iter(self._exported))]
         return compiled
 
 

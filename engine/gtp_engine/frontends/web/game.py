@@ -221,8 +221,6 @@ class WebGame:
         table = self._table
         ends = table.position.is_over and not table.result
         self._tell_count(table.count() if ends else self._engine.final_status())
-        if ends and table.position.is_void:
-            self._say(NO_RESULT_MESSAGE)
 
     def _tell_count(self, status: "FinalStatus") -> None:
         from gtp_engine.frontends.review.page import letters
@@ -234,7 +232,8 @@ class WebGame:
             points = getattr(status, key)
             count[key] = "".join(letters(point, position.width) for point in points)
         self._show(count=count)
-        self._say(f"counted as it stands: {format_result(status.white_score)}")
+        said = f"counted as it stands: {format_result(status.white_score)}"
+        self._say(NO_RESULT_MESSAGE if position.is_void else said)
 
     # Wishes ---------------------------------------------------------------------------------------
 
