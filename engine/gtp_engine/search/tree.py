@@ -21,6 +21,9 @@ parent; a playout keeps its own path.
 Sums at a node, and at the record of a child, speak for the player to move at that (child) node.
 """
 
+import math
+import mmap
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +92,8 @@ FREE_BLOCKS = 5
 _N_CLASSES = 12
 """Blocks hold 1, 2, 4 ... 2048 children."""
 
+FEWEST_LAZY_BYTES = 1 << 20
+"""Smaller arrays are not worth a mapping of their own."""
 CHILDREN_PER_NODE = 2
 """Records of children for each node. A block is at least half full, and each node has one parent;
 smaller blocks that were outgrown are used again."""
@@ -112,16 +117,35 @@ class Tree(NamedTuple):
 def new_tree(capacity: int, width: int, height: int, has_ownership: bool) -> Tree:
     """Return an empty tree with room for this many nodes."""
     area = width * height
+    n_children = CHILDREN_PER_NODE * capacity + 2 * largest_block(area)
     tree = Tree(
-        nodes=np.zeros(capacity, NODE),
-        children=np.zeros(CHILDREN_PER_NODE * capacity + 2 * largest_block(area), CHILD),
-        priors=np.zeros((capacity, area + 1), np.uint16),
-        ownership=np.zeros((capacity, area if has_ownership else 0), np.int8),
+        nodes=_zeros((capacity,), NODE),
+        children=_zeros((n_children,), CHILD),
+        priors=_zeros((capacity, area + 1), np.dtype(np.uint16)),
+        ownership=_zeros((capacity, area if has_ownership else 0), np.dtype(np.int8)),
         counts=np.zeros(FREE_BLOCKS + _N_CLASSES, np.int64),
     )
     tree.counts[_WIDTH] = width
     clear_tree(tree)
     return tree
+
+
+def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Return an array of zeros that takes memory only where it is written to.
+
+    numpy's own does so too, unless it gets memory that was used before.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size < FEWEST_LAZY_BYTES:
+        return np.zeros(shape, dtype)
+    try:
+        if sys.platform == "win32":
+            memory = mmap.mmap(-1, size)
+        else:
+            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError):
+        raise MemoryError(f"{size:,} bytes for a tree") from None
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def clear_tree(tree: Tree) -> None:
