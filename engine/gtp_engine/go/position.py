@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -46,7 +47,7 @@ class Move(NamedTuple):
     point: int
 
 
-class Earlier(NamedTuple):
+class Part(NamedTuple):
     """A part of a game, up to where stones were put down or taken away in mid-game."""
 
     black: list[int]
@@ -108,7 +109,7 @@ class Position:
         """The arrays behind it; plies above `ply` are not part of the game."""
         self.ply = 0
         """How many moves, passes included, were made since the set-up."""
-        self.earlier: tuple[Earlier, ...]
+        self.earlier: tuple[Part, ...]
         """What was played before stones were changed in mid-game, oldest first."""
         self.set_up()
 
@@ -202,7 +203,12 @@ class Position:
     @property
     def all_moves(self) -> list[Move]:
         """The moves of the whole game, those before a change of stones too, oldest first."""
-        return [move for part in self.earlier for move in part.moves] + self.moves
+        return [move for part in self.parts for move in part.moves]
+
+    @property
+    def parts(self) -> list[Part]:
+        """The whole game, divided where stones were changed; the last part ended by no change."""
+        return [*self.earlier, Part(*self.start, self.moves, {})]
 
     @property
     def handicap(self) -> int:
@@ -293,10 +299,10 @@ class Position:
         """
         stones = {point: self.color_at(point) for point in self.points()} | dict(change)
         black, white = ([p for p in stones if stones[p] == color] for color in (BLACK, WHITE))
-        before = Earlier(*self.start, self.moves, dict(change))
-        earlier, board, turn = self.earlier, self.board, self.turn
+        *earlier, last = self.parts
+        board, turn = self.board, self.turn
         self.set_up(black, white, to_play)
-        self.earlier = (*earlier, before)
+        self.earlier = (*earlier, last._replace(change=dict(change)))
         self.history.boards[0]["captured"] = board["captured"]
         start = self.history.turns[0]
         for name in ("handicap", "initial_black", "opening_black"):
@@ -332,13 +338,12 @@ class Position:
 
     def _replay(self, game: "Position") -> None:
         """Play another game over, ko and superko aside."""
-        black, white, to_play = game.start
-        parts = [*game.earlier, Earlier(black, white, to_play, game.moves, {})]
-        self.set_up(parts[0].black, parts[0].white, parts[0].to_play)
-        for part, following in zip(parts, [*parts[1:], None], strict=True):
+        first = game.parts[0]
+        self.set_up(first.black, first.white, first.to_play)
+        self.play_all(first.moves, strict=False)
+        for before, part in pairwise(game.parts):
+            self.change_stones(before.change, part.to_play)
             self.play_all(part.moves, strict=False)
-            if following is not None:
-                self.change_stones(part.change, following.to_play)
 
     def copy(self) -> Self:
         """Return an independent game in the same state."""

@@ -13,6 +13,7 @@ import lzma
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from sgfmill import sgf_grammar
@@ -604,13 +605,12 @@ def format_sgf(
     names = {"PB": black_name, "PW": white_name}
     tree.sequence = [_root_node(position, **names, **ranks, RE=result, DT=date)]
     places = [0]  # of the node after so many moves
-    followers = [part.to_play for part in position.earlier[1:]] + [position.start[2]]
-    for part, to_play in zip(position.earlier, followers, strict=False):
+    for part, following in pairwise(position.parts):
         for move in part.moves:
             places.append(len(tree.sequence))
             tree.sequence.append(_move_node(move.color, move.point, position))
         places[-1] = len(tree.sequence)
-        tree.sequence.append(_setup_node(Setup(part.change, to_play), position.width))
+        tree.sequence.append(_setup_node(Setup(part.change, following.to_play), position.width))
     for ply in range(1, position.ply + 1):
         turn = position.history.turns[ply]
         # A pass for ko leaves the stones alone, which only a pass can say in SGF.
@@ -677,13 +677,12 @@ def _root_node(position: Position, **texts: str) -> dict[str, list[bytes]]:
     for name, text in texts.items():
         if text:
             root[name] = [escape_text(" ".join(text.split()))]
-    first = [(part.black, part.white, part.to_play) for part in position.earlier[:1]]
-    black, white, to_play = (*first, position.start)[0]
-    for name, stones in (("AB", black), ("AW", white)):
+    first = position.parts[0]
+    for name, stones in (("AB", first.black), ("AW", first.white)):
         if stones:
             root[name] = [point_name(point, width) for point in stones]
-    if "AB" in root or "AW" in root or to_play != BLACK:
-        root["PL"] = [COLOR_LETTERS[to_play].encode()]
+    if "AB" in root or "AW" in root or first.to_play != BLACK:
+        root["PL"] = [COLOR_LETTERS[first.to_play].encode()]
     if position.handicap > 1:
         root["HA"] = [str(position.handicap).encode()]
     return root

@@ -44,6 +44,7 @@ from gtp_export.labelling.searching_teacher import SearchingTeacher
 from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Labels, Teacher
 from gtp_export.plans import DistilRun
+from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
 from gtp_export.run_settings import alone_in
 from gtp_export.span import PAUSE, Span, end_with_parent
@@ -410,6 +411,14 @@ def use_small_kinds(monkeypatch: pytest.MonkeyPatch, name: str, games: int) -> N
     monkeypatch.setattr("gtp_export.labelling.generation.KINDS", small)
 
 
+def games_of_one_a_shard(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Games:
+    """Write eight games, and make shards of one game each."""
+    use_small_kinds(monkeypatch, "records", games=1)
+    pack = folder / "games.sgf"
+    pack.write_text("".join(f"(;SZ[9];B[{x}a];W[bb])\n" for x in "acdefghi"))
+    return read_table([pack])
+
+
 def test_records_become_shards_until_they_are_used_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
@@ -438,10 +447,7 @@ def test_records_become_shards_until_they_are_used_up(
 def test_chunks_of_records_stay_as_large_as_they_were_begun(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_small_kinds(monkeypatch, "records", games=1)
-    pack = tmp_path / "games.sgf"
-    pack.write_text("".join(f"(;SZ[9];B[{x}a];W[bb])\n" for x in "acdefghi"))
-    games = read_table([pack])
+    games = games_of_one_a_shard(monkeypatch, tmp_path)
     for obstacle in (None, "no driver"):
         monkeypatch.setattr(generation, "cuda_obstacle", lambda obstacle=obstacle: obstacle)
         maker = ShardMaker(RUN, tmp_path, games)
@@ -453,10 +459,7 @@ def test_chunks_of_records_stay_as_large_as_they_were_begun(
 def test_records_are_divided_as_they_were_begun_whatever_the_seed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_small_kinds(monkeypatch, "records", games=1)
-    pack = tmp_path / "games.sgf"
-    pack.write_text("".join(f"(;SZ[9];B[{x}a];W[bb])\n" for x in "acdefghi"))
-    games = read_table([pack])
+    games = games_of_one_a_shard(monkeypatch, tmp_path)
     maker = ShardMaker(RUN, tmp_path, games)
     maker.make_shards(Span(1, "samples"))
     again = ShardMaker(replace(RUN, seed=RUN.seed + 1), tmp_path, games)
