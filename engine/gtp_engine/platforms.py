@@ -4,6 +4,7 @@ Only the standard library is imported.
 """
 
 import contextlib
+import mmap
 import os
 import select
 import shlex
@@ -81,6 +82,19 @@ def _limits(*names: str) -> list[int]:
         with contextlib.suppress(OSError):
             words += (_CONTAINER / name).read_text(encoding="utf-8").split()
     return [int(word) for word in words if word.isdecimal()]
+
+
+def fresh_memory(size: int) -> mmap.mmap:
+    """Return so many bytes of zeros that are taken from the machine where they are written to.
+
+    Raises:
+        OSError: the system has not so many.
+        OverflowError: no system has.
+    """
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    # Python's own choice is memory that is shared with children.
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def sync_folder(folder: Path) -> None:

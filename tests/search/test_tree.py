@@ -1,5 +1,7 @@
 """The records of the tree: moves and priors, blocks of children, growth, ownership."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,6 +45,13 @@ from gtp_engine.search.tree import (
     new_tree,
     opened,
 )
+
+
+STATM = Path("/proc/self/statm")
+
+
+def resident_pages() -> int:
+    return int(STATM.read_text(encoding="utf-8").split()[1])
 
 
 @given(st.floats(0.0, 1.0, width=32))
@@ -154,6 +163,14 @@ def test_a_tree_grows_without_a_copy_while_more_of_its_reserve_is_opened() -> No
         assert rows == (nodes,) * 3 and len(tree.children) == 2 * nodes + 2 * largest_block(81)
         assert has_room(tree) and tree.counts[N_NODES] == 10
         assert np.shares_memory(tree.nodes, reserve.nodes)
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the system does not say what a process holds")
+def test_a_reserve_takes_no_memory_before_it_is_written_to() -> None:
+    before = resident_pages()
+    reserve = new_tree(500_000, 19, 19, True)
+    add_node(opened(reserve, 1000), WHITE)
+    assert resident_pages() - before < 0.01 * total_bytes(reserve) / 4096
 
 
 def test_a_tree_without_room_for_a_block_has_no_room() -> None:

@@ -22,8 +22,6 @@ Sums at a node, and at the record of a child, speak for the player to move at th
 """
 
 import math
-import mmap
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +30,7 @@ import numpy.typing as npt
 from gtp_engine.coords import PASS, WHITE, action_to_point, point_to_action
 from gtp_engine.evaluators.eval_batch import coded_prior, prior_code
 from gtp_engine.kernels import inline_kernel, int64, kernel
+from gtp_engine.platforms import fresh_memory
 
 NEW, EXPANDED, TERMINAL, FREE, HELD = 0, 1, 2, 3, 4
 """States of a node: in flight, with moves, the end of a game, room for another, and evaluated but
@@ -139,10 +138,7 @@ def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     if size < FEWEST_LAZY_BYTES:
         return np.zeros(shape, dtype)
     try:
-        if sys.platform == "win32":
-            memory = mmap.mmap(-1, size)
-        else:
-            memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory = fresh_memory(size)
     except (OSError, OverflowError):
         raise MemoryError(f"{size:,} bytes for a tree") from None
     return np.frombuffer(memory, dtype).reshape(shape)
