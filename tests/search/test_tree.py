@@ -46,7 +46,6 @@ from gtp_engine.search.tree import (
     opened,
 )
 
-
 STATM = Path("/proc/self/statm")
 
 
