@@ -239,8 +239,8 @@ class OddNet:
         }
         self.info = replace(net.info, **changes)
 
-    def prepare(self, batch: int, width: int, height: int) -> None:
-        pass
+    def prepare(self, batch: int, width: int, height: int) -> list[threading.Thread]:
+        return []
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         return self._net.run(spatial, features)._replace(**self.outputs)

@@ -11,6 +11,7 @@ import pytest
 from tests.paths import TINY
 
 from gtp_engine.evaluators.nets import composition, precision
+from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.kernels import CACHE
 from gtp_engine.play.loading import EngineUnavailableError, Loader
 from gtp_engine.play.settings import Settings
@@ -112,6 +113,29 @@ def test_a_wait_may_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not made.wait_ready(0.01)
     goes_on.set()
     assert made.wait_ready(PATIENCE)
+
+
+def test_a_net_is_got_ready_for_the_board_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, ...]] = []
+    goes_on = threading.Event()
+
+    def prepare(net: OnnxNet, *asks: int) -> list[threading.Thread]:
+        asked.append(asks)
+        thread = threading.Thread(target=goes_on.wait, args=(PATIENCE,))
+        thread.start()
+        return [thread]
+
+    monkeypatch.setattr(OnnxNet, "prepare", prepare)
+    made = loader()
+    made.use_board(7, 6)
+    assert made.wait_ready(PATIENCE)
+    assert asked[-1] == (4, 7, 6)
+    made.use_board(5, 5)
+    assert asked[-1] == (4, 5, 5)
+    made.wait_warm(0.01)
+    goes_on.set()
+    made.wait_warm(PATIENCE)
+    assert not any(thread.is_alive() for thread in made._warming)
 
 
 def test_a_seed_is_not_drawn_from_the_random_numbers_of_the_program_around_it() -> None:

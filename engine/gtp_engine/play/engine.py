@@ -87,6 +87,14 @@ class Engine(Game):
         """
         return self._loader.wait_ready(seconds)
 
+    def wait_warm(self, seconds: float) -> None:
+        """Wait until a search on this board loses no time to what is done once, or for so long.
+
+        Raises:
+            EngineUnavailableError: It never can search.
+        """
+        self._loader.wait_warm(seconds)
+
     @property
     def is_ready(self) -> bool:
         """Whether `wait_ready` would return at once."""
@@ -109,6 +117,7 @@ class Engine(Game):
         settings = replace(self.settings, net=name)
         loader = Loader(settings)
         loader.doubts = self._loader.doubts
+        loader.use_board(*self.size)
         loader.start()
         loader.wait_ready()
         self.settings, self._loader, self._judgement = settings, loader, None
@@ -125,6 +134,10 @@ class Engine(Game):
 
     def _wait_for_boards(self) -> None:
         self._loader.wait_kernels()
+
+    def _begin_game(self) -> None:
+        super()._begin_game()
+        self._loader.use_board(*self.size)
 
     def place_free_handicap(self, count: int) -> list[int]:
         """Put exactly so many handicap stones where they do good, and return them.

@@ -4,9 +4,11 @@ A call waits only for the part that it needs. The first start of a version compi
 that a game needs, see `warmup.py`. Only the standard library is imported here.
 """
 
+import contextlib
 import logging
 import random
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -79,6 +81,10 @@ class Loader:
         """Whether the settings name a net to be opened."""
         if settings.game != ATARI_GO and (self._net == NO_NET or not may_have):
             self.params = replace(ROLLOUT_PARAMS, **settings.parameters)
+        self._board = settings.size
+        """The size of the game in progress."""
+        self._warming: list[threading.Thread] = []
+        """What gets the net ready for that board, once it is loaded."""
         self._kernels_ready = threading.Event()
         self._net_ready = threading.Event()
         self._kernels_error: str | None = None
@@ -174,6 +180,31 @@ class Loader:
             raise EngineUnavailableError(self._net_error)
         return is_ready
 
+    def use_board(self, width: int, height: int) -> None:
+        """Get the net ready in the background for another board: once it is there, if not yet."""
+        with self._guard:
+            self._board = width, height
+            if self._net_ready.is_set():
+                self._warm_up()
+
+    def wait_warm(self, seconds: float) -> None:
+        """Wait until a search loses no time by what is done for the board in use, or so long.
+
+        Raises:
+            EngineUnavailableError: There is no usable net.
+        """
+        end = time.monotonic() + seconds
+        if self.wait_ready(seconds):
+            for thread in self._warming:
+                thread.join(max(0.0, end - time.monotonic()))
+
+    def _warm_up(self) -> None:
+        net, settings = self.net_evaluator, self._settings
+        if net is not None and net.accepts(*self._board):
+            _, batch = net.suggest(settings.threads, settings.batch)
+            with contextlib.suppress(RuntimeError):  # the system has no thread left
+                self._warming = net.net.prepare(batch, *self._board)
+
     def _load(self) -> None:
         self._begin_opening()
         try:
@@ -190,7 +221,10 @@ class Loader:
                 self._net_error = f"the net cannot be used: {type(error).__name__}: {error}"
         if self._net_error is not None:
             logger.error(self._net_error)
-        self._net_ready.set()
+        with self._guard:
+            if self._net_error is None:
+                self._warm_up()
+            self._net_ready.set()
 
     def _begin_opening(self) -> None:
         """Begin to open the net in a thread of its own, unless that measures something.

@@ -238,3 +238,29 @@ def test_the_shape_that_was_not_used_for_longest_is_forgotten_first() -> None:
     for bucket in range(1, 2 * stream.kept_shapes):
         stream.bound(inputs(1, 5, 0), bucket)
         assert stream.bound(inputs(1, 9, 0), 1) is often
+
+
+def test_a_shape_that_is_bound_is_run_while_another_one_is_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = SessionStream(open_session(TINY, [CPU]), 0, "cpu")
+    known = stream.bound(inputs(1, 5, 0), 1)
+    begun, goes_on = threading.Event(), threading.Event()
+    bind = stream._bind
+
+    def slowly(feed: dict[str, Array], bucket: int) -> Any:
+        begun.set()
+        assert goes_on.wait(PATIENCE)
+        return bind(feed, bucket)
+
+    monkeypatch.setattr(stream, "_bind", slowly)
+    thread = threading.Thread(target=stream.bound, args=(inputs(1, 9, 0), 1))
+    thread.start()
+    assert begun.wait(PATIENCE)
+    found: list[Any] = []
+    asks = threading.Thread(target=lambda: found.append(stream.bound(inputs(1, 5, 0), 1)))
+    asks.start()
+    asks.join(PATIENCE)
+    goes_on.set()
+    thread.join(PATIENCE)
+    assert found and found[0] is known

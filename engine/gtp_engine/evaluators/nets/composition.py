@@ -8,6 +8,7 @@ of them, whoever else reads it too. Or each file judges boards of some sizes: a 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import numpy.typing as npt
@@ -91,9 +92,9 @@ class SizedNet(_Members):
                 return net
         return self.members[-1]
 
-    def prepare(self, batch: int, width: int, height: int) -> None:
+    def prepare(self, batch: int, width: int, height: int) -> list[Thread]:
         """Get the net of a board ready; see `OnnxNet.prepare`."""
-        self.for_board(width, height).prepare(batch, width, height)
+        return self.for_board(width, height).prepare(batch, width, height)
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch by the net of its board; see `OnnxNet.run`."""
@@ -131,10 +132,10 @@ class ComposedNet(_Members):
         """Bytes of all files, for all of them judge each board."""
         return sum(net.file_bytes for net in self.members)
 
-    def prepare(self, batch: int, width: int, height: int) -> None:
+    def prepare(self, batch: int, width: int, height: int) -> list[Thread]:
         """Get each net ready; see `OnnxNet.prepare`."""
-        for net in self.members:
-            net.prepare(batch, width, height)
+        threads = [net.prepare(batch, width, height) for net in self.members]
+        return [thread for several in threads for thread in several]
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate [B, C, H, W] planes, [B, G + M] features by each net; see `OnnxNet.run`."""

@@ -147,12 +147,17 @@ class OnnxNet:
         self.file_bytes = path.stat().st_size  # of the file that is open: it may be gone later
         self._run = run  # at the very last: other threads go by it
 
-    def prepare(self, batch: int, width: int, height: int) -> None:
-        """Get ready in the background for batches of up to so many positions of a board."""
+    def prepare(self, batch: int, width: int, height: int) -> list[threading.Thread]:
+        """Get ready in the background for batches of up to so many positions of a board.
+
+        Returns:
+            The threads that do so; whoever cannot wait later on joins them.
+        """
         info = self.info
         spatial = np.zeros((1, info.spatial_planes, height, width), np.uint8)
         features = np.zeros((1, info.global_features + info.meta_features), np.float32)
-        self._session.prepare(name_inputs(info, spatial, features), batch)
+        thread = self._session.prepare(name_inputs(info, spatial, features), batch)
+        return [] if thread is None else [thread]
 
     def run(self, spatial: npt.NDArray[np.uint8], features: FloatArray) -> RawOutputs:
         """Evaluate a batch.

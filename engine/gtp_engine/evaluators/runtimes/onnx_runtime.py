@@ -146,7 +146,7 @@ class OnnxSession:
         self._session = session
 
     def prepare(self, feed: Mapping[str, Array], largest: int) -> None:
-        """See `sessions.Session.prepare`; there is nothing to do."""
+        """See `sessions.Session.prepare`."""
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """See `sessions.Session.run`."""

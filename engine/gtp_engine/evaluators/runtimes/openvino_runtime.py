@@ -124,7 +124,7 @@ class OpenVinoSession:
         """
         return self._pool.run(feed)
 
-    def prepare(self, feed: Feed, largest: int) -> None:
+    def prepare(self, feed: Feed, largest: int) -> threading.Thread:
         """Compile in the background what batches of up to `largest` such rows will need.
 
         A failure shows when such a batch comes.
@@ -138,7 +138,9 @@ class OpenVinoSession:
                         with contextlib.suppress(Exception):
                             stream.bound(feed, bucket)
 
-        threading.Thread(target=work).start()  # no daemon: it must not outlive the interpreter
+        thread = threading.Thread(target=work)  # no daemon: it must not outlive the interpreter
+        thread.start()
+        return thread
 
     def request_for(self, staging: Mapping[str, Array]) -> Any:
         """Compile a graph, and return what runs it on arrays [B, ...], by name, that stay in use.

@@ -1,6 +1,7 @@
 """Which runtime opens a net on a processor, and what all of them give: an open session."""
 
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -35,8 +36,12 @@ class Session(Protocol):
     def outputs(self) -> Sequence[str]:
         """Their names."""
 
-    def prepare(self, feed: Mapping[str, Array], largest: int) -> None:
-        """Get ready in the background for batches of up to `largest` rows like these."""
+    def prepare(self, feed: Mapping[str, Array], largest: int) -> threading.Thread | None:
+        """Get ready in the background for batches of up to `largest` rows like these.
+
+        Returns:
+            The thread that does so, which ends when all is ready; None if there is nothing to do.
+        """
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """Return outputs [B, ...] by name for inputs [B, ...] by name; for any number of threads.

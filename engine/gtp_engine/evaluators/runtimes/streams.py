@@ -59,6 +59,9 @@ class Stream:
         """Serve the GPU of a number, and bind nothing yet."""
         self.gpu = gpu
         self._guard = threading.Lock()
+        self._binding = threading.Lock()
+        """Held while a shape is bound, which takes OpenVINO some tenths of a second; the shapes
+        that are bound already can be run meanwhile."""
         self._bound: dict[tuple[object, ...], Bound] = {}
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
@@ -77,13 +80,21 @@ class Stream:
     def bound(self, feed: Feed, bucket: int) -> Bound:
         """Return what runs batches shaped like this."""
         key = (bucket, *(array.shape[1:] for array in feed.values()))
+        found = self._recall(key)
+        if found is None:
+            with self._binding:
+                found = self._recall(key) or self._bind(feed, bucket)
+                with self._guard:
+                    while len(self._bound) >= self.kept_shapes:
+                        del self._bound[next(iter(self._bound))]
+                    self._bound[key] = found
+        return found
+
+    def _recall(self, key: tuple[object, ...]) -> Bound | None:
         with self._guard:
-            found = self._bound.pop(key, None)  # the shape used last stands last, and goes last
-            if found is None:
-                while len(self._bound) >= self.kept_shapes:
-                    del self._bound[next(iter(self._bound))]
-                found = self._bind(feed, bucket)
-            self._bound[key] = found
+            found = self._bound.pop(key, None)
+            if found is not None:
+                self._bound[key] = found  # the shape used last stands last, and goes last
             return found
 
     def _bind(self, feed: Feed, bucket: int) -> Bound:

@@ -102,10 +102,9 @@ class Session:
         """Return the engine once it can choose a move; on a clock it looks after that itself."""
         return self.engine if self.engine.clock.is_limited else self.net_engine()
 
-    def wait_for_net(self, seconds: float) -> None:
-        """Wait until the engine can search, or for so long."""
-        if not self._has_net:
-            self._wait(lambda: self.engine.wait_ready(seconds))
+    def wait_until_warm(self, seconds: float) -> None:
+        """Wait until a search on this board loses no time to what is done once, or for so long."""
+        self._wait(lambda: self.engine.wait_warm(seconds))
 
     def _wait(self, wait: Callable[[], object]) -> None:
         self.engine.load()

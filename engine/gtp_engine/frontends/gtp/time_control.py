@@ -27,7 +27,7 @@ def _set_clock(session: Session, system: TimeSystem) -> None:
     if engine.clock.is_limited:
         # The next genmove will say what the first is; the second means that nothing comes any more.
         with contextlib.suppress(EngineUnavailableError, Interrupted):
-            session.wait_for_net(engine.seconds_to_load(BLACK))
+            session.wait_until_warm(engine.seconds_to_load(BLACK))
 
 
 @commands.command("time_settings")
