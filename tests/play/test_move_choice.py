@@ -606,8 +606,52 @@ def test_all_that_is_searched_for_a_move_keeps_to_its_time(monkeypatch: pytest.M
     judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
     limits = Limits(playouts=8, seconds=8.0)
     decide(Search(judge), finished(TROMP_TAYLOR, BLACK), limits)
-    # Half of the time for the move; then half of what is left for each side of a pass.
-    assert asked == [8.0, 2.0, 2.0]
+    # Half of the time for the move; a first look at each side of a pass; then half of what is left
+    # for each.
+    assert asked == [8.0, None, None, 2.0, 2.0]
+
+
+def test_a_pass_is_searched_though_the_search_for_the_move_has_used_up_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    asked: list[tuple[float | None, int | None]] = []
+    run = Search.run
+
+    def to_the_limit(search: Search, limits: Limits, report: Any = None) -> Any:
+        nonlocal now
+        asked.append((limits.seconds, limits.visits))
+        now += limits.seconds or 0.0
+        return run(search, replace(limits, seconds=None, playouts=8), report)
+
+    monkeypatch.setattr(Search, "run", to_the_limit)
+    monkeypatch.setattr("gtp_engine.play.move_choice.time.monotonic", lambda: now)
+    per_move = Limits(seconds=8.0)
+    for limits, seconds in ((per_move, 0.8), (replace(per_move, soft_seconds=8.0), 0.0)):
+        asked.clear()
+        judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
+        decide(Search(judge), finished(TROMP_TAYLOR, BLACK), limits)
+        assert asked[3:] == [(seconds, 64)] * 2, "on a clock nothing goes beyond the plan"
+
+
+@pytest.mark.parametrize("cost, runs", [(3.9, 5), (4.0, 3)])
+def test_a_pass_that_obviously_costs_points_is_not_searched(
+    cost: float, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_runs = 0
+    run = Search.run
+
+    def with_leads(search: Search, limits: Limits, report: Any = None) -> Any:
+        nonlocal n_runs
+        n_runs += 1
+        found = run(search, limits, report)
+        has_passed = n_runs in (3, 4)  # after the searches of the position and of the move
+        return replace(found, score_lead=cost if has_passed else 0.0)
+
+    monkeypatch.setattr(Search, "run", with_leads)
+    judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
+    decision = decide(Search(judge), finished(TROMP_TAYLOR, BLACK), Limits(playouts=8))
+    assert (decision.reason, n_runs) == (Reason.COSTS, runs)
 
 
 def test_a_border_is_not_closed_at_the_cost_of_something_else(

@@ -23,6 +23,7 @@ What they choose is then looked at once more:
 | `CLEANUP` | all others in a clean-up | what was chosen |
 """  # noqa: E501
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -61,6 +62,14 @@ of the time."""
 
 MIN_PASS_CHECK_VISITS, MAX_PASS_CHECK_VISITS = 64, 400
 """Visits that look for a punishment of a pass."""
+
+PASS_CHECK_SHARE = 0.1
+"""Part of a fixed time per move that each side of a pass check may take beyond it. The search for
+the move has used that time up, and no clock runs."""
+
+OBVIOUS_PASS_COST = 4.0
+"""Points of lead from which on a pass costs too much even if the net alone says so, without a
+search: where play goes on most passes do."""
 
 
 class Reason(StrEnum):
@@ -133,8 +142,12 @@ def decide(
         visits = min(MAX_PASS_CHECK_VISITS, max(MIN_PASS_CHECK_VISITS, analysis.visits))
         left = _seconds_until(ends_at)
         half = None if left is None else left / 2
+        if half is not None and limits.seconds is not None and limits.soft_seconds is None:
+            beyond = PASS_CHECK_SHARE * limits.seconds
+            if half < beyond:
+                half, visits = beyond, MIN_PASS_CHECK_VISITS
         half_each = Limits(visits=visits, seconds=half, stop=limits.stop)
-        return lead_over_pass(search, position, move, half_each)
+        return lead_over_pass(search, position, move, half_each, OBVIOUS_PASS_COST)
 
     point, reason = pass_or_play(end, moves) if PASS in wanted else (moves[0], Reason.SEARCH)
     if reason is Reason.SETTLED and pass_cost(moves[0]) >= PASS_COST_LIMIT:
@@ -190,23 +203,36 @@ def is_begun_hardly(position: Position) -> bool:
     return int((position.grid() != EMPTY).sum()) * 16 < position.area
 
 
-def lead_over_pass(search: Search, position: Position, move: int, limits: Limits) -> float:
+def lead_over_pass(
+    search: Search, position: Position, move: int, limits: Limits, obvious: float = math.inf
+) -> float:
     """Return by how many points a move leads more than a pass, answered as well as possible.
 
     A settled board may still ask for a move: points count as settled that a last answer keeps.
     Both are searched from the opponent's side, so that what a net makes of the turn cancels out.
 
     Args:
-        search: Its tree is used, and afterwards holds the position after the pass.
+        search: Its tree is used, and afterwards holds the position after one of the two.
         position: The player that `to_play` names is to move.
+        limits: Of each of the two searches.
+        obvious: Points from which on the difference stands as one visit of each side sees it.
     """
-    leads = []
-    for point in (move, PASS):
+
+    def look(point: int, limits: Limits) -> Analysis:
         after = position.copy()
         after.play(position.to_play, point, strict=False)
         search.set_position(after)
-        leads.append(-search.run(limits).score_lead)
-    return leads[0] - leads[1]
+        return search.run(limits)
+
+    one = Limits(visits=1, stop=limits.stop)
+    after_move, after_pass = look(move, one), look(PASS, one)
+    if after_pass.score_lead - after_move.score_lead >= obvious:
+        return after_pass.score_lead - after_move.score_lead
+    after_pass = look(PASS, limits)
+    if limits.visits is None or after_move.visits < limits.visits:
+        # The tree may have lost what it knew after the move, and not get as far again.
+        after_move = max(look(move, limits), after_move, key=lambda found: found.visits)
+    return after_pass.score_lead - after_move.score_lead
 
 
 def wanted_moves(position: Position, avoid: Iterable[AvoidRule]) -> set[int]:
