@@ -198,8 +198,15 @@ class Catalogue:
         self._known[table].add(name)
 
     def newest_net(self, promoted: bool) -> str | None:
-        """Return what `newest_net_query` finds; None before there is a net."""
-        row = self._db.execute(newest_net_query(promoted)).fetchone()
+        """Return what `newest_net_query` finds; None before there is a net.
+
+        Raises:
+            NetFileError: The catalogue cannot be read now, as while another process writes it.
+        """
+        try:
+            row = self._db.execute(newest_net_query(promoted)).fetchone()
+        except sqlite3.Error as error:
+            raise NetFileError(f"{self._run.catalogue}: {error}") from None
         return None if row is None else str(row[0])
 
     def _add_problem(self, file: str, problem: str) -> None:

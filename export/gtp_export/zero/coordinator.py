@@ -3,6 +3,8 @@
 import logging
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gtp_engine.coords import BLACK, EMPTY
@@ -34,6 +36,28 @@ SURE_SHARE = 0.2
 """So far from half the games, the komi moves by a whole step; nearer, by less."""
 
 
+class Attempts:
+    """Something that is done again and again, and may fail for a while."""
+
+    def __init__(self) -> None:
+        """Know of no problem yet."""
+        self._problem = ""
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """Return a context from which a NetFileError or OSError is told, and goes no further.
+
+        The same one is told once until an attempt succeeds.
+        """
+        try:
+            yield
+            self._problem = ""
+        except (NetFileError, OSError) as error:
+            if str(error) != self._problem:
+                logger.warning(f"{error}; it is tried again")
+            self._problem = str(error)
+
+
 class Coordinator:
     """Keeps a run's catalogue. One alone does: another one is refused."""
 
@@ -52,7 +76,8 @@ class Coordinator:
         self.part = Part(run, COORDINATE, alone=True)
         self._near: list[float] = []
         """Black's shares of the games near the fair komi since it was last thought over."""
-        self._problem = ""
+        self._looks, self._measures = Attempts(), Attempts()
+        self._share = 0.0
         self._best = ""
         try:
             if changed:
@@ -82,19 +107,16 @@ class Coordinator:
     def look(self) -> None:
         """Take in what is new and hand out nets; what fails now is tried again."""
         self.part.note()
-        try:
+        with self._looks.one():
             self._take_in(seek_komi=True)
             self._hand_out()
-            self._problem = ""
-        except (NetFileError, OSError) as error:
-            if str(error) != self._problem:
-                logger.warning(f"{error}; it is tried again")
-            self._problem = str(error)
 
     @property
     def share(self) -> float:
-        """Which share of the run has passed."""
-        return share_spent(self._run)
+        """Which share of the run has passed; while its files cannot be read, as before."""
+        with self._measures.one():  # somebody may be writing run.toml just now
+            self._share = share_spent(self._run)
+        return self._share
 
     def _take_in(self, seek_komi: bool) -> None:
         try:

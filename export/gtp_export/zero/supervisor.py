@@ -10,7 +10,7 @@ from typing import IO, Any
 from gtp_engine.children import own_command
 from gtp_engine.platforms import OWN_GROUP, kill_group
 from gtp_export.progress_bar import ProgressBar
-from gtp_export.zero.coordinator import Coordinator
+from gtp_export.zero.coordinator import Attempts, Coordinator
 from gtp_export.zero.judge import judge_last_net
 from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.status import describe, newest_game, read_status
@@ -26,6 +26,8 @@ END_SECONDS = 10.0
 """A child that has not ended by then is killed."""
 LONGEST_PAUSE = 60.0
 """Seconds before a part that ends again and again is started again, at most."""
+MOST_DOUBLINGS = 10
+"""Of that pause: a number that doubles a thousand times is none any more."""
 STEADY_SECONDS = 60.0
 """A part that ran so long has not ended because of how it starts."""
 
@@ -63,7 +65,8 @@ class Child:
         if self._due == 0.0:
             steady = now - self._began > STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
-            self._due = now + min(LONGEST_PAUSE, 2.0**self._failures - 1.0)
+            doublings = min(self._failures, MOST_DOUBLINGS)
+            self._due = now + min(LONGEST_PAUSE, 2.0**doublings - 1.0)
             self.end()
             kill_group(self.process)  # what it had started
             status = self.process.returncode
@@ -112,20 +115,41 @@ def supervise(run: RunFolder, ray: str | None = None, **changed: Any) -> int:
     finally:
         coordinator.look()
         coordinator.close()
-    logger.info(f"{settings.span:g} {settings.span_unit} are over, {describe(read_status(run))}")
+    logger.info(f"{settings.span:g} {settings.span_unit} are over, {_Teller(run).status()}")
     logger.info(f"the best net is {run.best}")
     return 0
+
+
+class _Teller:
+    """Tells how a run goes, as far as its files can be read."""
+
+    def __init__(self, run: RunFolder) -> None:
+        """Read nothing yet."""
+        self._run = run
+        self._looks, self._games = Attempts(), Attempts()
+        self._status = "its state cannot be read"
+
+    def status(self) -> str:
+        """Return the run's state in a line; while it cannot be read, the last one."""
+        with self._looks.one():
+            self._status = describe(read_status(self._run))
+        return self._status
+
+    def log_game(self) -> None:
+        """Log the newest game."""
+        with self._games.one():
+            logger.info(newest_game(self._run))
 
 
 def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> None:
     """Coordinate, with all other parts as children, until the span is over; see `supervise`."""
     bar = ProgressBar.on_a_terminal()
     children: list[Child] = []
-    settings = coordinator.settings
+    settings, teller = coordinator.settings, _Teller(run)
     told = shown = time.monotonic()
     try:
         coordinator.step()  # so that there is a net
-        words = describe(read_status(run))
+        words = teller.status()
         players = [("work",)] * settings.workers if ray is None else [("work", "--ray", ray)]
         kinds = [*players, ("train",), ("judge",)]
         children += [Child(run, *kind) for kind in kinds if coordinator.share < 1.0]
@@ -136,14 +160,14 @@ def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> Non
             now = time.monotonic()
             left = f"{settings.span * (1.0 - share):.2f} of {settings.span:g} {settings.span_unit}"
             if is_new := now - told >= TELL_SECONDS:
-                told, words = now, describe(read_status(run))  # reads much: not every second
+                told, words = now, teller.status()  # reads much: not every second
             if bar is not None:
                 bar(share, f"{left} left, {words}")
             elif is_new:
                 logger.info(f"{left} left, {words}")
             if now - shown >= GAME_SECONDS:
                 shown = now
-                logger.info(newest_game(run))
+                teller.log_game()
             time.sleep(LOOK_SECONDS)
     finally:
         if bar is not None:

@@ -18,6 +18,7 @@ from tests.paths import SCRIPTED_ENGINE
 
 from gtp_engine.children import own_command
 from gtp_export.span import PAUSE
+from gtp_export.zero import supervisor
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.part import Part
@@ -102,6 +103,18 @@ def test_a_part_that_was_stopped_does_not_start_again(
     child.look()
     assert "starts again" not in caplog.text
     child.end()
+
+
+def test_a_part_that_has_failed_all_day_is_still_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = [sys.executable, "-c", "raise SystemExit(1)"]
+    monkeypatch.setattr(supervisor, "own_command", lambda *given, **also: refused)
+    child = Child(run_of_three_by_three(tmp_path), "work")
+    child.process.wait(LONGEST_WAIT)
+    child._failures = 1100
+    child.look()
+    assert 0.0 < child._due - time.monotonic() <= supervisor.LONGEST_PAUSE
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="looks at processes as Linux and macOS do")

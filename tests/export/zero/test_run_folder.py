@@ -25,6 +25,7 @@ from gtp_export.commands import run as run_command
 from gtp_export.commands import zero
 from gtp_export.convert.graph import write_model
 from gtp_export.zero import coordinator as coordinator_module
+from gtp_export.zero import supervisor
 from gtp_export.zero.catalogue import MatchRecord, rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.nets import NetRecord, add_first_net, add_net, describe_own, shape_of
@@ -38,6 +39,7 @@ from gtp_export.zero.settings import (
 )
 from gtp_export.zero.shards import Header
 from gtp_export.zero.status import read_status
+from gtp_export.zero.supervisor import _Teller
 
 SIZE = 4
 
@@ -470,6 +472,55 @@ def test_a_catalogue_that_cannot_be_written_is_told_once_and_tried_again(
     keeper.step()
     keeper.close()
     assert rows(run, "select name from shards") == [(shard.stem,)]
+
+
+def test_a_catalogue_that_cannot_be_read_now_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = new_run(tmp_path)
+    keeper = Coordinator(run)
+    other = sqlite3.connect(run.catalogue, isolation_level=None)
+    keeper._catalogue._db.execute("pragma busy_timeout = 0")
+    other.execute("begin exclusive")
+    keeper.step()
+    keeper.step()
+    assert len(warnings_of(caplog)) == 1 and "locked" in warnings_of(caplog)[0]
+    other.close()
+    keeper.step()
+    keeper.close()
+    assert list(run.nets.glob("*.onnx"))
+
+
+def test_settings_that_are_half_written_end_no_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = new_run(tmp_path)
+    keeper, teller = Coordinator(run), _Teller(run)
+    (run.spent / "coordinate-0.json").write_text('{"seconds": 1800.0}')
+    share, words = keeper.share, teller.status()
+    assert share == pytest.approx(0.5) and "0 games" in words
+    whole = run.settings_file.read_text()
+    run.settings_file.write_text(whole[: len(whole) // 2] + "=")
+    assert [keeper.share, keeper.share] == [share, share]
+    assert len(warnings_of(caplog)) == 1 and "tried again" in warnings_of(caplog)[0]
+    assert [teller.status(), teller.status()] == [words, words]
+    assert len(warnings_of(caplog)) == 2
+    run.settings_file.write_text(whole.replace("span = 60.0", "span = 120.0"))
+    assert keeper.share == pytest.approx(0.25)
+    keeper.close()
+
+
+def test_a_newest_game_that_cannot_be_read_ends_no_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(run: RunFolder) -> str:
+        raise OSError("no such drive")
+
+    monkeypatch.setattr(supervisor, "newest_game", fail)
+    teller = _Teller(new_run(tmp_path))
+    teller.log_game()
+    teller.log_game()
+    assert warnings_of(caplog) == ["no such drive; it is tried again"]
 
 
 def header_of(results: list[list[object]]) -> Header:
